@@ -1,9 +1,10 @@
-"""The gate: two arms are measured against each other, in turns, and judged; it fails on a real regression.
+"""The gate: measures two arms in turns and judges the difference; it fails on a real regression.
 
-``commands.py`` is the way in, and ``session.py`` the whole walk: ``builds/`` makes two environments that differ in what
-is under test alone, ``drivers/`` has the processes of an arm and those who ask them, ``measurement/`` starts launches
-and rounds, ``verdicts/`` judges them, ``report/`` shows it. ``suites.py`` and ``texts.py`` say what is measured;
-``calibration.py``, what this machine can tell apart. docs/gate.md has the method and the trials.
+``commands.py`` is the entry point; ``session.py`` runs a whole gate. ``builds/`` makes two environments that differ
+only in the library under test. ``drivers/`` has the processes of an arm and their parent's side. ``measurement/``
+starts launches and rounds, ``verdicts/`` judges them, ``report/`` shows the result. ``suites.py`` and ``texts.py``
+say what is measured; ``calibration.py`` measures the smallest slowdown that this machine can detect. docs/gate.md has
+the method and the trials.
 """
 
 from __future__ import annotations

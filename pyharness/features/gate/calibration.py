@@ -1,9 +1,10 @@
-"""What this machine can tell apart: from gates of identical code, and of code that was slowed on purpose.
+"""Sensitivity of a machine, measured by gates of identical code and of deliberately slowed code.
 
-Power is that of gates drawn from launches of identical code, with a slowdown added to one benchmark. Launches are drawn
-with replacement, each benchmark by itself. So what a launch does to all benchmarks at once is noise of each, and a
-slowdown is taken to shift a launch and not to widen it: slowdowns that were really planted (``Planted``) could refute
-that. A calibration is kept for one machine and suite, in the user's cache: of another machine it says nothing.
+Power comes from resampled gates: launches of identical code, with a slowdown added to one benchmark. Launches are drawn
+with replacement, separately for each benchmark. So an effect of a launch on all benchmarks counts as noise of each.
+The model assumes that a slowdown shifts a launch's effect and does not widen it; slowdowns that were really planted
+(``Planted``) can refute that. The user's cache keeps a calibration per machine and suite: it holds for no other
+machine.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from pyharness.types import InputError
 DRAWS = 100
 POWER = 0.8
 FEWEST_LAUNCHES = 6  # of a benchmark: fewer do not show their own spread
-FINEST, COARSEST = 0.001, 0.5  # slowdowns between which the detectable one is looked for
-STEPS = 8  # of a search by halves, on a scale of ratios: 2.5 % apart
+FINEST, COARSEST = 0.001, 0.5  # range of slowdowns in the search for the detectable one
+STEPS = 8  # of a bisection on a logarithmic scale: 2.5 % apart
 SEED = 3
 
 Pool = Mapping[str, Sequence[LaunchEffect]]  # launches of identical code, by benchmark
@@ -49,14 +50,14 @@ Pool = Mapping[str, Sequence[LaunchEffect]]  # launches of identical code, by be
 
 @dataclass(frozen=True)
 class Draws:
-    """Gates of identical code, drawn once: every slowdown is added to the same ones."""
+    """Resampled gates of identical code, drawn once: every slowdown is added to the same draws."""
 
     benchmarks: Mapping[str, GateBenchmark]
     rules: GateRules
     gates: Sequence[Mapping[str, Sequence[LaunchEffect]]]  # the screen, then the launches
 
     def verdicts(self, name: str, slowdown: float, budget: float | None = None) -> list[Judgement]:
-        """Judgements of one benchmark that is slower, over all draws; ``budget``: instead of those that are set."""
+        """Judge one benchmark in all draws with a slowdown added; ``budget`` replaces the configured one."""
         return [self._judged(gate, name, slowdown, budget) for gate in self.gates]
 
     def _judged(
@@ -74,7 +75,7 @@ class Draws:
 
 
 def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> Draws:
-    """Draw gates of those benchmarks that have launches enough."""
+    """Draw gates of the benchmarks with enough launches."""
     generator = random.Random(SEED)  # noqa: S311 -- draws, no secrets
     wide = {name: _unbiased(launches) for name, launches in pool.items() if len(launches) >= FEWEST_LAUNCHES}
     gates = [
@@ -85,22 +86,22 @@ def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> 
 
 
 def _unbiased(launches: Sequence[LaunchEffect]) -> list[LaunchEffect]:
-    """Around 0, where identical code is, and as wide as what they are a sample of: draws of n have 1 - 1/n of it."""
+    """Centre effects at 0 and scale them to the population's spread: draws of n have 1 - 1/n of its variance."""
     middle = trimmed_mean([one.log for one in launches])
     wider = math.sqrt(len(launches) / (len(launches) - 1))
     return [replace(one, log=wider * (one.log - middle)) for one in launches]
 
 
 def power(draws: Draws, name: str, slowdown: float) -> float:
-    """Share of gates that end in a regression of this benchmark where it is slower."""
+    """Return the share of draws that report a regression of a benchmark slowed by ``slowdown``."""
     found = draws.verdicts(name, slowdown)
     return sum(one.verdict is GateVerdict.REGRESSION for one in found) / len(found)
 
 
 def detectable(draws: Draws, name: str) -> float:
-    """Smallest slowdown that the test proves in 80 of 100 gates, at a budget of its size; ``COARSEST`` if none does.
+    """Find the smallest slowdown with a power of 80 %, at a budget of its size; ``COARSEST`` if none has it.
 
-    The budget itself is left out: no slowdown of its size is beyond it more than half of the time.
+    The configured budget does not count: a slowdown of just its size exceeds it in at most half of the gates.
     """
     low, high = math.log(FINEST), math.log(COARSEST)
     for _ in range(STEPS):
@@ -131,12 +132,12 @@ def calibrated(
     seconds: float = 0.0,
     made: str = "",
 ) -> Calibration:
-    """Compute all of it. ``slowed``: gates with the slowdowns that were planted, by benchmark; all of one suite.
+    """Compute a calibration. ``slowed``: gates with their planted slowdowns by benchmark; all of one suite.
 
-    Controls, of another library than the one ``under_test``, are never judged, so that they count as nothing.
+    Controls (benchmarks of another library than ``under_test``) are never judged, so they do not count.
 
     Raises:
-        InputError: no gate has compared anything.
+        InputError: no gate compared anything.
     """
     taken = [*((gate, dict[str, float]()) for gate in identical), *slowed]
     gates = [(_without_controls(gate, under_test), planted) for gate, planted in taken]
@@ -164,7 +165,7 @@ def _times(gate: Gate) -> list[Judgement]:
 
 
 def _pool(gates: Sequence[tuple[Gate, Mapping[str, float]]]) -> Pool:
-    """Effects of all launches of unchanged benchmarks: screens were chosen by nothing, and neither were the others."""
+    """Collect the effects of all launches of unchanged benchmarks; none was selected by its result."""
     pool: dict[str, list[Any]] = {}
     for gate, planted in gates:
         threads = {one.name: one.threads for one in gate.benchmarks}
@@ -194,10 +195,10 @@ def _planted(slowed: Sequence[tuple[Gate, Mapping[str, float]]], draws: Draws) -
 
 
 def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[GateBenchmark]) -> None:
-    """Refuse a budget that is finer than what the machine can tell.
+    """Refuse a budget below the machine's detectable slowdown.
 
     Raises:
-        InputError: names the benchmarks, their figures, and what to do.
+        InputError: names the benchmarks, their figures, and the remedy.
     """
     known = {one.benchmark: one for one in calibration.benchmarks}
     finer: list[tuple[float, float, str]] = []
@@ -217,23 +218,23 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
 
 
 def machine() -> dict[str, Any]:
-    """What identifies a machine for as long as its times mean the same: nothing that changes from day to day."""
+    """Return the facts that identify a machine while its times stay comparable; none changes from day to day."""
     facts = environment.fingerprint()
     stable = {name: facts[name] for name in ("machine", "cpu", "cores", "memory_bytes")}
     return {**stable, "gpus": gpus} if (gpus := environment.gpus()) else stable
 
 
 def place(of: Mapping[str, Any], suite_digest: str) -> Path:
-    """File of the calibration of a machine and suite."""
+    """Return the file of the calibration of a machine and suite."""
     key = json.dumps([dict(of), suite_digest], sort_keys=True)
     return folders.cache() / "gate" / "calibrations" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
 def keep(calibration: Calibration) -> Path:
-    """Write a calibration in the place of an older one, whole or not at all; returns the file.
+    """Write a calibration atomically over an older one; return the file.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     path = place(calibration.machine, calibration.suite_digest)
     data = calibration_as_json(calibration)
@@ -248,10 +249,10 @@ def keep(calibration: Calibration) -> Path:
 
 
 def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
-    """Calibration of a machine and suite, or None where none was made.
+    """Return the calibration of a machine and suite; None without one.
 
     Raises:
-        InputError: there is a file, and it is none of ours, or of a newer version.
+        InputError: the file is no calibration, or of a newer version.
     """
     path = place(of, suite_digest)
     if not path.exists():

@@ -19,7 +19,7 @@ from pyharness.types import InputError
 
 @contextmanager
 def gate_listener() -> Iterator[GateLines]:
-    """Pick what suits standard error, for a gate."""
+    """Pick the progress display that suits standard error, for a gate."""
     if not sys.stderr.isatty():
         yield GateLines()
         return
@@ -32,16 +32,16 @@ def gate_listener() -> Iterator[GateLines]:
 
 
 def _visible(text: str) -> str:
-    from pyharness.report.sheet.strings import visible  # with NumPy, which help does without
+    from pyharness.report.sheet.strings import visible  # imports NumPy, which help does not need
 
     return visible(text)
 
 
 class GateLines:
-    """A line when something begins: a build, a launch."""
+    """Progress as lines: one when a build or a launch begins."""
 
     def stage(self, what: str) -> None:
-        """Print it."""
+        """Print the stage."""
         print(_visible(what), file=sys.stderr, flush=True)  # noqa: T201
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
@@ -49,18 +49,18 @@ class GateLines:
 
 
 class GateStatus(GateLines):
-    """One line that changes."""
+    """Progress as one line that changes."""
 
     def __init__(self, update: Callable[[str], None]) -> None:
         self.update, self.what = update, ""
 
     def stage(self, what: str) -> None:
-        """Show it."""
+        """Show the stage."""
         self.what = _visible(what).partition(":")[0]
         self.update(self.what)
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Show which benchmark it is."""
+        """Show the present benchmark."""
         self.update(f"{self.what}: {_visible(benchmark)} ({done + 1} of {total})")
 
 
@@ -147,7 +147,7 @@ def gate(**given: Any) -> None:
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
-    head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it is a variable that is not set
+    head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it comes from an unset variable
     options = {name: given[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
     asked = GateRequest(
         given["base"], head, given["suite"], given["tests"], rules, given["declared"],
@@ -164,7 +164,7 @@ def gate(**given: Any) -> None:
 
 
 def _check_alone(given: Mapping[str, Any]) -> None:
-    """Refuse what a calibration would have to ignore: it has one arm, prints a table, and judges nothing."""
+    """Refuse options that a calibration would ignore: it has one arm, prints a table, and judges nothing."""
     options = {"tests": "pytest", "requirements": "with", "form": "format"}
     for name in (
         "head",

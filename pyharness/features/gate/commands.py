@@ -1,4 +1,4 @@
-"""What ``pyharness gate`` does: a gate, whatever becomes of it; and a calibration, which is gates of identical code."""
+"""Entry points of ``pyharness gate``: a gate, and a calibration, which runs gates of identical code."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ FEWEST = 2
 LEVELS = (0.03, 0.05, 0.10)
 LOCK = "pyharness-gate.lock"
 SHARED = Path("/tmp")  # noqa: S108 -- of the machine: TMPDIR may be each job's own
-LONGEST = 200  # bytes of what the holder says of itself
+LONGEST = 200  # bytes of the holder's signature
 
 
 def gate(asked: GateRequest, listener: GateListener) -> Gate:
-    """Measure and judge. What cannot be compared is a verdict as well, with its reason.
+    """Measure and judge. Arms that cannot be compared get a verdict as well, with its reason.
 
     Raises:
-        InputError: for anything that is asked wrongly, before anything is built. What is found later is a verdict.
+        InputError: the request is invalid, before any build. Later problems become a verdict.
     """
     begun, minutes = time.time(), asked.rules.minutes
     deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
     shared: tuple[str, ...] = ()
     try:
-        with program.until(deadline):  # git is asked from the first check on
+        with program.until(deadline):  # already the first check runs git
             request = checked(asked)
             with alone(force=asked.force) as shared:
                 done = _compared(request, listener, deadline)
     except program.OutOfTime as ended:
         limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
         done = _incomparable(asked, f"{limit}{ended}")
-    except NoRevision as lacking:  # a job has not fetched it: what its outputs say must not be that of another
+    except NoRevision as lacking:  # the job has not fetched it: its outputs must not report another gate
         done = _incomparable(asked, str(lacking))
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
     about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
@@ -68,12 +68,12 @@ def _compared(request: ResolvedRequest, listener: GateListener, deadline: float)
     except (NotBuilt, ArmFailed, InputError) as failure:
         return _incomparable(asked, str(failure))
     except OSError as refusal:  # a full disk, mostly
-        if isinstance(refusal, BrokenPipeError):  # nobody reads on
+        if isinstance(refusal, BrokenPipeError):  # the reader has closed the pipe
             raise
         return _incomparable(asked, f"the system refuses: {refusal}")
     except program.OutOfTime:
         raise
-    except Exception as fault:  # of ours: a traceback alone would end with 1, which is a regression
+    except Exception as fault:  # a bug of ours: a traceback exits with 1, which means a regression
         traceback.print_exc()
         said = " ".join(str(fault).split())[:300]
         return _incomparable(asked, f"a fault of pyharness itself, please report it: {type(fault).__name__}: {said}")
@@ -85,13 +85,13 @@ def _incomparable(asked: GateRequest, reason: str) -> Gate:
 
 
 def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) -> Calibration:
-    """Build ``asked.base`` twice, in two folders, gate one against the other, and keep what came of it.
+    """Build ``asked.base`` twice, in two folders, gate one against the other, and keep the calibration.
 
     In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes``
-    building ends after that long, and no gate begins but the first two.
+    building ends after that long, and later only the first two gates still begin.
 
     Raises:
-        InputError: the base does not build, nothing could be compared, or the result cannot be kept.
+        InputError: the base does not build, nothing was comparable, or the result cannot be kept.
     """
     begun, made = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     minutes, rules = asked.rules.minutes, replace(asked.rules, minutes=None)
@@ -127,13 +127,13 @@ def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) ->
 
 
 def slowdowns_of(number: int, benchmarks: Sequence[GateBenchmark]) -> dict[str, float]:
-    """Slowdowns of gate ``number``: none in every second one; else of three benchmarks, which take turns.
+    """Return the slowdowns of gate ``number``: of three benchmarks in rotation; every second gate has none.
 
     >>> names = [GateBenchmark(name, "encode", "pyharness", "code", 64) for name in "abcd"]
     >>> slowdowns_of(0, names), slowdowns_of(1, names), slowdowns_of(3, names)
     ({}, {'a': 0.03, 'b': 0.05, 'c': 0.1}, {'b': 0.03, 'c': 0.05, 'd': 0.1})
     """
-    # Controls stay as they are, or the gate would say that its arms differ; what reads no text cannot do a share more.
+    # A slowed control would make the gate report that its arms differ. A call without text cannot do a share more.
     able = [one.name for one in benchmarks if one.text and one.library == benchmarks[0].library]
     if number % 2 == 0:
         return {}
@@ -141,13 +141,13 @@ def slowdowns_of(number: int, benchmarks: Sequence[GateBenchmark]) -> dict[str, 
 
 
 def lock_place() -> Path:
-    """Return the file that all gates of this machine lock."""
+    """Return the lock file of all gates of this machine."""
     return (SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())) / LOCK
 
 
 @contextmanager
 def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[str, ...]]:
-    """Hold the machine for a gate; gives notes: that it is shared, with ``force``.
+    """Hold the machine's lock for a gate; yield notes: with ``force``, that the machine is shared.
 
     Raises:
         InputError: another gate runs, and ``force`` is not set.
@@ -166,21 +166,21 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
                 )
             yield (f"another gate ran on this machine at the time ({who})",)
     finally:
-        os.close(handle)  # which lets go of the lock; a process that is killed lets go as well
+        os.close(handle)  # releases the lock; so does the death of the process
 
 
 def _opened(path: Path) -> int:
-    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # nothing that leads elsewhere, and no FIFO that nobody writes into
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # follow no link, and do not wait for the writer of a FIFO
     try:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o644)
-        except PermissionError:  # another user's file: it can be locked, if not signed
+        except PermissionError:  # another user's file: we can lock it, but not sign it
             handle = os.open(path, os.O_RDONLY | careful)
     except OSError as error:
         raise InputError(
             f"{str(path)!r}, which gates of this machine lock, cannot be opened ({error.strerror}): remove it"
         ) from None
-    with contextlib.suppress(OSError):  # whatever the umask is: other users lock this file, too
+    with contextlib.suppress(OSError):  # regardless of the umask: other users lock this file, too
         os.fchmod(handle, 0o644)
     return handle
 
@@ -190,5 +190,5 @@ def _sign(handle: int) -> None:
     try:
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()}, since {since}\n".encode("ascii"), 0)
-    except OSError:  # opened for reading alone
+    except OSError:  # opened only for reading
         return

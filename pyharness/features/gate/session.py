@@ -1,4 +1,4 @@
-"""From a request to a gate: names are looked up once, both arms built, what is ready measured, and judged."""
+"""From a request to a gate: resolve names once, build both arms, measure, and judge."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ TWO_TOKENIZERS = "tokenizers"  # suite of two rows of this environment
 
 @dataclass(frozen=True)
 class GateRequest:
-    """What somebody wants to know."""
+    """A user's request for a gate."""
 
     base: str
     head: str
-    suite: str | None = None  # name or file; None: what fits the arms
+    suite: str | None = None  # name or file; None: the suite that fits the arms
     tests: str | None = None  # path of tests for pytest-benchmark, instead of a suite
     rules: GateRules = field(default_factory=GateRules)
-    declared: Path | None = None  # None: gate.toml, if there is one
+    declared: Path | None = None  # None: gate.toml, if it exists
     instructions: bool = False
     force: bool = False
     folder: Path = Path()
@@ -60,16 +60,16 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class ResolvedRequest:
-    """What somebody wants to know, with all that is named looked up: once, so that it is the same throughout."""
+    """A request with all its names resolved once, so that they stay the same throughout."""
 
     asked: GateRequest
     sources: names.Pair
-    suite: suites.GateSuite | None  # None: tests are run
+    suite: suites.GateSuite | None  # None: the gate runs tests
     declared: tuple[Waiver, ...] = ()
 
 
 def checked(asked: GateRequest) -> ResolvedRequest:
-    """Look all up, and refuse what is asked wrongly, or is finer than what this machine was found to tell apart."""
+    """Resolve a request; refuse invalid ones, and a budget below this machine's detectable slowdown."""
     if asked.instructions:
         valgrind()
     if asked.tests is not None and (asked.suite is not None or asked.instructions):
@@ -86,7 +86,7 @@ def checked(asked: GateRequest) -> ResolvedRequest:
 
 
 def resolved(asked: GateRequest) -> ResolvedRequest:
-    """Say what both sides are, and read the suite that is asked for, or that of what is to be compared."""
+    """Resolve both sides, and read the requested suite, or the default for such sides."""
     found = names.find(asked.base, asked.head, asked.folder)
     if asked.tests is not None:
         return ResolvedRequest(asked, found, None)
@@ -97,26 +97,26 @@ def resolved(asked: GateRequest) -> ResolvedRequest:
 
 @dataclass
 class ReadyGate:
-    """Two arms that are ready, and what they will be asked."""
+    """Two arms that are ready, and the plan of their measurement."""
 
-    suite: suites.GateSuite  # without benchmarks where tests are run: they are what is found there
+    suite: suites.GateSuite  # without benchmarks where the gate runs tests: these name them later
     arms: Arms
     plan: GatePlan
-    own: OwnTests | None = None  # the base's own tests, where those that run are the head's
+    own: OwnTests | None = None  # the base's own tests, where the head's tests run
 
     @property
     def under_test(self) -> str:
-        """The distribution in which the arms may differ."""
+        """The only distribution that may differ between the arms."""
         return self.arms.base.under_test
 
     def benchmarks(self, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
-        """Those of the suite, or those that were found in the arms' own tests."""
+        """Return the benchmarks of the suite, or of the arms' own tests."""
         return self.suite.benchmarks or benchmarks_of_tests(rounds, unmeasured, self.under_test)
 
 
 @contextmanager
 def ready(request: ResolvedRequest, listener: GateListener, deadline: float = math.inf) -> Iterator[ReadyGate]:
-    """Build both arms and write the text that they will read; all of it is gone at the end."""
+    """Build both arms and write their text; remove all of it at the end."""
     asked, suite = request.asked, request.suite
     threads = cores() if suite is None else max(one.threads for one in suite.benchmarks)
     options = asked.build
@@ -137,7 +137,7 @@ def _of_suite(
     sides = {"base": both.base, "head": both.head}
 
     def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
-        del launch, wanted  # a process prepares a benchmark when it is asked to
+        del launch, wanted  # a process prepares a benchmark on request
         return DriverProcess(sides[side], suite, text.paths, deadline=deadline)
 
     def start_counting(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
@@ -151,7 +151,7 @@ def _of_suite(
 
 
 def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateListener, deadline: float) -> ReadyGate:
-    """Put the head's tests into both arms."""
+    """Plant the head's tests in both arms."""
     asked, tests = request.asked, str(request.asked.tests)
     if both.base.tokenizer is not None:
         raise InputError(f"--pytest {tests!r} needs two builds of a library: revisions, wheels or environments")
@@ -161,10 +161,10 @@ def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateLi
 
 
 def _about(suite: suites.GateSuite, both: Arms) -> suites.GateSuite:
-    """Fill in what is under test where a suite does not say what a benchmark measures.
+    """Fill in the library under test for benchmarks whose suite names none.
 
     Raises:
-        InputError: nothing in it measures what is under test.
+        InputError: no benchmark measures the library under test.
     """
     under_test = both.base.under_test
     benchmarks = tuple(replace(one, library=one.library or under_test) for one in suite.benchmarks)
@@ -178,7 +178,7 @@ def _about(suite: suites.GateSuite, both: Arms) -> suites.GateSuite:
 
 
 def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
-    """Measure what is ready, and say what came of it."""
+    """Measure two ready arms, and judge them."""
     today, suite, under_test = date.today(), gate.suite, gate.under_test
     allowed = waivers.of_workloads(declared, today)
 
@@ -187,7 +187,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
         wanted = judgements.escalated(rounds, benchmarks, rules, under_test)
         if suite.benchmarks:
             return wanted
-        return [one.name for one in benchmarks if one.name in wanted]  # tests run in the order in which they stand
+        return [one.name for one in benchmarks if one.name in wanted]  # tests run in their own order
 
     def settle(screened: Measured) -> None:
         screened.refusals = {**_refused(suite, allowed), **screened.refusals}
@@ -211,7 +211,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
 
 
 def _refused(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
-    """What cannot be compared, whatever is measured of it: by the suite as the base has it."""
+    """Return refusals that no measurement changes: benchmarks gone from, or changed since, the base's suite."""
     gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, suites.GONE))
     changed = {name: suites.CHANGED.format(parts) for name, parts in suite.changed.items() if name not in allowed}
     return {**gone, **{name: (GateVerdict.INCOMPARABLE, why) for name, why in changed.items()}}
@@ -224,7 +224,7 @@ def _other_work(suite: suites.GateSuite, allowed: Mapping[str, Waiver]) -> Itera
 
 
 def _with_uncounted(judged: Sequence[Judgement], measured: Measured) -> tuple[Judgement, ...]:
-    """Say of instructions that were asked for and not counted that they are not known: no figure is no pass."""
+    """Add an inconclusive judgement for each benchmark whose instructions could not be counted."""
     order = list(dict.fromkeys(one.benchmark for one in judged))
     more = [
         Judgement(name, "instructions", GateVerdict.INCONCLUSIVE, reason=f"not counted: {reason}")
@@ -234,7 +234,7 @@ def _with_uncounted(judged: Sequence[Judgement], measured: Measured) -> tuple[Ju
 
 
 def _unlike(measured: Measured, compared: Sequence[GateBenchmark], under_test: str) -> Differences:
-    """What the arms' processes say of themselves, where both did."""
+    """Compare the facts of both arms' processes; no differences where a side gave none."""
     if any(side not in measured.facts for side in SIDES):
         return Differences((), ())
     libraries = {one.library for one in compared}

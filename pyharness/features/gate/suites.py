@@ -1,9 +1,9 @@
-"""Suites of a gate: found by name, read once, and held against what the base has of them.
+"""Suites of a gate: found by name, read once, and compared with the base's version of them.
 
-A suite is TOML, shipped with pyharness or anyone's own. It is read where it lies, which is mostly the head's checkout:
-what is judged could judge itself. So it could do other work under an old name, in both arms alike, and call a benchmark
-of its own a control: what both do is compared. What the head takes out is missed, and what it allows itself is not
-granted.
+A suite is a TOML file, shipped with pyharness or the user's own. It mostly lies in the head's checkout, so the head
+could weaken its own judge. It could do other work under an old name, equally in both arms, or declare its own benchmark
+a control: so the work of both versions is compared. A benchmark that the head removes counts as gone, and a budget
+that it loosens does not hold.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ WORKLOADS = DRIVER.with_name("workloads.py")
 CORPORA = {"english": "installed:python-docs", "code": "installed:python-code", "multilingual": "sample"}
 _KEYS = {"name", "summary", "library", "workloads", "corpora", "benchmarks"}
 _BENCHMARK_KEYS = {"name", "workload", "library", "text", "bytes", "threads", "options", "budget"}
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # stands in tables, file names and links
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # appears in tables, file names and links
 _PARTS: Mapping[str, Any] = {"workload": "", "text": "english", "bytes": 0, "threads": 1, "options": {}}
 GONE = "the base has it and the head has not: gone or renamed"
 CHANGED = (
     "it does other work than the base's, and both sides would do the head's: {} changed; give it another name, or "
     'declare it in gate.toml (metric = "workload")'
 )
-Work: TypeAlias = Mapping[str, Any]  # what a benchmark does: value of each part
+Work: TypeAlias = Mapping[str, Any]  # the work of a benchmark: value of each part
 
 
 @dataclass(frozen=True, slots=True)
 class GateSuite:
-    """What a gate measures."""
+    """Benchmarks of a gate."""
 
     name: str
     summary: str
     benchmarks: tuple[GateBenchmark, ...]
-    corpora: Mapping[str, str]  # kind of text -> specification of a corpus; those that benchmarks read
+    corpora: Mapping[str, str]  # kind of text -> specification of a corpus; only kinds that benchmarks read
     workloads: Path
-    digest: str  # of the suite, its workloads and the driver: figures compare where it is the same
+    digest: str  # of the suite, its workloads and the driver: figures are comparable where it is equal
     work: Mapping[str, Work] = field(default_factory=dict)  # by benchmark
-    gone: tuple[str, ...] = ()  # benchmarks that only the base's file has
-    changed: Mapping[str, str] = field(default_factory=dict)  # those that do other work there, and what differs
-    notes: tuple[str, ...] = ()  # how it differs from the base's
+    gone: tuple[str, ...] = ()  # benchmarks only in the base's file
+    changed: Mapping[str, str] = field(default_factory=dict)  # benchmarks with other work there -> parts that differ
+    notes: tuple[str, ...] = ()  # on differences to the base's file
 
 
 def find(name: str) -> Path:
-    """Path of a suite: the name of one that is shipped, or a TOML file."""
+    """Return the path of a suite: by the name of a shipped one, or a TOML file."""
     path, known = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if not path.is_file():
@@ -75,17 +75,17 @@ def find(name: str) -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """Suites of the gate that come with pyharness, by name."""
+    """Return the gate's shipped suites, by name."""
     # An editable install runs from the checkout, where the suites stay in bench/.
     suites = PACKAGED if PACKAGED.is_dir() else PACKAGED.parents[1] / "bench" / "suites"
     return {file.stem: file for file in sorted((suites / "gate").glob("*.toml"))}
 
 
 def read(path: Path) -> GateSuite:
-    """Parse a suite of the gate; says which key of which benchmark is wrong.
+    """Parse a suite; errors name the benchmark and its wrong key.
 
     Raises:
-        InputError: it cannot be read, is no TOML, or holds what no suite holds.
+        InputError: the file cannot be read, is not TOML, or is no valid suite.
     """
     data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     try:
@@ -155,13 +155,13 @@ def _check(benchmark: GateBenchmark, corpora: Mapping[str, Any], code: Mapping[s
 
 
 def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
-    """Kinds of text that must be there: what is read on the clock, and what a vocabulary is made of."""
+    """Return the kinds of text that a benchmark needs: for its calls, and for its vocabulary."""
     learned_from = shape.get(options, "learned_from", str, default="")
     return [kind for kind in (text, learned_from) if kind]
 
 
 def budget_of(entry: Mapping[str, Any]) -> float | None:
-    """Slowdown that a benchmark of a suite allows itself; None: that of the gate."""
+    """Return a benchmark's own budget; None: that of the gate."""
     budget = shape.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
         raise InputError(f"budget is {budget}; it is a slowdown above 0, such as 0.05 for 5 %")
@@ -188,14 +188,14 @@ def _source(workloads: Path) -> bytes:
 
 
 def _code(source: bytes, whose: str) -> dict[str, str]:
-    """Digest for each function of a workloads file: of its code, and of all in the file that is no other workload's.
+    """Return a digest for each function of a workloads file, of its code and of the file's shared code.
 
-    The file is parsed and not run: it may import what only the arms have. Comments, docstrings and the way it is set do
-    not count. A public function that nothing else in the file names is of its own benchmarks alone, so that a workload
-    can be added; all the rest, whoever uses it and by whichever means, is of every benchmark.
+    The file is parsed and not run, since it may import libraries that only the arms have. Comments, docstrings and
+    formatting do not count. A public function that nothing else in the file names belongs only to its own benchmarks,
+    so that a workload can be added. Everything else is shared by all benchmarks, however they use it.
 
     Raises:
-        InputError: it is not valid Python; ``whose`` begins the message.
+        InputError: the file is not valid Python; ``whose`` begins the message.
     """
     try:
         tree = ast.parse(source)
@@ -217,7 +217,7 @@ def _code(source: bytes, whose: str) -> dict[str, str]:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Whether it is a docstring, or does as little."""
+    """Whether a statement is a docstring or another constant without effect."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
@@ -230,10 +230,10 @@ def _digest(*parts: bytes) -> str:
 
 
 def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
-    """Say of each benchmark what it does. Of an older file, keys that nobody knows any more are passed over.
+    """Return the work of each benchmark; ignore unknown keys, which an older file may have.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the data has another shape.
     """
     corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
     library = shape.get(data, "library", str, default="")
@@ -247,16 +247,16 @@ def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
 
 
 def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateSuite:
-    """Compare a suite with the same file in the base, where that is a revision of the project that the file is of.
+    """Compare a suite with the same file in the base, if the base is a revision of the file's project.
 
     Args:
-        suite: as it was read.
-        path: where from.
+        suite: the suite as read.
+        path: its file.
         sources: base and head.
-        budget: of benchmarks that name none.
+        budget: budget of benchmarks without their own.
 
     Returns:
-        The suite with what is gone from it, what does other work, the base's budgets where its own are looser, notes.
+        The suite with gone benchmarks, changed work, the base's budgets where its own are looser, and notes.
     """
     base, path = sources[0], path.resolve()
     own = Checkout.around(path.parent) if isinstance(base, Revision) else None
@@ -290,7 +290,7 @@ def _parsed(content: bytes) -> Mapping[str, Any]:
 
 
 def changes(before: Work, now: Work) -> str:
-    """Say in which parts a benchmark differs; empty where it does not.
+    """Name the parts in which a benchmark's work differs; empty where it does not.
 
     >>> changes({"bytes": 64, "code": "a"}, {"bytes": 8, "code": "b"})
     'bytes (64, now 8), code'
@@ -300,7 +300,7 @@ def changes(before: Work, now: Work) -> str:
 
 
 def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]) -> bytes:
-    """Source of the workloads as the base has it: of a file that is none of the project's, as it is."""
+    """Return the base's source of the workloads; a file outside of the project as it is now."""
     own = shape.get(earlier, "workloads", str, default="")
     file = Path(os.path.normpath(path.parent / own)) if own else WORKLOADS.resolve()
     if not file.is_relative_to(top):
@@ -314,9 +314,9 @@ def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]
 
 
 def _content(base: Revision, place: Path) -> bytes | None:
-    """The base's file; None where it has none."""
+    """Return the base's file; None where it is absent."""
     try:
-        if base.changes is not None:  # the working tree as it is
+        if base.changes is not None:  # the base is a working tree
             return (base.checkout.top / place).read_bytes()
         return base.checkout.content(base.commit, place)
     except (GitFailed, OSError):

@@ -1,13 +1,12 @@
-"""Fresh text for a gate: one file per kind, of which each call of a benchmark gets a span that is new in its launch.
+"""Fresh text for a gate: one file per kind. Each call of a benchmark gets a span that is new in its launch.
 
-A text that comes again is in the caches of the library and of the processor: what is timed then is these. Both arms
+A repeated text would be in the caches of the library and of the processor, and the gate would time those. Both arms
 read the same spans of the same files.
 
-What is on every machine (the source of Python's library) is less than short calls read: 40 batches of 5 ms may take
-40 MB. So the kinds of text that come with the gate are lengthened: after the text itself, its lines come again, all of
-them in an order drawn by a fixed lot, and so on. No text of some lines comes twice. But after the
-first time no word is new, so a cache of words meets what it has seen: docs/gate.md "Launches and rounds" says from
-which byte on.
+The text that every machine has (the source of Python's library) is too short for short calls: 40 batches of 5 ms may
+read 40 MB. So the gate lengthens its own kinds of text: all lines are repeated, each time in another random order of a
+fixed seed. No text of several lines comes twice. But no word is new after the first time, so a cache of words gets
+hits: docs/gate.md "Launches and rounds" says from which byte on.
 """
 
 from __future__ import annotations
@@ -24,42 +23,42 @@ from pyharness.features.gate.types import GateBenchmark
 from pyharness.system import program
 from pyharness.types import InputError, Tally
 
-MOST_BYTES = 64 << 20  # of a kind
-MOST_TIMES = 32  # that a line comes in a text that is lengthened
-GOLDEN = 0.6180339887498949  # multiples of it, without their whole part, lie as far apart as they can
-CONTINUATION = range(0x80, 0xC0)  # bytes of UTF-8 that no character begins with
+MOST_BYTES = 64 << 20  # of text per kind
+MOST_TIMES = 32  # occurrences of a line in a lengthened text
+GOLDEN = 0.6180339887498949  # fractional parts of its multiples are spread as evenly as possible
+CONTINUATION = range(0x80, 0xC0)  # UTF-8 continuation bytes
 
 
 @dataclass
 class Texts:
-    """Files of text by kind, and how much of each the benchmarks of a launch have had.
+    """Files of text by kind, and the amount of each that the benchmarks of a launch have read.
 
-    Benchmarks of one kind read the same text: what one of them leaves in a cache is dropped before the next begins.
+    Benchmarks of one kind read the same text: caches of one are dropped before the next begins.
     """
 
     paths: Mapping[str, Path]
-    corpora: Mapping[str, str] = field(default_factory=dict)  # what each was made of, for messages
+    corpora: Mapping[str, str] = field(default_factory=dict)  # specification of each, for messages
     _data: dict[str, mmap.mmap] = field(default_factory=dict)
-    _taken: dict[str, tuple[int, int]] = field(default_factory=dict)  # by benchmark: where it is, bytes it had
+    _taken: dict[str, tuple[int, int]] = field(default_factory=dict)  # by benchmark: position, bytes read
     _launch: int = 0
 
     def begin(self, launch: int) -> None:
-        """Start anew, for fresh processes, and in another place of the text."""
+        """Restart for fresh processes, at another place of the text."""
         self._launch, self._taken = launch, {}
 
     def spans(self, benchmark: GateBenchmark, calls: int) -> tuple[tuple[int, int], ...]:
-        """Hand out the texts of ``calls`` calls: begin and length in bytes, whole characters.
+        """Return the texts of ``calls`` calls: begin and length in bytes, in whole characters.
 
         Raises:
-            InputError: there is not so much that is new to this benchmark.
+            InputError: too little text is new to this benchmark.
         """
         return tuple(self._span(benchmark) for _ in range(calls)) if benchmark.text else ()
 
     def affordable(self, benchmark: GateBenchmark, batches: int) -> int | None:
-        """Calls of a batch when so many batches are to have new text; None where a benchmark reads none.
+        """Return the calls per batch for which ``batches`` batches have new text; None where the benchmark reads none.
 
         Raises:
-            InputError: there is not one new text for each batch.
+            InputError: not even one new text is left for each batch.
         """
         if not benchmark.text:
             return None
@@ -102,18 +101,18 @@ class Texts:
 
 
 def _boundary(data: mmap.mmap, at: int) -> int:
-    """Return the last place up to ``at`` where a character begins or the text ends."""
+    """Return the last position up to ``at`` where a character begins or the text ends."""
     while at < len(data) and data[at] in CONTINUATION:
         at -= 1
     return at
 
 
 def written(corpora: Mapping[str, str], folder: Path) -> Texts:
-    """Read corpora (by kind of text) into files of a folder; those that the gate brings along are lengthened.
+    """Read corpora (by kind of text) into files of a folder; lengthen the gate's own.
 
     Raises:
         InputError: a corpus is unknown, cannot be read, or is empty.
-        OutOfTime: it takes too long (``program.until``), looked at between two documents.
+        OutOfTime: reading takes too long (``program.until``), checked after each document.
     """
     paths = {}
     for kind, spec in corpora.items():
@@ -121,7 +120,7 @@ def written(corpora: Mapping[str, str], folder: Path) -> Texts:
         _write(spec, paths[kind])
         if not paths[kind].stat().st_size:
             raise InputError(f"text of kind {kind!r}: corpus {spec!r} is empty")
-        if CORPORA.get(kind) == spec:  # a corpus of somebody's own is read as it is
+        if CORPORA.get(kind) == spec:  # a user's own corpus stays as it is
             _lengthen(paths[kind])
     return Texts(paths, dict(corpora))
 
@@ -139,7 +138,7 @@ def _write(spec: str, path: Path) -> None:
 
 
 def _lengthen(path: Path) -> None:
-    """Append the lines of a file again and again, each time in another order; the same for the same file."""
+    """Append a file's lines repeatedly, each time in another order; deterministic for a file."""
     data, lot = path.read_bytes(), random.Random(0)  # noqa: S311 -- no secret
     lines, left = data.splitlines(keepends=True), MOST_BYTES - len(data)
     with path.open("ab") as file:

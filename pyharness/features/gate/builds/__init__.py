@@ -1,1 +1,1 @@
-"""Two arms of two names: what each is, built, installed, and alike in all but what is under test."""
+"""Two arms from two names: resolved, built, installed, and equal in everything but the library under test."""

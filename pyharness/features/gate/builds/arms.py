@@ -1,4 +1,4 @@
-"""Two arms of two sides: both are there before either is timed, and gone when the session ends."""
+"""The arms of both sides: made before either is timed, removed when the session ends."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ print("\\n" + json.dumps(said))
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One side, ready to be started. Paths and variables of the two sides have the same lengths."""
+    """One side, ready to start. Paths and variables of both sides have the same lengths."""
 
     side: Side
-    source: str  # as it was asked for
-    version: str  # of what is under test: a commit, a version, a digest
-    python: Path  # interpreter that has it
+    source: str  # as the user named it
+    version: str  # of the library under test: a commit, a version, a digest
+    python: Path  # interpreter of the arm's environment
     folder: Path  # working folder of its processes
-    variables: Mapping[str, str]  # all of the environment of its processes
-    under_test: str  # distribution that the two sides may differ in; "" where two tokenizers of one environment are
+    variables: Mapping[str, str]  # the whole environment of its processes
+    under_test: str  # distribution that may differ between the sides; "" for two tokenizers of one environment
     tokenizer: str | None = None  # specification, where two tokenizers are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """Both sides, and what a reader should know of how they came about."""
+    """Both sides, with notes for the reader on how they were made."""
 
     base: Arm
     head: Arm
@@ -61,10 +61,10 @@ class Arms:
 
 @dataclass(frozen=True, slots=True)
 class ArmEnvironment:
-    """Interpreter of a side, and which version of what is under test it has."""
+    """Interpreter of a side, and its version of the library under test."""
 
     python: Path
-    version: str  # "" where it is that of the library
+    version: str  # "": the library's own version number
     contents: Contents
 
 
@@ -74,26 +74,26 @@ def prepare(
     options: BuildOptions,
     *,
     threads: int = 1,
-    listener: Callable[[str], object] = str,  # which does nothing
+    listener: Callable[[str], object] = str,  # the default does nothing
 ) -> Iterator[Arms]:
-    """Make both arms; they are removed at the end of the block.
+    """Make both arms, and remove them at the end of the block.
 
     Args:
-        sources: what is measured against, and what is judged.
-        options: how arms are made.
-        threads: the most that any benchmark asks for.
-        listener: is told what goes on, a line at a time.
+        sources: base and head.
+        options: how to make the arms.
+        threads: the largest number that any benchmark asks for.
+        listener: gets one line for each step.
 
     Raises:
-        InputError: the two have nothing to do with each other, or one is not what it was any longer.
+        InputError: the two sources are unrelated, or one has changed meanwhile.
         NotBuilt: a side does not build or install.
-        OutOfTime: it takes too long (``program.until``).
+        OutOfTime: the builds take too long (``program.until``).
     """
     found: dict[Side, Source] = dict(zip(SIDES, sources, strict=True))
     said = [*names.notes(sources)]
     passed = variables.further(options.passed, os.environ)
     wheel_cache.clear()
-    with scratch() as room, lifeline.unreadable():  # what runs from here on is the code under test
+    with scratch() as room, lifeline.unreadable():  # from here on the code under test runs
         for side in SIDES:
             (room / f"run-{side}").mkdir()
         if here := isinstance(sources[0], Specified):
@@ -120,9 +120,9 @@ def prepare(
 
 
 def _obtained(side: Side, asked: str) -> str:
-    """Have a row's vocabulary downloaded or trained before the clock runs; returns its version.
+    """Download or train a row's vocabulary before the clock runs; return its version.
 
-    A process does it, which can be ended: another one that trains the same row may be waited for.
+    A child process does so, because the gate can end it: it may wait for another that trains the same row.
     """
     try:
         ran = program.run([sys.executable, "-P", "-c", _OBTAIN, asked], os.environ, seconds=math.inf)
@@ -138,12 +138,12 @@ def _obtained(side: Side, asked: str) -> str:
 
 
 def _made(found: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
-    """Make environments: those that are given first, then all wheels, so that what does not build costs no more."""
+    """Make environments: given ones first, then all wheels, so that a failed build costs no further work."""
     made = {side: _given(side, source, shop) for side, source in found.items() if isinstance(source, Installed)}
     rest = [side for side in SIDES if side not in made]
     if rest and made:
         _check_python(found, next(iter(made.items())))
-    for side in rest:  # before anything is built: a working tree may change meanwhile
+    for side in rest:  # before any build: a working tree may change meanwhile
         source = found[side]
         if isinstance(source, Revision) and workshop.kept(source, shop) is None:
             workshop.export(side, source, shop)
@@ -164,7 +164,7 @@ def _given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
 
 
 def _check_files(found: Mapping[Side, Source], made: Mapping[Side, ArmEnvironment], under_test: str) -> None:
-    """Refuse two environments that have one tree installed: what was built apart lies apart."""
+    """Refuse two environments with one installed tree; separate builds never share files."""
     asked = {side: source.asked for side, source in found.items()}
     if all(isinstance(source, Installed) for source in found.values()) and asked["base"] != asked["head"]:
         environments.check_different({side: one.python for side, one in made.items()}, asked, under_test)
@@ -199,10 +199,12 @@ def _exposed(found: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
 def _distribution(
     asked: str | None, wheels: Mapping[Side, Wheel], installed: Mapping[Side, Libraries]
 ) -> tuple[str, tuple[str, ...]]:
-    """Choose it: as asked for, that of a wheel, or of two environments the only one that differs; and notes.
+    """Choose the distribution under test; return it with notes.
+
+    It is the one asked for, that of a wheel, or the only one that differs between two environments.
 
     Raises:
-        InputError: two wheels are of two libraries, a side does not have it, or nothing says which it is.
+        InputError: the wheels are of two libraries, a side lacks the distribution, or the choice is ambiguous.
     """
     named = {side: normalised(wheel.distribution) for side, wheel in wheels.items()}
     if len({*named.values()}) > 1:

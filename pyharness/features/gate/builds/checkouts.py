@@ -1,11 +1,11 @@
-"""Git checkouts: which commit a revision is, and a folder with the files of it.
+"""Git checkouts: the commit of a revision, and a folder with its files.
 
-``git`` is the one way to ask git: no program runs that a checkout's own configuration names. A stranger may have
-written it. What the user's own names (``~/.gitconfig``: a filter of LFS, say) runs, but for hooks.
+Only ``git`` runs git. It runs no program that a checkout's own configuration names, since a stranger may have written
+that. Programs of the user's configuration (``~/.gitconfig``: a filter of LFS, say) do run, except hooks.
 
-Files as they lie in a working tree are copied into an exported commit, one to one, and never through a link. Names are
-relative to the top of the tree, with ``/``. A link is copied as a link, whatever it leads to. What is no file and no
-link (a folder, a FIFO, another repository) counts as not there.
+Files of a working tree are copied unchanged into an exported commit, and never through a link. Names are relative to
+the top of the tree, with ``/``. A link is copied as a link, whatever its target. Anything but a file or a link (a
+folder, a FIFO, another repository) counts as absent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyharness.types import InputError
 
 
 def copy_files(names: Sequence[str], top: Path, target: Path) -> None:
-    """Make these files of ``target`` what they are below ``top``; what is gone goes before anything is put."""
+    """Make these files of ``target`` equal to those below ``top``: removals first, then copies."""
     for name in names:
         _remove(name, top, target)
     for name in names:
@@ -37,7 +37,7 @@ def copy_files(names: Sequence[str], top: Path, target: Path) -> None:
 
 
 def _remove(name: str, top: Path, target: Path) -> None:
-    """Remove what has this name in ``target``, and the folders above that are empty then and not in ``top``."""
+    """Remove a name from ``target``, with parent folders that become empty and that ``top`` lacks."""
     if not _is_reached(name, target):
         return
     there = target / name
@@ -50,12 +50,12 @@ def _remove(name: str, top: Path, target: Path) -> None:
             return
         try:
             (target / above).rmdir()
-        except OSError:  # it has other files
+        except OSError:  # the folder has other files
             return
 
 
 def _make_folder(name: PurePosixPath, target: Path) -> None:
-    """Make a folder in ``target``, in the place of any file or link on the way."""
+    """Make a folder in ``target``; replace files and links on its path."""
     for part in (*reversed(name.parents[:-1]), *([name] if name.parts else ())):
         folder = target / part
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -64,13 +64,13 @@ def _make_folder(name: PurePosixPath, target: Path) -> None:
 
 
 def _is_reached(name: str, top: Path) -> bool:
-    """Whether the folders above a name are folders, and no links to elsewhere."""
+    """Whether all parents of a name are folders, not links."""
     above = [top / one for one in PurePosixPath(name).parents[:-1]]
     return all(one.is_dir() and not one.is_symlink() for one in above)
 
 
 def _mode(name: str, top: Path) -> int | None:
-    """Kind and permissions of a file or link; None where there is none."""
+    """Return the kind and permissions of a file or link; None where it is absent."""
     if not _is_reached(name, top):
         return None
     try:
@@ -81,7 +81,7 @@ def _mode(name: str, top: Path) -> int | None:
 
 
 def digest_of(names: Sequence[str], top: Path) -> str:
-    """Digest of these files: their names, what they are, whether they are programs, and their content."""
+    """Return the digest of these files: names, kinds, executable bits and content."""
     total = hashlib.sha256()
     for name in names:
         mode = _mode(name, top)
@@ -99,10 +99,10 @@ QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "core.alternateRefsCommand=false"),
     *("-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "--no-pager"),
 )
-# A partial clone fetches what it lacks, with programs that it names: no protocol is allowed. The index is not written.
+# A partial clone fetches missing objects with programs that it names: allow no protocol. Do not write the index.
 ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
-ANSWER_SECONDS = 30.0  # for what is at hand: git waits for ever for the other end of a FIFO in its folder
-# What goes through all files may take longer; what writes them, as long as anything.
+ANSWER_SECONDS = 30.0  # for local data: git waits for ever for the other end of a FIFO in its folder
+# Commands that read all files may take longer; those that write them have the gate's time.
 LONGER: Mapping[str, float] = {
     **dict.fromkeys(("status", "diff", "ls-files"), 300.0),
     **dict.fromkeys(("checkout", "update-ref"), program.LONGEST_SECONDS),
@@ -111,33 +111,33 @@ _FILTER = re.compile(rb"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
 
 
 class GitFailed(InputError):
-    """What git complains of."""
+    """An error that git reports."""
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    """Run git in a folder, and return what it writes.
+    """Run git in a folder, and return its output.
 
     Raises:
-        GitFailed: it complains.
-        InputError: it does not answer.
-        OutOfTime: not in time (``program.until``).
+        GitFailed: git reports an error.
+        InputError: git does not answer.
+        OutOfTime: git does not answer in time (``program.until``).
     """
     return _ran(folder, arguments, given, {})
 
 
 def git_of_files(folder: Path, *arguments: str) -> bytes:
-    """Run a command of git that compares files with what is committed, for which filters would run."""
+    """Run a git command that compares files with a commit, without the filters that it would run."""
     return _ran(folder, arguments, b"", _without_filters(folder))
 
 
 def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mapping[str, str]) -> bytes:
-    # No GIT_DIR, as hooks have it: it would name another repository. Complaints are looked into: in English.
+    # No GIT_DIR as in hooks, which would name another repository. In English, because messages are parsed.
     environment = {**variables.for_building(os.environ), "LC_ALL": "C.UTF-8", **ALONE, **further}
     command, longest, begun = arguments[0], LONGER.get(arguments[0], ANSWER_SECONDS), time.monotonic()
     try:
         ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given, seconds=longest)
     except program.OutOfTime:
-        if time.monotonic() - begun < longest:  # it was not this limit
+        if time.monotonic() - begun < longest:  # another limit than this one
             raise
         raise InputError(
             f"git {command} does not answer in {str(folder)!r} within {longest:.0f} s; look for what is neither file "
@@ -175,13 +175,13 @@ class Checkout:
     """A repository with files, and the project in it that is built."""
 
     top: Path
-    project: str  # its folder below ``top``; "." for ``top`` itself
+    project: str  # folder below ``top``; "." for ``top`` itself
 
     @classmethod
     def around(cls, folder: Path) -> Checkout | None:
-        """Find the checkout that a folder is in; None where it is in none.
+        """Find the checkout that contains a folder; None outside of any.
 
-        The project is the nearest folder, from this one upwards, that can be built.
+        The project is the nearest folder, from this one upwards, that has a build.
         """
         try:
             top = Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
@@ -194,7 +194,7 @@ class Checkout:
         return cls(top, str(project.relative_to(top.resolve())))
 
     def commit(self, revision: str) -> str | None:
-        """Commit that a revision names; None where there is none."""
+        """Return the commit that a revision names; None where it names no commit."""
         if not revision or revision.startswith("-") or "\0" in revision:
             return None
         try:
@@ -204,7 +204,7 @@ class Checkout:
         return name.decode("ascii").strip()
 
     def meant(self, revision: str) -> str:
-        """Ask whether a branch or tag was meant by a revision that is not there; empty where none is like it."""
+        """Suggest a branch or tag of a similar name for an unknown revision; empty without one."""
         listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
         names = os.fsdecode(listed).split()
         close = [name for name in names if name.endswith(f"/{revision}")]
@@ -212,42 +212,42 @@ class Checkout:
         return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
     def is_shallow(self) -> bool:
-        """Whether history is cut off: a revision that is not here may be in the repository it was cloned from."""
+        """Whether history is cut off: an unknown revision may be in the repository of origin."""
         return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def may_lack(self, revision: str) -> bool:
-        """Whether a revision that is not here may have to be fetched; else its name is wrong.
+        """Whether an unknown revision may have to be fetched; otherwise its name is wrong.
 
-        Nobody misspells a full id: it is of a commit that this clone has not got.
+        Nobody misspells a full id: this clone lacks that commit.
         """
         return self.is_shallow() or re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
 
     def is_dirty(self) -> bool:
-        """Whether files differ from the commit that is checked out, or are not in it."""
+        """Whether the working tree has changed or new files, relative to the commit that is checked out."""
         changed = ("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
         return bool(git_of_files(self.top, *changed))
 
     def has_submodules(self, commit: str) -> bool:
-        """Whether a commit names other repositories, whose files are not in it."""
+        """Whether a commit has submodules, whose files it does not contain."""
         return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
 
     def content(self, commit: str, place: Path) -> bytes:
-        """Bytes of a file of a commit, by its path from ``top``; raises ``GitFailed`` where there is none."""
+        """Return the bytes of a commit's file, by its path from ``top``; raise ``GitFailed`` where it is absent."""
         return git(self.top, "cat-file", "blob", f"{commit}:{place.as_posix()}")
 
     def export(self, commit: str, target: Path, *, changed: bool = False) -> Path:
-        """Make a folder with the files of a commit, and return that of the project in it.
+        """Make a folder with the files of a commit, and return the project's folder in it.
 
-        It is a repository of its own that reads objects from this one, since many projects ask git for their version;
-        it knows tags, and nothing of remotes.
+        The folder is a repository that reads objects from this one, since many projects ask git for their version. It
+        has tags, but no remotes.
 
         Args:
-            commit: whose files.
-            target: the folder that is made.
-            changed: whether files are as in the working tree now, whose commit it is.
+            commit: the commit to export.
+            target: the new folder.
+            changed: take files as they are in the working tree now; ``commit`` is checked out there.
 
         Raises:
-            GitFailed: git cannot.
+            GitFailed: git cannot export it.
         """
         git(self.top, "init", "--quiet", "--template=", str(target))
         (target / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
@@ -260,7 +260,7 @@ class Checkout:
         tags = git(self.top, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")
         git(target, "update-ref", "--stdin", given=tags)
         git(target, "checkout", "--quiet", "--detach", commit)
-        lacking = git(target, "ls-files", "--deleted", "-z").split(b"\0")[:-1]  # of which checkout complains alone
+        lacking = git(target, "ls-files", "--deleted", "-z").split(b"\0")[:-1]  # checkout complains only of these
         if lacking:
             raise GitFailed(
                 f"the clone has not got {len(lacking)} files of the commit, such as {os.fsdecode(lacking[0])!r}: clone "
@@ -279,9 +279,9 @@ class Checkout:
         return project
 
     def changes(self) -> list[str]:
-        """Files that differ from the commit that is checked out, are gone, or are new and not ignored.
+        """Return files that differ from the commit that is checked out, are deleted, or are new and not ignored.
 
-        And those that git was told not to look at (git-update-index(1): assume-unchanged).
+        Files that git skips (git-update-index(1): assume-unchanged) are included.
         """
         changed = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
         listed = git_of_files(self.top, *changed, "-z", "HEAD").split(b"\0")
@@ -291,6 +291,6 @@ class Checkout:
         return sorted(os.fsdecode(name) for name in {*listed, *new, *hidden} if name)
 
     def digest(self) -> str:
-        """Digest of all that differs from the commit that is checked out; "" where nothing does."""
+        """Return the digest of all changes to the commit that is checked out; "" without changes."""
         names = self.changes()
         return digest_of(names, self.top) if names else ""

@@ -1,4 +1,4 @@
-"""Environments of the two sides: paths of one length, the same versions of all but what is under test."""
+"""Environments of both sides: paths of one length, equal versions of all but the library under test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyharness.features.gate.types import SIDES, Side, normalised
 from pyharness.system import program
 from pyharness.types import InputError
 
-ANSWER_SECONDS = 300.0  # on a cold disk an interpreter takes some
+ANSWER_SECONDS = 300.0  # an interpreter on a cold disk is slow
 T = TypeVar("T")
 
 
@@ -29,19 +29,19 @@ def ask(
     problem: str,
     environment: Mapping[str, str] | None = None,
 ) -> T:
-    """Run a script that prints JSON, and read what it says.
+    """Run a script that prints JSON, and return its answer.
 
     Args:
-        side: whose interpreter it is.
-        asked: what this side was asked for as.
+        side: the side of the interpreter.
+        asked: the side's name as the user gave it.
         command: the interpreter, the script, and its arguments.
-        read: makes the answer of the JSON; raises where the answer has another shape.
-        problem: what it is called when there is no answer.
-        environment: variables that it gets, where what is installed depends on them.
+        read: makes the answer from the JSON; raises where the JSON has another shape.
+        problem: name of the problem in messages when no answer comes.
+        environment: variables of the script, where the installed packages depend on them.
 
     Raises:
-        InputError: it does not answer, or answers otherwise than in this shape.
-        OutOfTime: not in time (``program.until``).
+        InputError: the script does not answer, or answers in another shape.
+        OutOfTime: it does not answer in time (``program.until``).
     """
     python, script, *arguments = command
     alone = ["-I"] if environment is None else ["-P", "-s"]
@@ -64,31 +64,31 @@ Libraries = Mapping[str, str]  # versions of installed distributions, by normali
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an environment has."""
+    """Contents of an environment."""
 
     python: str  # implementation and version, without the last number
     libraries: Libraries
 
 
 def given(side: Side, source: Installed, workshop: Workshop) -> Path:
-    """Interpreter of an environment that somebody has made, by a path as long as the other side's."""
+    """Return the interpreter of a given environment, by a path as long as the other side's."""
     link = workshop.room / f"arm-{side}"
     link.symlink_to(source.folder, target_is_directory=True)  # Python looks for its environment where it is called
     return link / "bin" / "python"
 
 
 def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | None = None) -> Path:
-    """Make an environment with a wheel, its dependencies and what else is required; returns its interpreter.
+    """Make an environment with a wheel, its dependencies and further requirements; return its interpreter.
 
     Args:
-        side: whose it is.
-        wheel: what is installed.
-        workshop: where, and how.
-        like: versions of dependencies that it gets, too, if they can be had together.
+        side: the side of the environment.
+        wheel: the wheel to install.
+        workshop: folder and options.
+        like: versions of dependencies to install as well, where pip can install them together.
 
     Raises:
-        NotBuilt: pip cannot install it.
-        OutOfTime: it takes too long.
+        NotBuilt: pip cannot install the wheel.
+        OutOfTime: pip takes too long.
     """
     folder = workshop.room / f"arm-{side}"
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
@@ -101,7 +101,7 @@ def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | Non
         pins.write_text("".join(f"{name}=={version}\n" for name, version in rest), encoding="utf-8")
         try:
             run_pip("install", [*install, "--constraint", str(pins), *wanted], side, wheel.asked, workshop)
-        except NotBuilt:  # other dependencies may be just what the head changes
+        except NotBuilt:  # the head may change these very dependencies
             workshop.tell(f"{side} {wheel.asked!r}: does not install with the other side's versions; installing freely")
         else:
             return folder / "bin" / "python"
@@ -110,19 +110,19 @@ def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | Non
 
 
 def contents(side: Side, asked: str, python: Path) -> Contents:
-    """Ask an interpreter what it has; raises ``InputError`` where it does not answer."""
+    """Ask an interpreter for its contents; raise ``InputError`` where it does not answer."""
 
     def read(answer: Any) -> Contents:
         version, installed = answer
-        # Of two on the search path the first is imported.
+        # Python imports the first of two on the search path.
         return Contents(str(version), {normalised(str(name)): str(number) for name, number in reversed(installed)})
 
     return ask(side, asked, (python, _SAY_CONTENTS), read, "its Python does not run; make it again")
 
 
-# An editable install lists none of its modules: then they are those of top_level.txt, or of the distribution's name;
-# and where nothing is found of these, the folder that the installer has noted (PEP 610). Folders of a namespace belong
-# to several distributions: of these, the files that this one lists.
+# An editable install lists none of its modules. Then they come from top_level.txt or the distribution's name, else from
+# the folder that the installer has noted (PEP 610). Several distributions share the folder of a namespace: there,
+# only the files that this one lists count.
 _SAY_ORIGINS = """
 import importlib.metadata, importlib.util, json, os, sys
 
@@ -151,10 +151,10 @@ print(json.dumps(sorted(places)))
 
 
 def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], library: str) -> None:
-    """Raise ``InputError`` where one interpreter would import only files that the other would, too."""
+    """Raise ``InputError`` where every file that one interpreter imports is also the other's."""
     base, head = (_places(side, pythons[side], asked[side], library) for side in SIDES)
     shared = base & head
-    if shared and shared in (base, head):  # a module that both have from one place is not all there is
+    if shared and shared in (base, head):  # sides may share one module if each has files of its own
         raise InputError(
             f"--base {asked['base']!r} and --head {asked['head']!r} have the same files on both sides: {library} is "
             f"{min(shared)} in both; install a wheel of each version, or give one name twice to compare it with itself"

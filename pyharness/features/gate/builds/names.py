@@ -32,12 +32,12 @@ class Wheel:
     asked: str
     path: Path
     distribution: str
-    version: str  # with the beginning of the file's digest
+    version: str  # with a prefix of the file's digest
     digest: str  # of the file, SHA-256
 
 
 def wheel(side: Side, asked: str, path: Path) -> Wheel:
-    """Read which distribution a wheel is; raises ``InputError`` where there is none that can be read."""
+    """Read name and version of a wheel; raise ``InputError`` where it is absent or unreadable."""
     try:
         with bounded_file.opened(path) as file:
             name, version = _distribution(file)
@@ -52,7 +52,7 @@ def wheel(side: Side, asked: str, path: Path) -> Wheel:
 
 
 def _distribution(file: BinaryIO) -> tuple[str, str]:
-    """Return name and version that the file says; raises one of ``archive.DAMAGE``."""
+    """Return name and version from the file's metadata; raise one of ``archive.DAMAGE``."""
     with archive.opened(file) as members:
         said = [name for name in members.namelist() if _METADATA.fullmatch(name)]
         if len(said) != 1:
@@ -67,7 +67,7 @@ def _distribution(file: BinaryIO) -> tuple[str, str]:
 
 
 def check_unchanged(side: Side, wheel: Wheel) -> None:
-    """Raise ``InputError`` where the file is not what it was: builds run as this user, who can write it."""
+    """Raise ``InputError`` where the file has changed: builds run as this user and can write it."""
     try:
         digest = bounded_file.digest(wheel.path)
     except OSError:
@@ -84,7 +84,7 @@ WORKTREE = "worktree"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An environment that somebody has made; it is used as it is."""
+    """A given environment; the gate does not change it."""
 
     asked: str
     folder: Path
@@ -92,22 +92,22 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A commit, or with ``changes`` the working tree around it."""
+    """A commit, or with ``changes`` the working tree on top of it."""
 
     asked: str
     checkout: Checkout
     commit: str
     changes: str | None = (
-        None  # digest of what differs from the commit; "" where nothing does, None where none is asked
+        None  # digest of the changes to the commit; "" without changes, None where the commit itself was named
     )
 
     @property
     def version(self) -> str:
-        """The commit, and the beginning of the digest of what differs from it."""
+        """The commit, and a prefix of the digest of the changes to it."""
         return f"{self.commit}+{self.changes[:12]}" if self.changes else self.commit
 
     def now(self) -> Revision:
-        """The same as it is now: a working tree may be another, a commit stays what it is."""
+        """Return the revision in its present state: a working tree may have changed, a commit has not."""
         if self.changes is None:
             return self
         return replace(self, commit=self.checkout.commit("HEAD") or "", changes=self.checkout.digest())
@@ -126,14 +126,14 @@ Pair: TypeAlias = tuple[Source, Source]  # base and head
 
 
 class NoRevision(InputError):
-    """A checkout lacks what a side names, and it may have to be fetched, as into the clone of a job."""
+    """A checkout lacks the revision of a side; it may have to be fetched, as in the clone of a CI job."""
 
 
 def find(base: str, head: str, folder: Path) -> Pair:
-    """Say what two sides are; paths and revisions are those of ``folder``.
+    """Resolve the names of both sides; paths and revisions are relative to ``folder``.
 
     Raises:
-        InputError: a side is nothing of what can be given, or only one is a tokenizer.
+        InputError: a name resolves to no source, or only one side is a tokenizer.
     """
     first, second = (_find(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
     if isinstance(first, Specified) is not isinstance(second, Specified):
@@ -146,7 +146,7 @@ def find(base: str, head: str, folder: Path) -> Pair:
 
 
 def notes(sources: Pair) -> Iterator[str]:
-    """Say what of the sources is not measured."""
+    """Yield notes on parts of the sources that the gate does not measure."""
     revisions = [source for source in sources if isinstance(source, Revision)]
     asked_as_it_is = {source.checkout.top for source in revisions if source.changes is not None}
     for top in dict.fromkeys(source.checkout.top for source in revisions):
@@ -199,13 +199,13 @@ def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source
 
 
 def is_environment(folder: Path) -> bool:
-    """Whether a folder is an environment of Python, as venv, virtualenv, uv or conda make it."""
+    """Whether a folder is a Python environment of venv, virtualenv, uv or conda."""
     made = (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
     return made and (folder / "bin" / "python").is_file()
 
 
 def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
-    """``PATH@REVISION``: cut at the first "@" that a checkout stands before."""
+    """Resolve ``PATH@REVISION``, cut at the first "@" after the path of a checkout."""
     for match in re.finditer("@", asked):
         path, revision = asked[: match.start()], asked[match.end() :]
         place = folder / folders.expanded(path)
@@ -224,7 +224,7 @@ def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revi
 
 
 def _no_revision(side: Side, asked: str, checkout: Checkout, revision: str, besides: str = "") -> InputError:
-    """Say what was meant by a name that is misspelt, or what fetches it; ``besides``: what else it is not."""
+    """Return an error that suggests a similar name or a fetch; ``besides``: other kinds of source it is not."""
     place, meant = str(checkout.top), checkout.meant(revision)
     lacking = checkout.may_lack(revision)
     if meant and not lacking and "did you mean" not in besides:
@@ -235,7 +235,7 @@ def _no_revision(side: Side, asked: str, checkout: Checkout, revision: str, besi
 
 
 def _here(side: Side, asked: str, folder: Path) -> Source:
-    """A revision of the checkout around ``folder``, else a tokenizer."""
+    """Resolve a revision of the checkout around ``folder``, else a tokenizer."""
     checkout = Checkout.around(folder)
     if checkout is not None and (commit := checkout.commit(asked)) is not None:
         return Revision(asked, checkout, commit)

@@ -1,7 +1,7 @@
-"""Variables of processes that run what is under test, to build it or to time it: an allow-list, so no secret is in it.
+"""Allow-lists of variables for processes that build or time the code under test: no secrets pass.
 
-The code of a pull request is a stranger's. It runs when it is built, and again when it is timed; tokens of a job stay
-outside. What is passed on may still have a password in it (an index of packages by its address): that is said.
+The code of a pull request is a stranger's. It runs during the build and again during timing; tokens of a job stay
+outside. A variable that passes may still hold a password (in the address of a package index): ``exposed`` reports it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMPILERS = (
 )
 COMPILER_PREFIXES = ("CMAKE_", "SKBUILD_")
 TOOLCHAINS = ("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN")
-PIP = (  # where packages come from, and which; what else pip may be told stays out (where to install, say)
+PIP = (  # where packages come from, and which; other settings of pip stay out (the target folder, say)
     *("INDEX_URL", "EXTRA_INDEX_URL", "TRUSTED_HOST", "FIND_LINKS", "NO_INDEX", "CONFIG_FILE", "KEYRING_PROVIDER"),
     *("CERT", "CLIENT_CERT", "PROXY", "TIMEOUT", "DEFAULT_TIMEOUT", "RETRIES", "RESUME_RETRIES", "CACHE_DIR"),
     *("NO_CACHE_DIR", "CONSTRAINT", "BUILD_CONSTRAINT", "PRE", "NO_BINARY", "ONLY_BINARY", "PREFER_BINARY"),
@@ -33,12 +33,12 @@ CACHES = (
 THIS_ENVIRONMENT = ("PYTHONPATH", "PYHARNESS_PLUGINS")
 POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_ACCOUNT = re.compile(r"://[^/\s@]+@")  # with or without a password: a token may stand in the place of the name
-_OF_PROXY = re.compile(r"^[^/\s@]+@")  # whose address may begin without a scheme
+_ACCOUNT = re.compile(r"://[^/\s@]+@")  # with or without a password: the name may be a token
+_OF_PROXY = re.compile(r"^[^/\s@]+@")  # a proxy's address may lack the scheme
 
 
 def of_compilers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Pick those that change what a build makes of the same sources."""
+    """Pick the variables that change the build of the same sources."""
     return {
         name: value
         for name, value in sorted(environment.items())
@@ -47,7 +47,7 @@ def of_compilers(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_building(environment: Mapping[str, str]) -> dict[str, str]:
-    """Pick those that git, pip, and the build of a revision get."""
+    """Pick the variables for git, pip, and the build of a revision."""
     allowed = {*PLACES, *PROXIES, *CERTIFICATES, *TOOLCHAINS, *(f"PIP_{name}" for name in PIP)}
     return {
         **{name: environment[name] for name in sorted(allowed & environment.keys())},
@@ -60,10 +60,10 @@ def for_building(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def further(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Pick those that somebody lets through to builds by name (``--pass``); values are in no message.
+    """Pick the variables that the user passes to builds by name (``--pass``); messages never show values.
 
     Raises:
-        InputError: one is not set, or is no name.
+        InputError: a variable is not set, or its name is invalid.
     """
     for name in names:
         if not _NAME.fullmatch(name):
@@ -76,12 +76,12 @@ def further(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, s
 
 
 def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -> dict[str, str]:
-    """Pick those of an arm's processes: the same, byte by byte, for both.
+    """Pick the variables of an arm's processes: the same bytes for both arms.
 
     Args:
         environment: variables of this process.
-        threads: the most that any benchmark asks for; pools of native libraries get no more.
-        here: whether the arms are two tokenizers of this environment, to which its search path belongs.
+        threads: the largest number that any benchmark asks for; limits pools of native libraries.
+        here: whether the arms are two tokenizers of this environment, and so need its search path.
     """
     allowed = {*PLACES, *CACHES, "CUDA_VISIBLE_DEVICES", *(THIS_ENVIRONMENT if here else ())}
     return {
@@ -89,13 +89,13 @@ def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -
         **{name: value for name, value in sorted(environment.items()) if name.startswith("LC_")},
         **dict.fromkeys(POOLS, str(threads)),
         **({} if here else {"PYTHONNOUSERSITE": "1"}),
-        "PYTHONDONTWRITEBYTECODE": "1",  # nothing is written into an environment that was given
+        "PYTHONDONTWRITEBYTECODE": "1",  # write nothing into a given environment
         "PYTHONHASHSEED": "0",
     }
 
 
 def exposed(variables: Mapping[str, str]) -> Iterator[str]:
-    """Say which of the variables hold an account of an address, which the code under test can read."""
+    """Yield a note for each variable whose address holds credentials that the code under test can read."""
     for name, value in variables.items():
         if _ACCOUNT.search(value) or (name in PROXIES and _OF_PROXY.search(value)):
             yield f"{name} has a user name or password in it, which the code that is built can read"

@@ -1,7 +1,7 @@
-"""Wheels that were built lately, by all that decides what a build makes of a commit.
+"""Recently built wheels, keyed by everything that determines a build.
 
-What a build fetches from an index (a newer pybind11, say) is not known beforehand, and would differ between a wheel of
-last week and one of today as if the code did: so wheels are kept for a day.
+The key cannot cover packages that a build fetches from an index (a newer pybind11, say). A wheel of last week and one
+of today would differ by them as if the code had changed. So wheels are kept for a day.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600
 ANSWER_SECONDS = 10.0
-DIGEST = ".sha256"  # in the place of .whl: the file beside a wheel that has its digest
+DIGEST = ".sha256"  # suffix instead of .whl: the file next to a wheel with its digest
 COMPILERS = {
     "cc": "CC",
     "c++": "CXX",
     "nvcc": "CUDACXX",
     "rustc": "",
     "cmake": "",
-}  # and what names another, if it passes
+}  # and variables that name another compiler, if they pass
 
 
 def folder() -> Path:
-    """Return the folder of all that a gate keeps."""
+    """Return the folder of a gate's cached files."""
     return folders.cache() / "gate"
 
 
 def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> str:
-    """Digest of what decides which wheel is made.
+    """Return the digest of everything that determines the wheel.
 
-    Commit, changes, project, interpreter, every variable that the build gets, the versions of the compilers that it
-    would find (or that there is none), and what is installed, if that is used.
+    That is: commit, changes, project, interpreter, all variables of the build, versions of the compilers on its path
+    (or their absence), and the installed packages, if the build uses them.
     """
     installed = [] if isolated else sorted(f"{one.name} {one.version}" for one in distributions())
     decides = {
@@ -62,7 +62,7 @@ def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> 
 
 
 def _version(compiler: str, environment: Mapping[str, str]) -> str | None:
-    """Return what a compiler says of itself; None where it is absent, or does not say it at once."""
+    """Return a compiler's version text; None where it is absent or slow to answer."""
     words = compiler.split()  # "ccache g++"
     found = shutil.which(words[0], path=environment.get("PATH")) if words else None
     return None if found is None else _said((found, *words[1:], "--version"), tuple(environment.items()))
@@ -74,11 +74,11 @@ def _said(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) ->
         ran = program.run(command, dict(environment), seconds=ANSWER_SECONDS)
     except (InputError, program.OutOfTime):
         return None
-    return ran.output.decode(errors="replace")  # all of it: nvcc has its version in the fourth line
+    return ran.output.decode(errors="replace")  # all lines: nvcc prints its version in the fourth
 
 
 def find(name: str) -> Path | None:
-    """Return the wheel that is kept under a key, if it is not too old, and what was kept."""
+    """Return the cached wheel of a key, unless it is too old or its digest has changed."""
     wheels = (folder() / "wheels" / name).glob("*.whl")
     return next((wheel for wheel in wheels if not _is_old(wheel) and _is_whole(wheel)), None)
 
@@ -91,7 +91,7 @@ def _is_whole(wheel: Path) -> bool:
 
 
 def keep(name: str, wheel: Path) -> None:
-    """Keep a wheel; where that cannot be done, nothing is kept."""
+    """Cache a wheel; ignore failures to write."""
     place = folder() / "wheels" / name
     with contextlib.suppress(OSError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -100,7 +100,7 @@ def keep(name: str, wheel: Path) -> None:
 
 
 def clear() -> None:
-    """Remove wheels and logs that are too old."""
+    """Remove expired wheels and logs."""
     with contextlib.suppress(OSError):
         for place in (folder() / "wheels").iterdir():
             if all(_is_old(wheel) for wheel in place.iterdir()):

@@ -1,6 +1,6 @@
-"""A wheel of a revision. Building runs the revision's code: it gets an allow-list of variables, and no secrets.
+"""Builds the wheel of a revision. The revision's code runs meanwhile: it gets allow-listed variables, no secrets.
 
-It runs as this user all the same, who can read this user's files; a job that builds strangers' code has none to lose.
+It still runs as this user and can read this user's files: build strangers' code in a job without secret files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyharness.features.gate.types import Side
 from pyharness.system import program
 from pyharness.types import InputError
 
-FEWEST_MASKED = 8  # characters of a value that is replaced: 1 or "true" is no secret, and stands everywhere
+FEWEST_MASKED = 8  # characters of a value to replace: 1 or "true" is no secret, and occurs everywhere
 LONGEST = 300  # characters of a line
 LOG_BYTES = 4 << 20  # of the end of a log
 _COMPILER = re.compile(r":\d+(:\d+)?: (fatal )?error: |^CMake Error|^error(\[E\d+\])?: (?!subprocess-exited)")
@@ -41,9 +41,9 @@ _NOT_FOUND = re.compile(r"No matching distribution found for .*|Could not find a
 
 
 def telling(log: str, passed: Mapping[str, str] | None = None) -> str:
-    """Return the line that tells most: the compiler's first error, else the last that speaks of one, else the last.
+    """Return the most informative line: the compiler's first error, else the last with "error", else the last.
 
-    ``passed``: variables whose values are replaced by their names in it, since the line goes where others read it.
+    ``passed``: variables whose values the line shows as their names, since other people read it.
     """
     lines = [_FRAME.sub("", line).strip() for line in log.splitlines()]
     lines = [line for line in lines if line and not _OF_PIP.search(line)]
@@ -54,7 +54,7 @@ def telling(log: str, passed: Mapping[str, str] | None = None) -> str:
 
 
 def _shown(line: str, passed: Mapping[str, str] | None) -> str:
-    """Replace values before the line is cut: a part of one would not be found."""
+    """Replace values before cutting the line, because a cut value would not match."""
     words = [(word.strip(), name) for name, value in (passed or {}).items() for word in (value, *value.splitlines())]
     for word, name in sorted(words, key=lambda one: -len(one[0])):
         line = line.replace(word, f"${name}") if len(word) >= FEWEST_MASKED else line
@@ -62,7 +62,7 @@ def _shown(line: str, passed: Mapping[str, str] | None) -> str:
 
 
 def missing(log: str, passed: Mapping[str, str] | None = None) -> str:
-    """Say that packages could not be fetched, where that is why; "" where it is not. ``passed``: as in ``telling``."""
+    """Say that packages could not be fetched; "" for any other cause. ``passed``: as in ``telling``."""
     absent = _NOT_FOUND.findall(log)
     shown = _shown(absent[-1], passed) if absent else ""
     if _OFFLINE.search(log):
@@ -72,13 +72,13 @@ def missing(log: str, passed: Mapping[str, str] | None = None) -> str:
 
 PIP = (sys.executable, "-P", "-m", "pip")
 Step: TypeAlias = Literal["build", "install"]
-# Bytes that pip may hold: it keeps all that a build says. An old one has what it downloads in memory, too.
+# Bytes of memory for pip: it keeps a build's whole output. Old versions hold downloads in memory, too.
 MOST_HELD: dict[Step, int] = {"build": 1 << 30, "install": 4 << 30}
 INSTALLED = "where they are installed, --no-build-isolation builds with what is here"
 
 
 class NotBuilt(Exception):
-    """An arm does not build or install: the message has the side, the line of the log that tells most, and the log."""
+    """An arm does not build or install: the message has the side, the most informative line, and the log's path."""
 
     def __init__(self, side: Side, source: str, what: str, said: str, log: Path) -> None:
         super().__init__(f"{side} {source!r} {what}: {said or 'it does not say why'}; all that was said is in {log}")
@@ -88,35 +88,35 @@ class NotBuilt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How somebody wants arms to be made."""
+    """The user's options for making arms."""
 
-    library: str | None = None  # distribution under test; None: that of the wheels, or what two environments differ in
-    requirements: tuple[str, ...] = ()  # what arms need besides; never put into environments that were given
-    isolated: bool = True  # build requirements are fetched by pip, and not those that are installed here
-    cache: bool = True  # wheels that were built today are used again
-    separate: bool = False  # two builds, although both sides are one revision; none is from the cache
-    passed: tuple[str, ...] = ()  # names of further variables that builds and installs get
+    library: str | None = None  # distribution under test; None: that of the wheels, or the one that differs
+    requirements: tuple[str, ...] = ()  # further packages for the arms; never installed into given environments
+    isolated: bool = True  # pip fetches build requirements, instead of using the installed ones
+    cache: bool = True  # reuse wheels of today
+    separate: bool = False  # two builds although both sides are one revision, without the cache
+    passed: tuple[str, ...] = ()  # names of further variables for builds and installs
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """How arms are made: where, and what is told of it."""
+    """Folder, options and listener for making arms."""
 
-    room: Path  # a folder for the session; both sides have paths of the same length in it
+    room: Path  # the session's folder; both sides have paths of the same length in it
     tell: Callable[[str], object]
     options: BuildOptions = field(default_factory=BuildOptions)
-    passed: Mapping[str, str] = field(default_factory=dict)  # further variables of builds, which somebody has named
+    passed: Mapping[str, str] = field(default_factory=dict)  # further variables of builds, named by the user
 
     def variables(self) -> dict[str, str]:
-        """All that a build gets, but the folder for what it writes for a while."""
+        """Return all variables of a build, except its temporary folder."""
         return {**variables.for_building(os.environ), **self.passed}
 
     def key(self, source: Revision) -> str:
-        """Digest of all that decides which wheel a build makes."""
+        """Return the cache key of a revision's wheel."""
         return wheel_cache.key(source, self.variables(), isolated=self.options.isolated)
 
     def log(self, side: Side, step: Step | Literal["export"]) -> Path:
-        """Name a file for what a step says, which stays when the session's folder goes."""
+        """Return the log file of a step; it outlives the session's folder."""
         logs = wheel_cache.folder() / "logs"
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,11 +128,11 @@ class Workshop:
 
 
 def export(side: Side, source: Revision, workshop: Workshop) -> Path:
-    """Copy the files of a revision into the session's folder, unless they are there; returns the project's folder.
+    """Copy a revision's files into the session's folder, unless already done; return the project's folder.
 
     Raises:
-        NotBuilt: they cannot be had.
-        OutOfTime: not in time (``program.until``).
+        NotBuilt: git cannot export the files.
+        OutOfTime: the export takes too long (``program.until``).
     """
     tree = workshop.room / f"tree-{side}"
     if tree.exists():
@@ -151,17 +151,17 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
 
 
 def kept(source: Revision, workshop: Workshop) -> Path | None:
-    """Return the wheel of a revision that was built today; None where there is none."""
+    """Return today's cached wheel of a revision; None without one."""
     cached = workshop.options.cache and not workshop.options.separate
     return wheel_cache.find(workshop.key(source)) if cached else None
 
 
 def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
-    """Return a wheel in the session's folder, built or from the cache.
+    """Build a wheel in the session's folder, or take it from the cache.
 
     Raises:
         NotBuilt: the revision cannot be read, or its build fails.
-        OutOfTime: it takes too long.
+        OutOfTime: the build takes too long.
     """
     made = workshop.room / f"wheel-{side}"
     made.mkdir()
@@ -181,7 +181,7 @@ def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path
     project = export(side, source, workshop)
     command = ["wheel", "--no-deps", *(() if workshop.options.isolated else ("--no-build-isolation",))]
     log = run_pip("build", [*command, "--wheel-dir", str(made), str(project)], side, source.asked, workshop)
-    shutil.rmtree(workshop.room / f"tree-{side}", ignore_errors=True)  # room for the other side's
+    shutil.rmtree(workshop.room / f"tree-{side}", ignore_errors=True)  # free disk space for the other side's
     left = sorted(made.glob("*.whl"))
     if len(left) != 1:
         count = f"{len(left)} wheels" if left else "no wheel"
@@ -190,14 +190,14 @@ def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path
 
 
 def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, workshop: Workshop) -> Path:
-    """Run pip with allow-listed variables; returns the file with what it said.
+    """Run pip with allow-listed variables; return its log file.
 
     Raises:
-        NotBuilt: it fails; with what the log tells.
-        OutOfTime: it was ended, with the compilers behind it.
+        NotBuilt: pip fails; the message quotes the log.
+        OutOfTime: pip took too long, and was ended together with its compilers.
     """
     begun, log, temporary = time.monotonic(), workshop.log(side, step), workshop.room / "temporary"
-    temporary.mkdir(exist_ok=True)  # pip that is ended leaves what it has there
+    temporary.mkdir(exist_ok=True)  # pip leaves its files there when it is ended
     try:
         environment = {**workshop.variables(), "TMPDIR": str(temporary)}
         ran = program.run([*PIP, *arguments], environment, folder=log.parent, log=log, memory=MOST_HELD[step])
@@ -223,6 +223,6 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
 
 
 def _limited(took: float) -> str:
-    """Say which limit it was that nobody has set."""
+    """Name the default limit that a build ran into."""
     longest = program.LONGEST_SECONDS
     return f", the {longest / 60:.0f} minutes that anything gets" if took >= longest else ""

@@ -1,1 +1,1 @@
-"""Processes of an arm: files that its interpreter runs, and the side of those who ask them."""
+"""Processes of an arm: files that its interpreter runs, and their parent's side of the pipe."""

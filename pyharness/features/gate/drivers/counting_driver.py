@@ -1,8 +1,8 @@
-"""The driver under valgrind: the same, and it counts the instructions of a batch.
+"""The driver under valgrind: it also counts the instructions of a batch.
 
-A file of its own, run as ``valgrind --tool=callgrind --instr-atstart=no python -P -s counting_driver.py WORKLOADS
-COUNTS``, beside ``driver.py``. Callgrind is told by client requests, the sequences of instructions that stand in
-valgrind.h, when the calls begin and end: nothing else is counted. What it counts it writes to ``COUNTS.1`` and so on.
+A standalone file next to ``driver.py``, run as ``valgrind --tool=callgrind --instr-atstart=no python -P -s
+counting_driver.py WORKLOADS COUNTS``. Client requests (the instruction sequences in valgrind.h) tell Callgrind when
+the calls begin and end: it counts nothing else. It writes its counts to ``COUNTS.1`` and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOTALS = b"totals: "
 
 
 def requests() -> Callable[[int], int]:
-    """Return a function that makes a client request: 0 where nobody listens."""
+    """Return a function that makes a client request; it returns 0 outside of valgrind."""
     if platform.machine() not in ("x86_64", "AMD64"):
         raise OSError(f"instructions are counted on x86-64, and this is {platform.machine()}")
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -40,7 +40,7 @@ def requests() -> Callable[[int], int]:
 
 
 def driver() -> Any:
-    """Return the module of the driver, which lies beside this file."""
+    """Return the module of the driver, next to this file."""
     path = Path(__file__).with_name("driver.py")
     spec = importlib.util.spec_from_file_location("driver", path)
     if spec is None or spec.loader is None:
@@ -52,7 +52,7 @@ def driver() -> Any:
 
 
 class InstructionCounter:
-    """Counts what happens between two moments, time after time."""
+    """A counter of instructions between start and stop, for several batches."""
 
     def __init__(self, files: str) -> None:
         self.request = requests()
@@ -60,7 +60,7 @@ class InstructionCounter:
         self.number = 0
 
     def instructions(self) -> int:
-        """Return what was counted last."""
+        """Return the last count."""
         self.request(DUMP)
         self.number += 1
         path = Path(f"{self.files}.{self.number}")
@@ -71,23 +71,23 @@ class InstructionCounter:
 
 
 def main() -> None:
-    """Answer as the driver does."""
+    """Answer messages as the driver does."""
     shared = driver()
     counted = InstructionCounter(sys.argv[2])
 
     class CountingDriver(shared.Driver):  # type: ignore[name-defined, misc]
-        """Counts the calls of each batch; the mean of the batches after the first is the figure of a benchmark."""
+        """A driver that counts each batch; a benchmark's figure is the mean of the batches after the first."""
 
         counts: list[int]
 
         def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
-            """Begin to count anew."""
+            """Restart the counts."""
             self.counts = []
             said: dict[str, Any] = super().prepare(message)
             return said
 
         def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-            """Do the calls, counted."""
+            """Do the calls and count them."""
             counted.request(START)
             results: list[Any] = super().calls(call, items)
             counted.request(STOP)
@@ -95,9 +95,9 @@ def main() -> None:
             return results
 
         def finish(self, message: dict[str, Any]) -> dict[str, Any]:
-            """Say what the last batch took; memory under valgrind is that of valgrind."""
+            """Return the counted instructions, and no memory: under valgrind that is valgrind's."""
             super().finish(message)
-            kept = self.counts[1:] or self.counts  # the first call of a library fills tables
+            kept = self.counts[1:] or self.counts  # a library's first call fills tables
             return {"figures": {"instructions": sum(kept) // len(kept)} if kept else {}}
 
     shared.main(CountingDriver)

@@ -1,7 +1,7 @@
-"""An arm of a gate as its parent sees it: a process that runs the driver, asked for one thing at a time.
+"""An arm of a gate, from its parent's side: a process that runs the driver and answers one request at a time.
 
-Under valgrind it counts the instructions of a batch, in place of its time. They are nearly the same in every process,
-and blind: random and sequential access to memory take as many.
+Under valgrind it counts the instructions of a batch instead of its time. Counts are nearly equal in every process, but
+they miss the cost of memory: random and sequential access take the same number.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pyharness.store.shape import Misshapen, get
 from pyharness.system.child_process import Child, ChildDied, Overdue
 from pyharness.types import InputError
 
-TIME_LIMIT_SECONDS = 300.0  # for an answer: a preparation may train, a batch takes some milliseconds
+TIME_LIMIT_SECONDS = 300.0  # for an answer: a preparation may train; a batch takes some milliseconds
 FIGURES: tuple[Figure, ...] = ("memory", "instructions")
 LONGEST = 1 << 62  # nanoseconds, bytes or instructions
 
@@ -43,13 +43,13 @@ class AskedArm:
     """A process of an arm's interpreter that answers messages in turn; see ``driver.py``.
 
     Args:
-        arm: what is started.
+        arm: the arm to start.
         command: a file that the interpreter runs, and its arguments.
-        folder: where it works, if not in the folder of the arm.
+        folder: working folder; default: the arm's.
         time_limit: seconds for an answer.
-        deadline: when the gate's time is over (``time.monotonic``); no answer is waited for any longer.
-        memory_limit: bytes that it may hold.
-        tool: a program, with its arguments, that runs the interpreter: one that counts.
+        deadline: end of the gate's time (``time.monotonic``), and of every wait for an answer.
+        memory_limit: bytes of memory for the process.
+        tool: a program with its arguments that runs the interpreter, to count instructions.
 
     Raises:
         ArmFailed: it does not start.
@@ -67,7 +67,7 @@ class AskedArm:
         tool: Sequence[str] = (),
     ) -> None:
         self.arm, self.time_limit, self.deadline = arm, time_limit, deadline
-        self.timeout = math.inf  # seconds that an answer is waited for, if that is less
+        self.timeout = math.inf  # seconds to wait for an answer, if shorter than the other limits
         self._asked = 0
         try:
             self.child = Child(
@@ -83,17 +83,17 @@ class AskedArm:
             raise ArmFailed(f"{arm.python}: {error}") from None
 
     def facts(self) -> ArmFacts:
-        """Say what it is."""
+        """Return what the process says of itself."""
         said = self.ask("hello")
         facts, libraries = (self.shaped(said, name, dict) for name in ("facts", "libraries"))
         return ArmFacts(self.arm.side, self.arm.source, self.arm.version, facts, libraries)
 
     def close(self) -> None:
-        """End the process and all that it has started."""
+        """End the process and its children."""
         self.child.close()
 
     def ask(self, what: str, **details: Any) -> dict[str, Any]:
-        """Send a message and wait for its answer; raises ``ArmFailed`` with the reason where there is none."""
+        """Send a message and wait for its answer; raise ``ArmFailed`` with the reason where none comes."""
         self._asked += 1
         begun = time.monotonic()
         longest = min(self.time_limit, self.timeout, self._share(self.deadline - begun))
@@ -113,7 +113,7 @@ class AskedArm:
 
     @staticmethod
     def _share(left: float) -> float:
-        """Seconds of those that the gate has left for one answer: the other side needs as many for the same."""
+        """Return the seconds for one answer, from those that the gate has left: the other side needs as many."""
         return max(left / 2, min(left, LEAST_TIMEOUT))
 
     def _understood(self, line: bytes | None) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class AskedArm:
         return answer
 
     def timing(self, said: Mapping[str, Any], calls: int) -> Timing:
-        """What the clocks say of a batch; raises ``ArmFailed`` where that cannot be."""
+        """Read the times of a batch; raise ``ArmFailed`` where they are impossible."""
         wall, cpu, done = (self.number(said, name) for name in ("wall", "cpu", "calls"))
         if done != calls:
             raise self.failed(f"the process did {done:,} of {calls:,} calls")
@@ -140,27 +140,27 @@ class AskedArm:
         return Timing(wall, cpu)
 
     def figures(self, said: Mapping[str, Any]) -> dict[Figure, int]:
-        """What was measured besides time."""
+        """Read the figures other than time."""
         figures = self.shaped(said, "figures", dict)
         return {name: self.number(figures, name) for name in FIGURES if name in figures}
 
     def number(self, said: Mapping[str, Any], name: str) -> int:
-        """A whole number of an answer."""
+        """Read a whole number of an answer."""
         number: int = self.shaped(said, name, int)
         if abs(number) > LONGEST:
             raise self.failed(f"the process gave {name} = {number:.3g}")
         return number
 
     def shaped(self, said: Mapping[str, Any], name: str, kind: type) -> Any:
-        """A value of an answer, of the kind that is due."""
+        """Read a value of an answer, and check its type."""
         try:
             return get(said, name, kind)
         except Misshapen as fault:
             raise self.failed(f"the process gave an answer that is none: {fault}") from None
 
     def failed(self, how: str) -> ArmFailed:
-        """End the process; returns what to raise."""
-        self.close()  # what it says cannot be believed any more
+        """End the process; return the exception to raise."""
+        self.close()  # its answers can no longer be trusted
         return ArmFailed(how)
 
 
@@ -168,14 +168,14 @@ class DriverProcess(AskedArm):
     """One arm in one launch.
 
     Args:
-        arm: what is started.
-        suite: what it is asked for.
+        arm: the arm to start.
+        suite: the suite of its benchmarks.
         texts: file of each kind of text.
         time_limit: seconds for an answer.
-        deadline: when the gate's time is over.
-        memory_limit: bytes that it may hold.
-        driver: the file that is run, and what it takes beside the workloads.
-        tool: a program, with its arguments, that runs the interpreter: one that counts.
+        deadline: end of the gate's time.
+        memory_limit: bytes of memory for the process.
+        driver: the file to run, and its arguments after the workloads.
+        tool: a program with its arguments that runs the interpreter, to count instructions.
 
     Raises:
         ArmFailed: it does not start.
@@ -204,47 +204,47 @@ class DriverProcess(AskedArm):
             raise
 
     def benchmarks(self) -> tuple[str, ...]:
-        """Names of those of the suite, in its order."""
+        """Return the names of the suite's benchmarks, in its order."""
         return tuple(self._benchmarks)
 
     def prepare(self, benchmark: str) -> None:
-        """Import, load and build what a benchmark needs; raises ``ArmLacks`` where its library lacks that."""
+        """Import, load and build what a benchmark needs; raise ``ArmLacks`` where its library lacks that."""
         said = self.ask("prepare", benchmark=dataclasses.asdict(self._for_this_arm(self._benchmarks[benchmark])))
         if (lacking := said.get("absent")) is not None:
             raise ArmLacks(str(lacking))
 
     def _for_this_arm(self, benchmark: GateBenchmark) -> GateBenchmark:
-        """A row of the arm, or of its side, is an option of the workload."""
+        """Put the tokenizer of the arm, or of its side, into the options of the workload."""
         row = benchmark.options.get("tokenizer", self.arm.tokenizer)
         if isinstance(row, dict):
             row = row.get(self.arm.side)
         return dataclasses.replace(benchmark, options={**benchmark.options, "tokenizer": row}) if row else benchmark
 
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
-        """Do a batch of calls on the clock."""
+        """Time a batch of calls."""
         spans = batch.spans or ((0, 0),) * batch.calls
         said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
         digest, faults = self.shaped(said, "digest", str), self.number(said, "faults")
         return TimedBatch(self.timing(said, len(spans)), digest, faults)
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
-        """Ids of one call."""
+        """Return the ids of one call."""
         ids: list[int] = self.shaped(self.ask("result", name=benchmark, span=span), "ids", list)
         if not all(type(one) is int for one in ids):
             raise self.failed("the process gave ids that are no whole numbers")
         return ids
 
     def finish(self, benchmark: str) -> Mapping[Figure, int]:
-        """Let go of a benchmark; returns its memory, where the system tells."""
+        """Drop a benchmark; return its memory, where the system reports it."""
         return self.figures(self.ask("finish", name=benchmark))
 
 
 COUNTING_DRIVER = Path(__file__).with_name("counting_driver.py")
-STEADY = ("setarch", "--addr-no-randomize")  # what hashes addresses does the same in every process
+STEADY = ("setarch", "--addr-no-randomize")  # code that hashes addresses then does the same in every process
 
 
 def valgrind() -> tuple[str, ...]:
-    """Return the command that runs an interpreter and counts.
+    """Return the command that runs an interpreter and counts its instructions.
 
     Raises:
         InputError: valgrind is not installed.
@@ -255,7 +255,7 @@ def valgrind() -> tuple[str, ...]:
 
 
 def _steady() -> tuple[str, ...]:
-    """Without random addresses, where that may be asked for: many containers forbid it."""
+    """Return the command that turns off random addresses, if it is allowed: many containers forbid it."""
     if (setarch := shutil.which(STEADY[0])) is None:
         return ()
     tried = subprocess.run([setarch, *STEADY[1:], "true"], capture_output=True, check=False)
@@ -263,14 +263,14 @@ def _steady() -> tuple[str, ...]:
 
 
 class CountingProcess(DriverProcess):
-    """One arm in one launch, counted.
+    """One arm in one launch, with instructions counted.
 
     Args:
-        arm: what is started; its processor may have any instructions, valgrind hides those beyond AVX2.
-        suite: what it is asked for.
+        arm: the arm to start; valgrind hides the processor's instructions beyond AVX2.
+        suite: the suite of its benchmarks.
         texts: file of each kind of text.
-        folder: where valgrind may write; it is the caller's to remove.
-        limits: as those of ``DriverProcess``.
+        folder: valgrind's folder; the caller removes it.
+        limits: as for ``DriverProcess``.
 
     Raises:
         ArmFailed: it does not start.

@@ -1,7 +1,7 @@
-"""Which tests a gate runs: the head's, planted into both arms, and the base's own, by which it sees what is gone.
+"""Tests that a gate runs: the head's, planted into both arms, and the base's own, which show deleted benchmarks.
 
-Files are the same bytes in both arms, without the package under test: a source tree beside its tests would hide the
-installed package from them, and both arms would measure the same thing.
+Both arms get the same files, without the package under test. A source tree next to its tests would hide the installed
+package, and both arms would measure the same code.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ _LIST = (
     "print(json.dumps([str(one) for one in importlib.metadata.files(sys.argv[1]) or ()]))"
 )
 OWN = "own"  # folder of the base's own tests
-CONFIGURING = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # what pytest reads beside a test
-MOST_BYTES = 256 << 20  # of a folder of tests that is in no checkout
+CONFIGURING = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # read by pytest next to a test
+MOST_BYTES = 256 << 20  # of a folder of tests outside of any checkout
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedTests:
-    """What both arms have to run."""
+    """Tests that both arms run."""
 
     path: str  # of a folder, a file or a single test, relative to the tree of the tests
-    modules: tuple[str, ...]  # top-level names of what is under test
-    own: Path | None = None  # tree of the base's own tests, which no arm works in; None: it has none
+    modules: tuple[str, ...]  # top-level names of the package under test
+    own: Path | None = None  # tree of the base's own tests, no arm's working folder; None: the base has none
     notes: tuple[str, ...] = ()
 
 
 def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> PlantedTests:
-    """Put the head's tests into both arms, and the base's own beside them.
+    """Copy the head's tests into both arms, and the base's own into ``room``.
 
     Args:
-        arms: both, with working folders of one length.
-        sources: what they were made of.
-        path: what pytest is to run: a folder, a file, or a node id; relative to ``folder``.
-        folder: where somebody has asked for it.
-        room: folder for a while.
+        arms: both arms, with working folders of one length.
+        sources: sources of the arms.
+        path: tests for pytest: a folder, a file, or a node id; relative to ``folder``.
+        folder: the user's working folder.
+        room: a temporary folder.
 
     Raises:
-        InputError: there are no such tests, or an arm does not say what it has, or a side is not what was built.
+        InputError: the tests do not exist, an arm does not list its files, or a side has changed since its build.
     """
     file, separator, test = path.partition("::")
     base, head = sources
@@ -72,7 +72,7 @@ def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> Pla
 
 
 def _check_current(*made: tuple[Source, Arm]) -> None:
-    """Refuse a working tree that is another by now: its tests would be of other code than what is measured."""
+    """Refuse a working tree that has changed: its tests would belong to other code than the arm's."""
     for source, arm in made:
         if isinstance(source, Revision) and (now := source.now()) != source:
             raise InputError(
@@ -83,16 +83,16 @@ def _check_current(*made: tuple[Source, Arm]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProjectTests:
-    """A project's files, and where in them its tests are."""
+    """A project's files, and the place of its tests."""
 
     tree: Path
     place: Path  # relative to ``tree``
-    checkout: Path | None  # that they are from
-    heads: bool  # whether they are the head's own
+    checkout: Path | None  # the checkout of the files
+    heads: bool  # whether the tests are the head's own
 
 
 def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
-    """Tests of the head where it has any, else those that lie where they were named."""
+    """Return the head's tests if it is a revision with that path, else those at the named path."""
     place, target = (folder / file).resolve(), room / "project"
     if isinstance(head, Revision):
         top = head.checkout.top.resolve()
@@ -110,7 +110,7 @@ def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
 
 
 def _of_base(base: Source, tests: ProjectTests, room: Path) -> tuple[Path | None, tuple[str, ...]]:
-    """Files of the base where it is of one project with the tests and has what is asked for, else a note."""
+    """Return the base's files if it is of the tests' project and has these tests, else a note."""
     of_one = isinstance(base, Revision) and (tests.heads or base.checkout.top == tests.checkout)
     if not isinstance(base, Revision) or not of_one:
         return None, (f"{base.asked!r} has no tests of its own that are known: a benchmark that is gone is not missed",)
@@ -122,7 +122,7 @@ def _of_base(base: Source, tests: ProjectTests, room: Path) -> tuple[Path | None
 
 
 def _loose(place: Path, room: Path) -> Path:
-    """Copy tests that are in no checkout: a file with what configures it, or a folder; never what is around them."""
+    """Copy tests outside of any checkout: a file with its configuration, or a folder; never their neighbours."""
     target = room / "project"
     if not place.is_dir():
         target.mkdir()
@@ -151,17 +151,17 @@ def _export(checkout: Checkout, commit: str, target: Path, *, changed: bool) -> 
 
 
 def provided(distribution: str, arms: Mapping[Side, Arm]) -> frozenset[PurePosixPath]:
-    """Ask arms which files of a distribution are imported; relative to where it is installed.
+    """Ask the arms for a distribution's importable files, relative to its installation.
 
     Raises:
-        InputError: an arm does not say what it has.
-        OutOfTime: not in time (``program.until``).
+        InputError: an arm does not list its files.
+        OutOfTime: an arm does not answer in time (``program.until``).
     """
     return frozenset[PurePosixPath]().union(*(_provided(distribution, arm) for arm in arms.values()))
 
 
 def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
-    """Top-level names of modules."""
+    """Return the top-level names of modules."""
     return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
 
 
@@ -185,9 +185,9 @@ def copy_tests(source: Path, test: Path, files: frozenset[PurePosixPath], target
 
     Args:
         source: the project's files.
-        test: what is to be run, relative to ``source``; a folder that holds it is never left out.
-        files: those of the package, as ``provided`` says.
-        target: folder that is made.
+        test: the tests to run, relative to ``source``; a folder that contains them is always copied.
+        files: the package's files from ``provided``.
+        target: the new folder.
     """
     left_out = {*_sources(source, test, files)}
     shutil.copytree(source, target, symlinks=True, ignore=_ignoring(left_out))
@@ -203,7 +203,7 @@ def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:
 
 
 def _sources(source: Path, test: Path, files: frozenset[PurePosixPath]) -> Iterator[Path]:
-    """Folders and files that a package was made of: those of its top-level names that hold one of its files."""
+    """Yield a package's sources: folders and files of its top-level names that contain one of its files."""
     needed = {source / test, *(source / test).parents}
     tops: dict[str, list[PurePosixPath]] = {}
     for file in files:

@@ -1,4 +1,4 @@
-"""The ``benchmark`` fixture of an arm: a file of its own, which imports the standard library and pytest alone."""
+"""The ``benchmark`` fixture of an arm: a standalone file that imports only the standard library and pytest."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Protocol
 
 import pytest
 
-Timed = Callable[[int], tuple[int, int]]  # calls -> nanoseconds of wall time and of the processor, all threads
+Timed = Callable[[int], tuple[int, int]]  # calls -> nanoseconds of wall time and of CPU time, all threads
 
 
 class Serving(Protocol):
-    """What serves the parent while a test waits."""
+    """Server of the parent's requests while a test waits."""
 
     def serve(self, name: str, timed: Timed) -> None:
-        """Do what the parent asks for, until it is satisfied."""
+        """Answer the parent's requests until it finishes the test."""
 
 
 class AlreadyUsed(Exception):
-    """A test has called its fixture twice: what would be measured is not one thing."""
+    """A test has called its fixture twice, so the measurement would mix two functions."""
 
 
 class BenchmarkFixture:
-    """Stands for pytest-benchmark's fixture as ``--benchmark-disable`` leaves it, and is timed from outside."""
+    """Stand-in for pytest-benchmark's fixture under ``--benchmark-disable``; the parent times it."""
 
     def __init__(self, node: Any, session: Serving) -> None:
         marker, callspec = node.get_closest_marker("benchmark"), getattr(node, "callspec", None)
@@ -40,7 +40,7 @@ class BenchmarkFixture:
         self._used = False
 
     def __call__(self, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function whenever the parent asks for it; return the result of a last call."""
+        """Call a function whenever the parent asks; return the result of a last call."""
 
         def timed(calls: int) -> tuple[int, int]:
             steps = range(calls)
@@ -59,11 +59,11 @@ class BenchmarkFixture:
         kwargs: Any = None,
         setup: Callable[[], Any] | None = None,
         teardown: Callable[..., Any] | None = None,
-        rounds: int = 1,  # how often it is called is the parent's affair
+        rounds: int = 1,  # the parent decides the number of calls
         warmup_rounds: int = 0,
         iterations: int = 1,
     ) -> Any:
-        """Call ``target`` whenever the parent asks for it, each time after ``setup``, which is not timed."""
+        """Call ``target`` whenever the parent asks, each time after ``setup``, which is not timed."""
         if setup and iterations > 1:
             raise ValueError("more than one iteration cannot have a setup")
 
@@ -95,7 +95,7 @@ class BenchmarkFixture:
         return self._measured(timed, once)
 
     def weave(self, *_: Any, **__: Any) -> None:
-        """Skip the test: what is woven is called from within other code, which cannot be told when to do so."""
+        """Skip the test: other code calls a woven function, so the parent cannot decide when."""
         self.skipped = True
         pytest.skip("benchmark.weave cannot be measured in turns")
 
@@ -108,7 +108,7 @@ class BenchmarkFixture:
         try:
             once()
             self._session.serve(self.fullname, timed)
-            return once()  # what the test checks is done after the clock: calls that spoil later ones are seen
+            return once()  # a call after the clock gives the result to check: it shows if calls spoil later ones
         except Exception:
             self.has_error = True
             raise

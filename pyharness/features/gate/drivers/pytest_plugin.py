@@ -1,18 +1,18 @@
-"""Runs a project's own benchmarks when it is told to: pytest, with a ``benchmark`` fixture that waits for its turn.
+"""Runs a project's own benchmarks on request: pytest, with a ``benchmark`` fixture that waits for its turn.
 
-A file of its own, run as ``python -P -s pytest_plugin.py DRIVER`` with ``pytest_fixture.py`` beside it: the interpreter
-of either arm runs the same bytes. It needs pytest, but no pytest-benchmark, whose plug-in is off.
+A standalone file, run as ``python -P -s pytest_plugin.py DRIVER`` next to ``pytest_fixture.py``, so that both
+interpreters run the same bytes. It needs pytest, but not pytest-benchmark, whose plug-in is off.
 
-Messages and answers are those of the driver: lines of JSON, one for each.
+Messages and answers are lines of JSON as in the driver, one answer per message.
 
 - ``hello``: facts and libraries.
-- ``collect`` (``arguments`` of pytest, ``test``: class or test in the file, or "", ``names`` that are wanted or null,
-  ``modules`` under test): starts pytest; answered with the benchmarks it has collected, what it could not collect, and
-  where the modules come from.
+- ``collect`` (``arguments`` of pytest, ``test``: class or test in the file, or "", wanted ``names`` or null,
+  ``modules`` under test): starts pytest; answers with the collected benchmarks, the errors of collection, and the
+  origin of the modules.
 - ``prepare`` (``name``): runs a test until it hands a function to its fixture, which calls it once. Tests run in the
-  order in which they were collected; those before the named one are skipped.
-- ``time`` (``calls``): calls the function on the clock.
-- ``finish``: lets the test go on to its checks; answered when it has ended.
+  order of collection; those before the named one are skipped.
+- ``time`` (``calls``): times calls of the function.
+- ``finish``: lets the test go on to its checks; answers when it has ended.
 
 pytest 7.4 is enough, because a base may be old.
 """
@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-# Whoever decides when and whether a test runs, and the real fixture. What is named here need not be installed.
+# Plug-ins that decide when and whether a test runs, and the real fixture. None of them has to be installed.
 OFF = ("benchmark", "timeout", "randomly", "random_order", "rerunfailures")
 # Options of pytest-benchmark: a project's settings may name them, and its tests may ask for them.
 FLAGS = ("disable-gc", "skip", "disable", "enable", "only", "autosave", "save-data", "verbose", "quiet")
@@ -49,14 +49,14 @@ HOOKS = (
 
 
 class Conversation:
-    """Messages of the parent, each answered once."""
+    """Messages of the parent, with one answer each."""
 
     def __init__(self, asked: BinaryIO, answers: BinaryIO) -> None:
         self._asked, self._answers = asked, answers
-        self.message: dict[str, Any] | None = None  # the one that waits for its answer
+        self.message: dict[str, Any] | None = None  # waits for its answer
 
     def hear(self) -> dict[str, Any]:
-        """Return the message that waits for its answer, or wait for one; ends this process where nobody asks."""
+        """Return the unanswered message, or wait for the next; end this process when the input ends."""
         if self.message is None:
             line = self._asked.readline()
             if not line:
@@ -65,7 +65,7 @@ class Conversation:
         return self.message or {}
 
     def answer(self, **what: Any) -> None:
-        """Answer the message, if one waits."""
+        """Answer the waiting message, if any."""
         if self.message is not None:
             self._answers.write(json.dumps({"id": self.message["id"], **what}).encode() + b"\n")
             self._answers.flush()
@@ -73,7 +73,7 @@ class Conversation:
 
 
 class PytestSession:
-    """Hooks of pytest, and what is known of the test that runs."""
+    """Hooks of pytest, and the state of the running test."""
 
     def __init__(self, conversation: Conversation, driver: Any, fixture: Any) -> None:
         message = conversation.hear()
@@ -90,16 +90,16 @@ class PytestSession:
 
     @pytest.fixture
     def benchmark(self, request: pytest.FixtureRequest) -> Any:
-        """Stand for the fixture of pytest-benchmark."""
+        """Stand in for the fixture of pytest-benchmark."""
         return self.fixture.BenchmarkFixture(request.node, self)
 
     @pytest.fixture
     def benchmark_weave(self, benchmark: Any) -> Any:
-        """Stand for the other fixture of pytest-benchmark."""
+        """Stand in for the other fixture of pytest-benchmark."""
         return benchmark.weave
 
     def serve(self, name: str, timed: Callable[[int], tuple[int, int]]) -> None:
-        """Do what the parent asks for, until it is satisfied."""
+        """Answer the parent's requests until it finishes the test."""
         resident = self.driver.peak_from_here()
         self.conversation.answer()
         while (message := self.conversation.hear())["do"] != "finish":
@@ -124,21 +124,21 @@ class PytestSession:
             self.figures = {"memory": max(0, peak - resident)}
 
     def pytest_addhooks(self, pluginmanager: pytest.PytestPluginManager) -> None:
-        """Know the hooks of pytest-benchmark, which nothing calls here."""
+        """Register the hooks of pytest-benchmark, which nothing calls here."""
 
         def hook(
             config: Any, unit: Any, benchmarks: Any, best: Any, worst: Any, sort: Any, machine_info: Any,
             commit_info: Any, group_by: Any, include_data: Any, output_json: Any, benchmarksession: Any,
             compared_benchmark: Any,
         ) -> None:  # fmt: skip
-            """Take what any of them takes: an implementation need not name it all."""
+            """Declare all arguments of these hooks: an implementation may name only some."""
 
         hooks = types.ModuleType("hooks")
         vars(hooks).update({f"pytest_benchmark_{name}": pytest.hookspec(hook) for name in HOOKS})
         pluginmanager.add_hookspecs(hooks)
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
-        """Know the options of pytest-benchmark, which mean nothing here."""
+        """Register the options of pytest-benchmark, which have no effect here."""
         self.parser, group = parser, parser.getgroup("benchmark")
         for name in FLAGS:
             group.addoption(f"--benchmark-{name}", action="store_true")
@@ -150,7 +150,7 @@ class PytestSession:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_load_initial_conftests(self, args: list[str], parser: pytest.Parser) -> Iterator[None]:
-        """Drop options that nothing here knows, with their values: a project's settings name plug-ins of its own."""
+        """Drop unknown options with their values: a project's settings may belong to its own plug-ins."""
         yield
         unknown = parser.parse_known_and_unknown_args(list(args))[1]
         kept, value = [], False
@@ -163,7 +163,7 @@ class PytestSession:
         args[:] = kept
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Know markers and settings of plug-ins that this arm lacks: under --strict-config they would end it."""
+        """Register markers and settings of absent plug-ins: under --strict-config they would be errors."""
         config.addinivalue_line("markers", "benchmark: settings of a benchmark; without effect here")
         config.addinivalue_line("markers", "timeout: without effect here")
         for name in vars(config).get("_inicfg") or vars(config).get("inicfg") or ():
@@ -173,7 +173,7 @@ class PytestSession:
                 self.parser.addini(name, "not known here", default=None)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why a file gives no tests."""
+        """Note why a file gives no tests."""
         if report.failed:
             self.broken[report.nodeid] = _reason(report)
         elif report.skipped:
@@ -181,9 +181,9 @@ class PytestSession:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-        """Leave the benchmarks that are wanted."""
+        """Keep only the wanted benchmarks."""
         yield
-        named = [item for item in items if _is_of(self.test, item.nodeid)]  # pytest would end where it has no such test
+        named = [item for item in items if _is_of(self.test, item.nodeid)]  # pytest itself would end without a match
         chosen = [item for item in named if "benchmark" in getattr(item, "fixturenames", ())]
         self.tests = len(named)
         if self.wanted is not None:
@@ -191,7 +191,7 @@ class PytestSession:
         items[:] = chosen
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Say what there is, and from where the modules under test were imported so far."""
+        """Report the collected benchmarks, and the origin of the modules under test that are imported so far."""
         names = [item.nodeid for item in session.items]
         origins = {name: _origin(name) for name in self.modules}
         self.conversation.answer(
@@ -200,7 +200,7 @@ class PytestSession:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Run a test if the parent wants it, else skip it as pytest does: fixtures of a module stay in order."""
+        """Run a test if the parent wants it, else skip it through pytest: a module's fixtures stay in order."""
         while (message := self.conversation.hear())["do"] != "prepare":
             self.conversation.answer(error="nothing is prepared")
         asked = message["name"] == item.nodeid
@@ -221,13 +221,13 @@ class PytestSession:
             self.conversation.answer(absent=reason or "the test does not call its benchmark fixture")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the first thing that was wrong with a test."""
+        """Note the first error of a test."""
         if report.outcome != "passed" and self.outcome[0] != "failed":
             self.outcome = (report.outcome, _reason(report))
 
 
 def _is_of(test: str, name: str) -> bool:
-    """Whether a test is the one that is named within its file, one of its parameters, or in the class of that name."""
+    """Whether ``name`` is the test ``test`` of its file, one of its parametrisations, or in a class of that name."""
     inside = name.partition("::")[2]
     return not test or inside == test or inside.startswith((f"{test}[", f"{test}::"))
 
@@ -243,14 +243,14 @@ def _reason(report: Any) -> str:
 
 
 def _origin(module: str) -> str | None:
-    """Return the file that a module is, or would be, imported from."""
+    """Return the file from which a module is, or would be, imported."""
     loaded = sys.modules.get(module)
     spec = getattr(loaded, "__spec__", None) if loaded else importlib.util.find_spec(module)
     return None if spec is None else spec.origin or next(iter(spec.submodule_search_locations or ()), None)
 
 
 def _imported(file: Path) -> Any:
-    """Import a file whose folder is not on the path: the names in it would hide the project's."""
+    """Import a file whose folder is not on the path, since its names would hide the project's."""
     spec = importlib.util.spec_from_file_location(f"gate_{file.stem}", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
@@ -258,7 +258,7 @@ def _imported(file: Path) -> Any:
 
 
 def _stand_in(benchmark: type) -> None:
-    """Let ``from pytest_benchmark.fixture import BenchmarkFixture``, for a type hint, work where it is lacking."""
+    """Make ``from pytest_benchmark.fixture import BenchmarkFixture`` (for a type hint) work without the plug-in."""
     if importlib.util.find_spec("pytest_benchmark") is None:
         package, fixture = types.ModuleType("pytest_benchmark"), types.ModuleType("pytest_benchmark.fixture")
         package.__path__ = []
@@ -275,7 +275,7 @@ def _arguments(asked: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Answer until nobody asks; what pytest and the tests print goes to standard error."""
+    """Answer messages until the input ends; output of pytest and of the tests goes to standard error."""
     driver, fixture = _imported(Path(sys.argv[1])), _imported(Path(__file__).with_name("pytest_fixture.py"))
     driver.end_with_parent()
     conversation = Conversation(*driver.private_pipes())

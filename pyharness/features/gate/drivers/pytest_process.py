@@ -1,8 +1,8 @@
-"""An arm whose benchmarks are a project's own tests, as its parent sees it; and the base's own tests.
+"""An arm whose benchmarks are a project's own tests, from its parent's side; and the base's own tests.
 
-The tests that are timed are the head's, in both arms, and would not miss what the head has deleted, renamed, or no
-longer runs. No evidence is no pass: the base's own are collected in its arm, and those that the head does not run are
-tried there. None is timed.
+Both arms time the head's tests, which cannot show a test that the head deleted, renamed, or no longer runs. Missing
+evidence must not pass: the base's own tests are collected in its arm, and those that the head does not run are tried
+there. They are not timed.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from pyharness.features.gate.types import (
 from pyharness.statistics.samples import median
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")
-SCRATCH = "temporary"  # beside the tests: pytest's folder for them
+SCRATCH = "temporary"  # pytest's temporary folder, next to the tests
 
 
 class PytestProcess(AskedArm):
     """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
 
     Args:
-        arm: what is started.
-        path: the tests to run, relative to the tree of the tests; a folder, a file, or a node id of pytest.
-        wanted: names of the benchmarks that are wanted; None: all.
-        modules: those under test, which must not come from that tree.
-        own: the base's own tests that use the fixture, which may be others than those in the tree.
-        tree: of the tests; None: that in the arm's folder, where they were planted.
+        arm: the arm to start.
+        path: the tests to run, relative to the tree of the tests: a folder, a file, or a node id of pytest.
+        wanted: names of the wanted benchmarks; None: all.
+        modules: modules under test, which must not come from that tree.
+        own: the base's own tests that use the fixture; they may differ from those in the tree.
+        tree: tree of the tests; None: the planted one in the arm's folder.
         time_limit: seconds for an answer.
-        deadline: when the gate's time is over.
-        memory_limit: bytes that it may hold.
+        deadline: end of the gate's time.
+        memory_limit: bytes of memory for the process.
 
     Raises:
         ArmFailed: it does not start.
@@ -79,9 +79,9 @@ class PytestProcess(AskedArm):
         self.broken: dict[str, str] = {}  # files that cannot be collected, and why
 
     def benchmarks(self) -> tuple[str, ...]:
-        """Node ids of the tests that use the fixture, in the order in which pytest runs them; then the base's own.
+        """Return node ids of the tests that use the fixture, in pytest's order; then the base's own.
 
-        What the head's code cannot import is a failure: the tests are the head's. To the base it is new.
+        A file that fails to import is a failure in the head, whose tests these are. In the base its tests are new.
         """
         file, _, test = self._path.partition("::")
         if (self._tests / file).exists() or not self._own:
@@ -118,7 +118,7 @@ class PytestProcess(AskedArm):
         return f"none of the {said.get('tests')} tests in {self._path} uses the benchmark fixture{why}"
 
     def prepare(self, benchmark: str) -> None:
-        """Run a test until it calls its fixture; raises ``ArmLacks`` where it is skipped or does not call it."""
+        """Run a test until it calls its fixture; raise ``ArmLacks`` where it is skipped or does not call it."""
         if benchmark in self._own and benchmark not in self._names:
             broken = next((why for file, why in self.broken.items() if benchmark.startswith(file)), "it is not there")
             raise ArmLacks(f"the head's test cannot be collected with the base's code: {broken}")
@@ -126,16 +126,16 @@ class PytestProcess(AskedArm):
             raise ArmLacks(str(lacking))
 
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
-        """Do a batch of calls on the clock; the test checks results."""
+        """Time a batch of calls; the test itself checks results."""
         said = self.ask("time", calls=batch.calls)
         return TimedBatch(self.timing(said, batch.calls), faults=self.number(said, "faults"))
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
-        """Nothing: results are no ids."""
+        """Return an empty list: results are not ids."""
         return []
 
     def finish(self, benchmark: str) -> Mapping[Figure, int]:
-        """Let the test go on to its checks, and end; raises ``ArmFailed`` where it fails."""
+        """Let the test finish its checks; raise ``ArmFailed`` where it fails."""
         return self.figures(self.ask("finish"))
 
 
@@ -144,16 +144,17 @@ StartOwn = Callable[[Sequence[str] | None], PytestProcess]  # wanted names (None
 
 @dataclass(frozen=True, slots=True)
 class OwnTests:
-    """Tests of the base that use the fixture, as its own files have them."""
+    """Tests of the base's own files that use the fixture."""
 
     start: StartOwn
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def settle(self, measured: Measured, deadline: float) -> None:
-        """Count as failed what the base's own tests run and the head's do not: skipped, or unable to run in the base.
+        """Mark as failed each benchmark that runs in the base's own tests and not in the head's.
 
-        What neither runs stays as it is. Where that cannot be found out, it is inconclusive, with both reasons.
+        The head's test is skipped, or cannot run in the base. A benchmark that neither runs stays as it is. Where the
+        base's own test gives no answer, the benchmark is inconclusive, with both reasons.
         """
         reasons = {**measured.new, **measured.skipped}
         doubtful = [name for name in self.names if name in reasons]
@@ -171,11 +172,11 @@ class OwnTests:
                 measured.refusals[name] = (GateVerdict.FAILED, why)
 
     def _tried(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
-        """Whether each test calls its fixture; None where that is not known, and why not."""
+        """Return whether each test calls its fixture (None: unknown), and the reason for unknown ones."""
         runs: dict[str, bool | None] = {}
         while (left := [name for name in names if name not in runs]) and time.monotonic() < deadline:
             before = len(runs)
-            with suppress(ArmFailed), closing(self.start(left)) as worker:  # the rest gets another process
+            with suppress(ArmFailed), closing(self.start(left)) as worker:  # the rest gets a new process
                 worker.benchmarks()
                 for name in left:
                     runs[name] = False
@@ -192,7 +193,7 @@ class OwnTests:
 
 
 def own_tests(start: StartOwn) -> OwnTests:
-    """Collect the base's own tests. Where that fails, so does no gate of a head that mends it; it is a note."""
+    """Collect the base's own tests. A failure is only a note, so that a head which mends it can pass."""
     try:
         with closing(start(None)) as worker:
             names = worker.benchmarks()
@@ -203,12 +204,12 @@ def own_tests(start: StartOwn) -> OwnTests:
 
 
 def starting(arms: Arms, planted: PlantedTests, deadline: float) -> tuple[Start, OwnTests]:
-    """Collect the base's own tests, and say how an arm's process is started.
+    """Collect the base's own tests, and return them with the function that starts an arm's process.
 
     Args:
-        arms: both.
-        planted: the tests in them.
-        deadline: when the gate's time is over (``time.monotonic``).
+        arms: both arms.
+        planted: their tests.
+        deadline: end of the gate's time (``time.monotonic``).
     """
 
     def start_own(wanted: Sequence[str] | None) -> PytestProcess:
@@ -229,17 +230,17 @@ def starting(arms: Arms, planted: PlantedTests, deadline: float) -> tuple[Start,
 
 
 WORKLOAD = "pytest"
-SEVERAL_THREADS = 1.1  # processor time / wall time: more than one thread can have spent
-MOSTLY_WAITING = 0.2  # below: for a child process, a disk, a timer; a busy machine halves the ratio, and no more
-UNLIKE = 1.3  # times by which the ratios of the sides may differ: they take turns on one machine, busy or not
+SEVERAL_THREADS = 1.1  # CPU time / wall time: above, several threads must have run
+MOSTLY_WAITING = 0.2  # below: waiting for a child process, a disk, a timer; a busy machine at most halves the ratio
+UNLIKE = 1.3  # factor by which the ratios of the sides may differ: they take turns on one machine, busy or not
 
 
 def benchmarks_of_tests(rounds: Sequence[Rounds], unmeasured: Iterable[str], library: str) -> tuple[GateBenchmark, ...]:
-    """Describe what was measured, then what was not: refused, or not come to in time.
+    """Describe the measured benchmarks, then the others: refused, or not reached in time.
 
-    Work of one thread is judged by processor time, which neighbours hardly disturb. Where that would miss the work,
-    since several threads share it or it is done elsewhere, wall time is what counts: two threads are said to do it.
-    One side of which that is true is enough, and so are sides that wait unlike each other.
+    Work of one thread is judged by CPU time, which neighbours hardly disturb. CPU time would miss work that several
+    threads share or another process does: then wall time counts, and the benchmark gets two threads. One such side
+    is enough; so are sides whose ratios of CPU to wall time differ.
     """
     threads: dict[str, int] = {}
     for part in rounds:
@@ -249,6 +250,6 @@ def benchmarks_of_tests(rounds: Sequence[Rounds], unmeasured: Iterable[str], lib
 
 
 def _one_thread(part: Rounds) -> bool:
-    """Whether processor time is the time of the work, on both sides."""
+    """Whether CPU time covers the work, on both sides."""
     low, high = sorted(median([timing.cpu / max(timing.wall, 1) for timing in side]) for side in (part.base, part.head))
     return low >= MOSTLY_WAITING and high <= min(SEVERAL_THREADS, UNLIKE * low)

@@ -1,1 +1,1 @@
-"""Rounds in launches: what is measured, in which order, and until when."""
+"""Rounds in launches: their plan, their order, and their end."""

@@ -1,6 +1,6 @@
-"""One launch: two fresh processes, and a number of benchmarks in which they take turns.
+"""One launch: two fresh processes that take turns in a number of benchmarks.
 
-Where one of the two gives no answer, each side is asked alone, in a fresh process: so it is known which one hangs.
+Where one of them gives no answer, each side is asked alone, in a fresh process, to find the one that hangs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pyharness.types import InputError
 
 
 def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again: bool) -> str | None:
-    """Say why a benchmark has failed in which one side was silent; None where both answer when they are alone.
+    """Explain the failure of a benchmark in which one side was silent; None where both sides answer alone.
 
-    ``again``: that was so before, and the side is silent once more.
+    ``again``: both answered alone before, and the side is silent once more.
 
     Raises:
-        Overtime: it was not found out in time.
+        Overtime: the gate's time ran out first.
     """
     (other,) = (side for side in SIDES if side != gone.side)
     if (fault := _alone(plan, launch, other, question)) is not None:
@@ -43,7 +43,7 @@ def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again
         return f"{gone}, twice, beside the other side; alone in a fresh process it answers"
     if (fault := _alone(plan, launch, gone.side, question)) is None:
         return None
-    if time.monotonic() > plan.deadline and not fault.silent:  # cut off: what it was silent for before has to do
+    if time.monotonic() > plan.deadline and not fault.silent:  # cut off: the earlier silence has to decide
         if gone.silent < plan.timeouts.limit(question):
             raise Overtime
         return f"{gone}; {other} answers"
@@ -51,7 +51,7 @@ def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again
 
 
 def _alone(plan: GatePlan, launch: int, side: Side, question: Question) -> Gone | None:
-    """Ask one side, while no process of the other is there; returns how it failed."""
+    """Ask one side while the other has no process; return its failure."""
     name = question.benchmark
     try:
         with failing(side, question):
@@ -73,15 +73,15 @@ def _alone(plan: GatePlan, launch: int, side: Side, question: Question) -> Gone 
 
 @dataclass
 class Launched:
-    """What one launch gave."""
+    """Results of one launch."""
 
     launch: Launch
     rounds: list[Rounds] = field(default_factory=list)
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)  # by benchmark
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
-    new: dict[str, str] = field(default_factory=dict)  # benchmarks that the head alone has; what the base says of them
-    skipped: dict[str, str] = field(default_factory=dict)  # tests of the arms that neither side runs, and why
-    names: list[str] = field(default_factory=list)  # what both sides have, where no names were asked for
+    new: dict[str, str] = field(default_factory=dict)  # benchmarks only in the head -> the base's message about them
+    skipped: dict[str, str] = field(default_factory=dict)  # tests that neither side runs -> the reason
+    names: list[str] = field(default_factory=list)  # benchmarks of both sides, where no names were asked for
     notes: list[str] = field(default_factory=list)
     finished: bool = True  # False where time ran out
 
@@ -94,18 +94,18 @@ def launched(
     calls: dict[str, int],
     enough: Callable[[Sequence[Rounds]], bool] = lambda _: False,
 ) -> Launched:
-    """Measure ``names`` (None: all that there are) once; ``calls`` in a batch are settled by the first launch.
+    """Measure ``names`` (None: all) once; the first launch settles the ``calls`` of a batch.
 
-    It ends as if time ran out where ``enough`` says so of its rounds.
+    The launch stops as if time ran out when ``enough`` returns true for its rounds.
 
-    A process that fails costs its benchmark; the others go on in two new processes. So does one that is silent, if it
-    is that alone as well (``hanging``). What fails before any benchmark in the screen ends the gate; later it is tried
-    once more, and then costs all that it was to measure.
+    A process that fails costs its benchmark; the others go on in two new processes. So does a silent process, if it is
+    also silent alone (``blamed``). A failure before the first benchmark ends the gate in the screen. In a later launch
+    it is tried once more, and then costs all of the launch's remaining benchmarks.
     """
     starters = in_turn(head_starts)
     gave = Launched(Launch(number, starters[0]))
     plan.text.begin(number)
-    wanted, again = names, set[str | None]()  # what is asked for once more; None: to begin
+    wanted, again = names, set[str | None]()  # benchmarks that were retried; None: the beginning
     while wanted is None or wanted:
         try:
             try:
@@ -124,8 +124,8 @@ def launched(
 def _left(
     plan: GatePlan, gone: Gone, wanted: Sequence[str] | None, gave: Launched, again: set[str | None]
 ) -> Sequence[str]:
-    """Say what a failure costs; returns what is still to be measured, in new processes."""
-    if time.monotonic() > plan.deadline and not gone.silent:  # it was cut off
+    """Record the cost of a failure; return the benchmarks still to measure, in new processes."""
+    if time.monotonic() > plan.deadline and not gone.silent:  # cut off by the deadline
         raise Overtime
     if gone.question is None or wanted is None:
         return _begun_again(gone, wanted, gave, again)
@@ -179,7 +179,7 @@ def _has(pair: Pair) -> dict[Side, tuple[str, ...]]:
 
 
 def _all(pair: Pair, gave: Launched) -> list[str]:
-    """Names that both sides have, in the base's order; those of the head alone are new, those of the base are gone."""
+    """Return names on both sides, in the base's order; record those only in the head as new, others as gone."""
     has = _has(pair)
     gave.new |= dict.fromkeys((name for name in has["head"] if name not in has["base"]), "")
     for name in has["base"]:
@@ -190,7 +190,7 @@ def _all(pair: Pair, gave: Launched) -> list[str]:
 
 
 def _still_there(pair: Pair, wanted: Sequence[str], gave: Launched) -> list[str]:
-    """``wanted`` without what a side no longer has: both had it in processes before these, so that is a failure."""
+    """Return ``wanted`` without names that a side lacks now: earlier processes had them, so each is a failure."""
     has = _has(pair)
     for name in wanted:
         if lacking := [side for side in SIDES if name not in has[side]]:
@@ -227,7 +227,7 @@ def _one_after_the_other(
 
 
 def _absent(plan: GatePlan, pair: Pair, name: str) -> dict[Side, str]:
-    """Prepare it on both sides; returns why a side lacks it."""
+    """Prepare a benchmark on both sides; return each side's reason for lacking it."""
     absent: dict[Side, str] = {}
     for side in SIDES:
         try:
@@ -239,7 +239,7 @@ def _absent(plan: GatePlan, pair: Pair, name: str) -> dict[Side, str]:
 
 
 def _lacking(plan: GatePlan, name: str, absent: Mapping[Side, str], gave: Launched) -> None:
-    """Say what a side lacks. It may be new or skipped in the screen alone: what is asked for again was there."""
+    """Record a benchmark that a side lacks: new or skipped only in the screen, later a failure."""
     screen = gave.launch.number == SCREEN and not plan.counted
     if screen and "head" not in absent:
         gave.new[name] = absent["base"]

@@ -1,7 +1,7 @@
-"""What a gate measures, and how: everything that a launch needs.
+"""The plan of a gate: everything that a launch needs.
 
-How long an answer is waited for, is known by what the same took before, on either side. Who is silent for longer may
-hang.
+The time limit of an answer follows from earlier answers to the same question, on either side. A side that exceeds it
+may hang.
 """
 
 from __future__ import annotations
@@ -25,50 +25,50 @@ from pyharness.features.gate.types import (
     Side,
 )
 
-HUNG_TIMES = 50.0  # times as long as the longest answer to the same
+HUNG_TIMES = 50.0  # times the longest earlier answer to the same question
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a side is asked."""
+    """A question to a side."""
 
     benchmark: str
     what: Literal["prepare", "time", "result", "finish"]
-    batch: CallBatch | None = None  # where it is asked for time
+    batch: CallBatch | None = None  # of a question for time
 
     @property
     def calls(self) -> int:
-        """Calls that it asks for."""
+        """Number of calls in the question."""
         return 1 if self.batch is None else self.batch.calls
 
 
 class Gone(Exception):
-    """An arm's process failed, in a benchmark or (None) before any; the message says which side and how."""
+    """An arm's process failed, in a benchmark or (None) before the first; the message has the side and the cause."""
 
     def __init__(self, side: Side, reason: str, question: Question | None = None, silent: float = 0.0) -> None:
         super().__init__(f"{side}: {reason}")
         self.side, self.question = side, question
-        self.silent = silent  # seconds without an answer, where the gate had time left; 0: it failed otherwise
+        self.silent = silent  # seconds without an answer, where the gate had time left; 0: another failure
 
 
 class Overtime(Exception):
-    """The time that the gate may take is over."""
+    """The gate's time is over."""
 
 
 class Timeouts:
-    """What answers have taken, by benchmark and by what was asked."""
+    """Durations of answers, by benchmark and kind of question."""
 
     def __init__(self) -> None:
-        self._took: dict[tuple[str, str], float] = {}  # seconds of a call, the longest
+        self._took: dict[tuple[str, str], float] = {}  # the longest, in seconds per call
 
     def limit(self, question: Question) -> float:
-        """Seconds that an answer may take; infinite where nothing is known of it."""
+        """Return the time limit of an answer in seconds; infinite without an earlier answer."""
         took = self._took.get((question.benchmark, question.what), math.inf)
         return max(LEAST_TIMEOUT, HUNG_TIMES * took * question.calls)
 
     @contextmanager
     def asking(self, side: Side, process: ArmProcess, question: Question) -> Iterator[None]:
-        """Wait for an answer so long and no longer, and learn from it; raises ``Gone`` where there is none."""
+        """Limit the wait for an answer, and learn from its duration; raise ``Gone`` where none comes."""
         process.timeout = self.limit(question)
         begun = time.monotonic()
         with failing(side, question):
@@ -80,7 +80,7 @@ class Timeouts:
 
 @contextmanager
 def failing(side: Side, question: Question | None = None) -> Iterator[None]:
-    """Say of a failure which side it befell, and what that was asked; None: it had yet to begin."""
+    """Re-raise an arm's failure as ``Gone``, with its side and the question it was asked (None: before the first)."""
     begun = time.monotonic()
     try:
         yield
@@ -91,36 +91,36 @@ def failing(side: Side, question: Question | None = None) -> Iterator[None]:
 
 
 class FreshText(Protocol):
-    """Text that nobody has read yet in this launch."""
+    """Text that is unread in this launch."""
 
     def begin(self, launch: int) -> None:
-        """Start anew, for fresh processes."""
+        """Restart for fresh processes."""
 
     def spans(self, benchmark: GateBenchmark, calls: int) -> tuple[tuple[int, int], ...]:
-        """Hand out the texts of ``calls`` calls; empty where the benchmark reads none."""
+        """Return the texts of ``calls`` calls; empty where the benchmark reads none."""
 
     def affordable(self, benchmark: GateBenchmark, batches: int) -> int | None:
-        """Calls of a batch where so many batches are to have new text; None where the benchmark reads none."""
+        """Return the calls per batch for which ``batches`` batches have new text; None for a benchmark without text."""
 
 
 class GateListener(Protocol):
-    """Is told how a gate is going."""
+    """Listener to the progress of a gate."""
 
     def stage(self, what: str) -> None:
-        """Learn what begins: a build, a launch."""
+        """Report the beginning of a build or a launch."""
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Learn which benchmark of how many is measured."""
+        """Report the present benchmark, and how many are done."""
 
 
 class SilentGate:
-    """Says nothing."""
+    """Listener that reports nothing."""
 
     def stage(self, what: str) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
 
 Start: TypeAlias = Callable[[Side, int, Sequence[str] | None], ArmProcess]  # side, launch, wanted names (None: all)
@@ -128,16 +128,16 @@ Start: TypeAlias = Callable[[Side, int, Sequence[str] | None], ArmProcess]  # si
 
 @dataclass
 class GatePlan:
-    """What a gate measures, and how."""
+    """Plan of a gate's measurements."""
 
     start: Start
     text: FreshText
     rules: GateRules
-    benchmarks: Mapping[str, GateBenchmark]  # declared; what is found in the arms' own tests is added
+    benchmarks: Mapping[str, GateBenchmark]  # of the suite; the arms' own tests are added later
     listener: GateListener = field(default_factory=SilentGate)
     deadline: float = math.inf  # time.monotonic()
     lot: random.Random = field(default_factory=random.Random)
-    extra: Mapping[str, float] = field(default_factory=dict)  # slowdown that is planted in the head, by benchmark
-    counting: Start | None = None  # starts processes whose instructions are counted; None: they are not
-    timeouts: Timeouts = field(default_factory=Timeouts)  # what answers have taken so far
-    counted: bool = False  # this is that launch: a few batches are enough, and their times are no times
+    extra: Mapping[str, float] = field(default_factory=dict)  # slowdown planted in the head, by benchmark
+    counting: Start | None = None  # starts processes under the instruction counter; None: no counting
+    timeouts: Timeouts = field(default_factory=Timeouts)  # durations of answers so far
+    counted: bool = False  # whether this launch counts instructions: a few batches suffice; their times are invalid

@@ -1,8 +1,8 @@
-"""One benchmark of one launch: batches of both arms, in turns, on text that is new to both.
+"""One benchmark of one launch: batches of both arms in turns, on text that is new to both.
 
-Who goes first is drawn by lot, and balanced by construction. The arm that was measured second was slower in 13 of 13
-false alarms of one project. A fair coin alone may fall on one side ten times in twenty; here every two rounds, and
-every two launches, have each arm first once.
+The order is random, and balanced by construction: of every two rounds, and of every two launches, each arm goes first
+in one. Balance matters: in 13 of 13 false alarms of one project the arm measured second was slower. A fair coin alone
+may fall on one side ten times in twenty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyharness.features.gate.types import SIDES, ArmProcess, CallBatch, Figure, 
 
 
 def head_first(generator: random.Random) -> Iterator[bool]:
-    """Without end: whether the head goes first; of each two in a row one, and the lot says which.
+    """Yield without end whether the head goes first: true once in every two, in random order.
 
     >>> from itertools import islice
     >>> drawn = list(islice(head_first(random.Random(3)), 6))
@@ -33,13 +33,13 @@ def head_first(generator: random.Random) -> Iterator[bool]:
 
 
 def in_turn(head_is_first: bool) -> tuple[Side, Side]:
-    """Both sides, in turn."""
+    """Return both sides in their order."""
     return ("head", "base") if head_is_first else ("base", "head")
 
 
-SETTLING = 6  # batches that say how many calls one takes: of one call, of a few more, ...
+SETTLING = 6  # batches to settle the number of calls: of one call, of a few more, ...
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
-SPARE_ROUNDS = 4  # of a launch: rounds in which a page of a file was read from a disk are measured again
+SPARE_ROUNDS = 4  # of a launch, to repeat rounds with page faults (a page of a file was read from a disk)
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
 
@@ -47,7 +47,7 @@ Pair = dict[Side, ArmProcess]
 
 
 class Differs(Exception):
-    """The two sides give other results for the same text; the message says where."""
+    """The two sides give different results for the same text; the message says where."""
 
 
 @dataclass
@@ -59,11 +59,11 @@ class Turns:
     name: str
     launch: int
     calls: dict[str, int]
-    settled: float = math.inf  # seconds of the slower side's batch as it was settled, in the launch that did
-    faulty: int = 0  # rounds in which a page of a file was read from a disk
+    settled: float = math.inf  # seconds of the slower side's batch when the calls were settled, in that launch only
+    faulty: int = 0  # rounds with page faults
 
     def measured(self) -> Rounds:
-        """Warm up, take the rounds, let go."""
+        """Warm up, measure the rounds, and finish the benchmark."""
         slowest = self._warmed_up()
         timed: dict[Side, list[TimedBatch]] = {"base": [], "head": []}
         number = self._rounds(slowest)
@@ -76,7 +76,7 @@ class Turns:
         return Rounds(self.name, self.launch, self.calls[self.name], base, head, tuple(firsts), memory, instructions)
 
     def _round(self, first: bool, core: int | None) -> dict[Side, TimedBatch]:
-        """One round; again, on other text, where a page of a file was read from a disk in it, as long as that helps."""
+        """Measure one round; repeat it on other text while it has page faults and spare rounds are left."""
         while True:
             if time.monotonic() > self.plan.deadline:
                 raise Overtime
@@ -88,7 +88,7 @@ class Turns:
                 return answers
 
     def said(self) -> str:
-        """What there is to say of page faults; empty where there was none."""
+        """Return a note on page faults; empty without any."""
         if not self.faulty:
             return ""
         stayed = f", {more} stayed so" if (more := self.faulty - SPARE_ROUNDS) > 0 else ""
@@ -98,7 +98,7 @@ class Turns:
         )
 
     def _warmed_up(self) -> float:
-        """Settle the calls of a batch; returns seconds of the slower side's batch: of the fastest of several."""
+        """Settle the calls of a batch; return the slower side's seconds in the fastest of several batches."""
         settling = self.name not in self.calls
         if settling:
             self.calls[self.name] = self._settled()
@@ -106,13 +106,13 @@ class Turns:
         for done in range(1 if self.plan.counted else WARM_UPS):
             fastest = min(fastest, max(self._seconds(self.calls[self.name])))
             if (settling or done) and self._rounds(min(fastest, self.settled)) <= self.plan.rules.fewest_rounds:
-                break  # a call so long is warm; one batch alone may be cold or disturbed
+                break  # such a long call is warm; one batch alone may be cold or disturbed
         return min(fastest, self.settled)
 
     def _settled(self) -> int:
-        """Calls of a batch that takes long enough on the faster side when everything is warm.
+        """Find the number of calls for which a warm batch is long enough on the faster side.
 
-        The first call builds tables, and a batch may be disturbed: the fastest of them says what a call takes.
+        The first call builds tables, and a batch may be disturbed: so the fastest batch gives the time of a call.
         """
         calls, fastest, slowest = 1, math.inf, math.inf
         for left in reversed(range(SETTLING)):
@@ -127,14 +127,14 @@ class Turns:
         return calls
 
     def _judged(self, timing: Timing) -> int:
-        """Nanoseconds by the clock that counts: others on a busy machine make a batch longer by the wall."""
+        """Return nanoseconds by the judged clock: on a busy machine other processes prolong wall time."""
         declared = self.plan.benchmarks.get(self.name)
         return timing.cpu if declared is not None and declared.threads == 1 else timing.wall
 
     def _affordable(self, calls: int, settling: int, slowest: float) -> int:
-        """As many of these calls as there is new text for, in all batches of a launch and so many before.
+        """Limit the calls of a batch by the new text, for a launch's batches and ``settling`` earlier ones.
 
-        Rounds are counted as if a call, of ``slowest`` seconds here, were twice as fast in another launch.
+        The number of rounds assumes that a call (``slowest`` seconds here) may be twice as fast in another launch.
         """
         declared = self.plan.benchmarks.get(self.name)
         if declared is None:
@@ -156,11 +156,11 @@ class Turns:
         return min(rules.rounds, max(affordable, rules.fewest_rounds))
 
     def _core(self, index: int) -> int | None:
-        """Processor of both arms in a round: each in turn, for two rounds, in which each arm goes first once.
+        """Return the processor of both arms in a round: the next every two rounds, so that each arm goes first once.
 
-        One processor has more to do than another, and an arm that the system leaves on it is slower for a whole launch:
-        on identical code, in 16 launches on two busy cores, the root mean square of four benchmarks' effects was 4.2 to
-        9.6 % where the system chose, and 1.6 to 3.2 % so.
+        One processor is busier than another, and an arm that the system leaves there is slower for a whole launch. On
+        identical code, in 16 launches on two busy cores, the root mean square of four benchmarks' effects was 4.2 to
+        9.6 % where the system chose, and 1.6 to 3.2 % with this rotation.
         """
         declared = self.plan.benchmarks.get(self.name)
         return index // 2 if declared is not None and declared.threads == 1 else None
@@ -182,7 +182,7 @@ class Turns:
         return () if declared is None else self.plan.text.spans(declared, calls)
 
     def _planted(self, spans: Sequence[tuple[int, int]], share: float) -> tuple[tuple[int, int], ...]:
-        """More calls on other text, for a share more of bytes: the last one is cut."""
+        """Return further calls on other text, for ``share`` more bytes; the last text is cut."""
         left = round(share * sum(length for _, length in spans))
         cut = []
         for begin, length in self._spans(math.ceil(share * len(spans)) + 1) if left else ():
@@ -193,7 +193,7 @@ class Turns:
         return tuple(cut)
 
     def _where(self, spans: Sequence[tuple[int, int]]) -> str:
-        """Say in which text, and at which of its tokens, the two sides part."""
+        """Name the first text, and its first token, at which the two sides differ."""
         for index, span in enumerate(spans):
             ids: dict[Side, list[int]] = {}
             for side in SIDES:
@@ -207,7 +207,7 @@ class Turns:
         return "the two sides give other results for the same text"
 
     def _finished(self) -> tuple[dict[Side, int], dict[Side, int]]:
-        """Let go on both sides; returns memory and instructions, as far as they are known."""
+        """Finish the benchmark on both sides; return memory and instructions, as far as they are known."""
         figures: dict[Side, Mapping[Figure, int]] = {}
         for side in SIDES:
             with self.plan.timeouts.asking(side, self.pair[side], Question(self.name, "finish")):

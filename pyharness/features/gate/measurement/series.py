@@ -1,4 +1,4 @@
-"""The launches of a gate: one that screens, and more for what looked changed or was too noisy to say."""
+"""The launches of a gate: a screen, and more for benchmarks that look changed or are too noisy."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pyharness.features.gate.measurement.plan import GatePlan, Timeouts
 from pyharness.features.gate.measurement.rounds import head_first
 from pyharness.features.gate.types import SCREEN, SIDES, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
-SCREEN_SHARE = 0.6  # of the time that is left: where something looks slower, the rest belongs to its launches
+SCREEN_SHARE = 0.6  # of the remaining time: if something looks slower, the rest is for its launches
 
 
 @dataclass
 class Measured:
-    """All that was measured, as it came."""
+    """Results of all launches, in order."""
 
     launches: list[Launch] = field(default_factory=list)
     rounds: list[Rounds] = field(default_factory=list)
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
-    new: dict[str, str] = field(default_factory=dict)  # benchmarks that the head alone has; what the base says of them
-    skipped: dict[str, str] = field(default_factory=dict)  # tests that neither side runs, and why
-    unmeasured: list[str] = field(default_factory=list)  # time ran out before the screen came to them
-    uncounted: dict[str, str] = field(default_factory=dict)  # measured, and why their instructions are not known
+    new: dict[str, str] = field(default_factory=dict)  # benchmarks only in the head -> the base's message about them
+    skipped: dict[str, str] = field(default_factory=dict)  # tests that neither side runs -> the reason
+    unmeasured: list[str] = field(default_factory=list)  # not reached by the screen in time
+    uncounted: dict[str, str] = field(default_factory=dict)  # measured benchmarks without instructions -> the reason
     notes: list[str] = field(default_factory=list)
 
     def take(self, gave: Launched) -> None:
@@ -44,11 +44,10 @@ def measure(
     escalated: Callable[[Sequence[Rounds]], Sequence[str]],
     settle: Callable[[Measured], None] = lambda _: None,
 ) -> Measured:
-    """Measure until the rules have what they ask for, or the time is over.
+    """Measure until the rules need no more launches, or the time is over.
 
-    ``escalated`` says, of all rounds so far, which benchmarks need a launch more, in the order in which that measures
-    them. ``settle`` gets what the screen gave before that, while there is time left, and may decide what is to be said
-    of what does not run.
+    ``escalated`` returns, from all rounds so far, the benchmarks that need another launch, in the order of measurement.
+    ``settle`` gets the screen's results first, while time is left, and may refuse benchmarks that do not run.
     """
     measured, calls = Measured(), dict[str, int]()
     starters, begun = head_first(plan.lot), time.monotonic()
@@ -64,7 +63,7 @@ def measure(
         kept = "" if time.monotonic() > plan.deadline else ": what is left is for launches of what looks slower"
         measured.notes.append(f"time ran out during the first launch{kept}")
         seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new.keys()
-        names = screen.names or plan.benchmarks  # those of tests are known only by what the processes say
+        names = screen.names or plan.benchmarks  # only the processes know the names of tests
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
     settle(measured)
 
@@ -88,9 +87,9 @@ def measure(
 
 
 def _count(plan: GatePlan, measured: Measured, head_starts: bool, calls: dict[str, int]) -> None:
-    """Count instructions, as many calls as were timed; they go to the rounds of the screen.
+    """Count instructions for as many calls as were timed; store them in the rounds of the screen.
 
-    What fails under the counter costs this figure: the times stand. Other ids are other ids wherever they are seen.
+    A failure under the counter costs only this figure: the times stand. Differing ids count as elsewhere.
     """
     names = [part.benchmark for part in measured.rounds if part.launch == SCREEN]
     names = [name for name in names if name not in measured.refusals]

@@ -1,4 +1,4 @@
-"""Gates for people and for other programs: sheets, a comment on a pull request, JUnit, the summary of a step."""
+"""Reports of gates for people and programs: sheets, a comment on a pull request, JUnit, the summary of a CI step."""
 
 from pyharness.features.gate.report.calibration import calibration_sheet, flat_calibration
 from pyharness.features.gate.report.junit import to_junit

@@ -1,4 +1,4 @@
-"""A calibration as a sheet: what this machine can tell apart."""
+"""A calibration as a sheet: the slowdowns that this machine can detect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADINGS = (
 
 
 def calibration_sheet(calibration: Calibration) -> Sheet:
-    """A row for each benchmark, and what was seen of all of them."""
+    """Return a row for each benchmark, with the figures of all of them below."""
     rows = tuple(
         (Cell(one.benchmark), Cell(one.launches, COUNT), Cell(one.noise, _SHARE), Cell(one.detectable, _SHARE))
         for one in calibration.benchmarks
@@ -33,7 +33,7 @@ _WORDS = ("figure", "benchmark")
 
 
 def flat_calibration(calibration: Calibration) -> Sheet:
-    """A row of raw values for each figure: false alarms, what was planted, noise and detectable of each benchmark."""
+    """Return raw values, a row per figure: false alarms, planted slowdowns, each benchmark's noise and detectable."""
     headings = tuple(Heading(column, "word" if column in _WORDS else "number") for column in _FLAT)
     rows = (tuple(Cell(row.get(name)) for name in _FLAT) for row in _flat(calibration))
     return Sheet("rows", headings, tuple(rows))
@@ -69,7 +69,7 @@ def _notes(calibration: Calibration) -> Iterator[str]:
 
 
 def _machine(facts: Mapping[str, Any]) -> str:
-    """Processor, cores, and devices where there are any, with their drivers."""
+    """Return processor, cores, and any devices with their drivers."""
     gpus = facts.get("gpus")
     known = (facts.get("cpu"), f"{facts.get('cores', '?')} cores", *(gpus if isinstance(gpus, list) else ()))
     return ", ".join(str(one) for one in known if one)

@@ -1,4 +1,4 @@
-"""A gate as JUnit XML: a test case for each judgement, and one for each fault of the gate as such."""
+"""A gate as JUnit XML: a test case for each judgement, and one for each fault of the gate itself."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class _TestCase:
 
 
 def to_junit(gate: Gate) -> str:
-    """Return XML: a regression is a failure, what cannot be compared an error, inconclusive is skipped.
+    """Return XML: a regression is a failure, incomparable an error, inconclusive skipped.
 
-    Under ``strict``, inconclusive is a failure. A gate that ends with another status than 0 has a failure or an error.
+    Under ``strict``, inconclusive is a failure. A gate with a status other than 0 has a failure or an error.
     """
     cases = [_judged(gate, one) for one in gate.judgements]
     cases += [_TestCase("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]

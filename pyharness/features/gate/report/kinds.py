@@ -1,4 +1,4 @@
-"""What ``pyharness report`` shows of gates and of calibrations, and their pages: effects are dots around zero."""
+"""Sections and pages of gates and calibrations for ``pyharness report``: effects are dots around zero."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def page_of_calibration(calibration: Calibration) -> Page:
 
 
 def gate_sections(gate: Gate) -> Iterator[Section]:
-    """What was judged, worst first; then what ran, and what the gate says of itself."""
+    """Yield the judgements, worst first; then the arms, and the gate's self-test."""
     judged = [one for several in by_benchmark(gate.judgements) for one in several]
     said = tuple(remarks(gate))
     wrong = [one for one in judged if one.verdict is not GateVerdict.PASS or one.waiver is not None]
@@ -59,7 +59,7 @@ def gate_sections(gate: Gate) -> Iterator[Section]:
 
 
 def calibration_sections(calibration: Calibration) -> Iterator[Section]:
-    """What this machine can tell apart, benchmark by benchmark."""
+    """Yield the detectable slowdowns of this machine, by benchmark."""
     sheet = calibration_sheet(calibration)
     columns = [place for place, heading in enumerate(sheet.headings) if heading.unit]
     drawn = [Dot(str(row[0].value), row[place], sheet.headings[place].title) for place in columns for row in sheet.rows]
@@ -70,7 +70,7 @@ def calibration_sections(calibration: Calibration) -> Iterator[Section]:
 
 
 def _judged(gate: Gate, title: str, judgements: Sequence[Judgement]) -> Iterator[Block]:
-    """Effects of one figure, as dots where they are known."""
+    """Yield the effects of one figure, as dots where they are known."""
     sheet = _titled(f"{title}, head against base", judgement_sheet(gate, judgements))
     effect = next((place for place, heading in enumerate(sheet.headings) if heading.title == "effect"), None)
     if effect is None or all(one.effect is None for one in judgements):

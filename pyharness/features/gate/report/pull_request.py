@@ -1,4 +1,4 @@
-"""A gate as a comment on a pull request: the verdict, regressions, what is inconclusive, and the rest folded."""
+"""A gate as a comment on a pull request: verdict, regressions, inconclusive figures, and the rest folded."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OF_A_VERSION = 12
 
 
 def gate_comment(gate: Gate) -> Comment:
-    """Return what a comment says of a gate."""
+    """Return the comment on a gate."""
     groups = by_benchmark(gate.judgements)
-    seen_first = (*WRONG, GateVerdict.INCONCLUSIVE)  # no evidence is no pass
+    seen_first = (*WRONG, GateVerdict.INCONCLUSIVE)  # missing evidence must not pass
     wrong = [one for several in groups if several[0].verdict in seen_first for one in several]
     others = [one for several in groups if several[0].verdict not in seen_first for one in several]
     about = tuple(one for one in (arms_sheet(gate), self_test_sheet(gate), environment_sheet(gate)) if one.rows)

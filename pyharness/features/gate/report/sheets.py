@@ -1,4 +1,4 @@
-"""A gate as sheets and in words: what was judged, worst first, what ran, what the gate says of itself."""
+"""A gate as sheets and in words: judgements, worst first; the arms; the self-test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import CellValue, writable
 from pyharness.types import COUNT, Format
 
-# Worst first: one word for a verdict's count, and for several.
+# Worst first: the word for one of a verdict, and for several.
 _COUNTED = {
     GateVerdict.REGRESSION: ("regression", "regressions"),
     GateVerdict.FAILED: ("failed", "failed"),
@@ -22,7 +22,7 @@ _COUNTED = {
     GateVerdict.PASS: ("passed", "passed"),
 }
 _RANK = {verdict: rank for rank, verdict in enumerate(_COUNTED)}
-WRONG = (GateVerdict.REGRESSION, GateVerdict.FAILED, GateVerdict.INCOMPARABLE)  # somebody has to look at these
+WRONG = (GateVerdict.REGRESSION, GateVerdict.FAILED, GateVerdict.INCOMPARABLE)  # these need a person's attention
 
 
 def verdict_line(gate: Gate) -> str:
@@ -36,7 +36,7 @@ def verdict_line(gate: Gate) -> str:
     said = [counts(gate.judgements) or "nothing was compared"]
     if covered := sum(one.waiver is not None for one in gate.judgements):
         said.append(f"{covered} declared in gate.toml")
-    if gate.rounds and (faults := len(gate.self_test.faults)):  # without any, it is arms that could not be made
+    if gate.rounds and (faults := len(gate.self_test.faults)):  # without rounds, the arms could not be made
         said.append(f"the arms differ as such, by {_number(faults, 'sign')}")
     if faults := len(gate.declaration_faults):
         said.append(f"{_number(faults, 'fault')} of gate.toml")
@@ -44,7 +44,7 @@ def verdict_line(gate: Gate) -> str:
 
 
 def counts(judgements: Iterable[Judgement]) -> str:
-    """Return how many figures there are of each verdict, worst first."""
+    """Return the number of figures of each verdict, worst first."""
     found = Counter(one.verdict for one in judgements)
     return ", ".join(f"{found[one]:,} {words[found[one] > 1]}" for one, words in _COUNTED.items() if found[one])
 
@@ -54,7 +54,7 @@ def _number(count: int, what: str) -> str:
 
 
 def by_benchmark(judgements: Iterable[Judgement]) -> list[Sequence[Judgement]]:
-    """Return the figures of each benchmark together, worst and slowest first: where two disagree, both are seen."""
+    """Group figures by benchmark, worst and slowest first, so that two that disagree stand together."""
     of: dict[str, list[Judgement]] = {}
     for one in judgements:
         of.setdefault(one.benchmark, []).append(one)
@@ -94,9 +94,9 @@ _ABOUT = "Effect: head / base - 1, trimmed mean of launches [its 95 % interval];
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
-    """Return tables for people, regressions first; the last line below them is the verdict.
+    """Return tables for people, regressions first; the last line is the verdict.
 
-    Of figures besides time, those that pass are left out. Reasons stand below, as a terminal is narrow.
+    Figures other than time are left out where they pass. Reasons stand below the table, since a terminal is narrow.
     """
     shown = [one for several in by_benchmark(gate.judgements) for one in several if _is_shown(one)]
     judged = judgement_sheet(gate, shown, reasons=False)
@@ -111,7 +111,7 @@ def _is_shown(one: Judgement) -> bool:
 
 
 def _reasons(judgements: Iterable[Judgement]) -> Iterator[str]:
-    """Why a verdict is none of those that need no words."""
+    """Yield the reasons of the verdicts that need an explanation."""
     for one in judgements:
         if (one.verdict is not GateVerdict.PASS or one.waiver is not None) and (why := reason(one)):
             figure = "" if one.figure == "time" else f", {one.figure}"
@@ -119,7 +119,7 @@ def _reasons(judgements: Iterable[Judgement]) -> Iterator[str]:
 
 
 def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: bool = True) -> Sheet:
-    """Return a row for each judgement, in their order; columns that say nothing are left out."""
+    """Return a row for each judgement, in their order, without empty columns."""
     rows = [_row(one) for one in judgements]
     told = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
     kept = [
@@ -135,14 +135,14 @@ def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: boo
 
 
 def remarks(gate: Gate) -> Iterator[str]:
-    """Faults of ``gate.toml`` and of the gate itself, then notes: what must not be overlooked."""
+    """Yield what nobody must overlook: faults of ``gate.toml`` and of the gate itself, then notes."""
     yield from gate.declaration_faults
     yield from (f"Self-test: {fault}" for fault in gate.self_test.faults)
     yield from gate.notes
 
 
 def arms_sheet(gate: Gate) -> Sheet:
-    """What was compared with what, libraries that are not the same, and where that was."""
+    """Return the two arms, the libraries that differ, and the machine."""
     arms = [gate.arms.get(side) for side in SIDES]
     rows = [
         ("asked for", *("" if arm is None else arm.source for arm in arms)),
@@ -153,34 +153,34 @@ def arms_sheet(gate: Gate) -> Sheet:
         versions = [several.get(name, "") for several in libraries]
         if versions[0] != versions[1]:
             rows.append((name, *versions))
-    if not gate.arms:  # they could not be made
+    if not gate.arms:  # the arms could not be made
         return Sheet("", (), (), tuple(_where(gate)))
     headings = (Heading("arm", "word"), *(Heading(side, "name") for side in SIDES))
     return Sheet("Arms", headings, tuple(text_row(*(one or None for one in row)) for row in rows), tuple(_where(gate)))
 
 
 def self_test_sheet(gate: Gate) -> Sheet:
-    """The figures by which a gate says whether its arms differ as such."""
+    """Return the figures of the self-test: whether the arms differ apart from the code under test."""
     headings = (Heading("figure", "word"), Heading("value", "prose"))
     rows = tuple(text_row(name, in_words(value)) for name, value in gate.self_test.figures.items())
     return Sheet("Self-test", headings, rows)
 
 
 def environment_sheet(gate: Gate) -> Sheet:
-    """All that the record says of the machine and the run."""
+    """Return all facts of the record about the machine and the run."""
     rows = tuple(text_row(name, in_words(value)) for name, value in _flattened(gate.about))
     return Sheet("Environment", (Heading("what", "word"), Heading("value", "prose")), rows)
 
 
 def flat_gate(gate: Gate) -> Sheet:
-    """One row of raw values per judgement, in the order of the record: seconds, bytes or instructions of a call."""
+    """Return raw values, a row per judgement in the record's order: seconds, bytes or instructions of a call."""
     headings = tuple(Heading(column, "word" if column in _WORDS else "number") for column in _FLAT)
     rows = (_flat(one) for one in gate.judgements)
     return Sheet("rows", headings, tuple(tuple(Cell(writable(row.get(name))) for name in _FLAT) for row in rows))
 
 
 def in_words(value: Any) -> str:
-    """Return a JSON value as people read it.
+    """Return a JSON value in words.
 
     >>> in_words({"slower": 9, "of": 18, "p": 0.81453})
     'slower 9, of 18, p 0.8145'
@@ -208,7 +208,7 @@ def _row(one: Judgement) -> tuple[Cell, ...]:
 
 
 def reason(one: Judgement) -> str:
-    """Why this verdict, and what was declared of it."""
+    """Return the reason of a verdict, and its waiver."""
     if one.waiver is None:
         return one.reason
     declared = f"declared until {one.waiver.expires}, at most {_SHARE.show(one.waiver.ceiling)}: {one.waiver.reason}"
@@ -243,7 +243,7 @@ def _flat(one: Judgement) -> dict[str, CellValue]:
 
 
 def _where(gate: Gate) -> Iterator[str]:
-    """Machine and duration, as far as the record says."""
+    """Yield machine and duration, as far as the record has them."""
     found = dict(_flattened(gate.about))
     names = {
         "environment cpu": "{}",

@@ -1,1 +1,1 @@
-"""From rounds to judgements: pure functions."""
+"""Pure functions from rounds to judgements."""

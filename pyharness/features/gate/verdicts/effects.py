@@ -1,8 +1,9 @@
-"""One benchmark in numbers: what each launch says, and whether the screen gives reason for more of them.
+"""Effects of one benchmark: a number per launch, and whether the screen asks for more launches.
 
-Rounds of one launch share its processes: where their memory lies, what the machine did meanwhile. So p values of rounds
-are too small (12.6 % of them below 0.05 on identical code), and one launch gives one number here. How often a rule on
-such numbers errs is simulated by ``studies/gate_rule.py``: docs/gate.md "How often the rule errs, simulated".
+Rounds of one launch are dependent: they share its processes, their memory layout, and the machine's state. So p values
+of rounds are too small (12.6 % of them below 0.05 on identical code), and one launch gives one number here.
+``studies/gate_rule.py`` simulates the errors of rules on such numbers: docs/gate.md "How often the rule errs,
+simulated".
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pyharness.features.gate.types import SCREEN, GateBenchmark, GateRules, Laun
 from pyharness.statistics.hypotheses import difference_interval
 from pyharness.statistics.samples import median
 
-FEWEST_ROUNDS = 4  # with two positive times: fewer have no spread to speak of
-_SIGMA = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
-_MEDIAN_ERROR = 1.2533  # standard error of its median over that of its mean: root of pi / 2
+FEWEST_ROUNDS = 4  # with two positive times: fewer give no usable spread
+_SIGMA = 1.4826  # standard deviation / median absolute deviation, of a normal distribution
+_MEDIAN_ERROR = 1.2533  # standard error of its median / that of its mean: root of pi / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +26,19 @@ class LaunchEffect:
     """One launch of one benchmark, in logarithms."""
 
     log: float  # of head / base; above 0 the head is slower
-    error: float  # standard error of it as the rounds tell, blind to what differs between launches
-    order: float | None  # of second / first in a round; None where the order never changed
+    error: float  # its standard error by the rounds, without the variance between launches
+    order: float | None  # log of second / first in a round; None where the order never changed
 
 
 def nanoseconds(timings: Sequence[Timing], threads: int) -> list[int]:
-    """Time by kind of work: processor time of one thread, whatever else runs; wall time of several that wait."""
+    """Return the judged times: CPU time for one thread, whatever else runs; wall time for several."""
     return [timing.cpu if threads == 1 else timing.wall for timing in timings]
 
 
 def effect(rounds: Rounds, threads: int = 1) -> LaunchEffect | None:
-    """Median of log(head / base) over rounds: of those with the head first and of the others, then their middle.
+    """Return the mean of two medians of log(head / base): of the rounds with the head first, and of the others.
 
-    So who goes first cancels, whatever it does. None where fewer than ``FEWEST_ROUNDS`` rounds have two positive times.
+    So the effect of the order cancels. None where fewer than ``FEWEST_ROUNDS`` rounds have two positive times.
     """
     times = zip(nanoseconds(rounds.base, threads), nanoseconds(rounds.head, threads), rounds.head_first, strict=True)
     logs: tuple[list[float], list[float]] = [], []
@@ -54,10 +55,10 @@ def effect(rounds: Rounds, threads: int = 1) -> LaunchEffect | None:
 
 
 def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple[float, tuple[float, float]] | None:
-    """What starting first changes: log(head / base) where the head was started first, minus where the base was.
+    """Return the effect of starting first: log(head / base) of launches with the head first, minus the others.
 
-    ``logs``: of every launch, over the same benchmarks. With its 95 % interval; None below three launches, or where one
-    side always was the first.
+    ``logs``: of every launch, over the same benchmarks. The second value is the 95 % interval. None below three
+    launches, or where one side always started first.
     """
     groups: dict[Side, list[float]] = {"head": [], "base": []}
     for launch in launches:
@@ -68,30 +69,30 @@ def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple
     return (found[0] + found[1]) / 2, found
 
 
-DOUBT = 1.0  # standard errors by which a screen may be too low: with 2, a busy machine suspects everything
+DOUBT = 1.0  # standard errors added to a screen's effect: with 2, a busy machine suspects everything
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """One benchmark as it went: effects of its launches."""
+    """Effects of one benchmark's launches."""
 
     benchmark: GateBenchmark
     budget: float
-    screen: LaunchEffect | None  # None: no usable round
+    screen: LaunchEffect | None  # None: too few usable rounds
     launches: tuple[LaunchEffect, ...] = ()  # without the screen
 
     @property
     def slow(self) -> float:
-        """The budget, a logarithm."""
+        """The budget, as a logarithm."""
         return math.log1p(self.budget)
 
     def null(self, rules: GateRules) -> float:
-        """What is tolerated, a logarithm: at most half of the budget, or a test of it would ask for more than it."""
+        """Return the tolerated effect as a logarithm: at most half of the budget, lest a test ask for more than it."""
         return math.log1p(min(rules.tolerated, self.budget / 2))
 
 
 def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRules) -> Effects:
-    """Effects of the rounds of one benchmark, by number of launch."""
+    """Compute the effects of one benchmark's launches from its rounds."""
     mine = sorted((part for part in rounds if part.benchmark == benchmark.name), key=lambda part: part.launch)
     effects = {part.launch: effect(part, benchmark.threads) for part in mine}
     screen = effects.pop(SCREEN, None)
@@ -100,11 +101,11 @@ def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRu
 
 
 def suspect(one: Effects, rules: GateRules) -> bool:
-    """Whether the screen gives reason for more launches.
+    """Whether the screen asks for more launches.
 
-    It does where the head looks slower by more than ``rules.screen`` (or a smaller budget), where the noise of
-    the rounds would hide a slowdown beyond the budget, and where the head looks faster by more than the budget: that is
-    worth saying and fails nothing, so it is not looked for below it. A gate has to be quick.
+    It does where the head looks slower by more than ``rules.screen`` (or a smaller budget), where the noise of the
+    rounds could hide a slowdown beyond the budget, and where the head looks faster by more than the budget. Smaller
+    improvements get no launches, since they fail nothing and a gate has to be quick.
     """
     if one.screen is None:
         return False
@@ -114,5 +115,5 @@ def suspect(one: Effects, rules: GateRules) -> bool:
 
 
 def as_escalated(one: Effects, rules: GateRules) -> Effects:
-    """Leave out launches that a gate would not have made, as its screen asks for none."""
+    """Drop the launches where the screen asks for none: a gate would not have made them."""
     return one if suspect(one, rules) else replace(one, launches=())

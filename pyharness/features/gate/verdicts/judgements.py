@@ -1,7 +1,7 @@
 """From rounds to judgements, and from judgements to the verdict of a gate.
 
-Memory and instructions are nearly the same in every launch and need no test. "Nearly": the growth of a process goes by
-chance as well, so that one launch of many may not show what others do.
+Memory and instructions are nearly equal in every launch and need no test. "Nearly", because a process's growth also
+depends on chance: a single launch may differ from the others.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from pyharness.statistics.samples import median
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a figure may grow by."""
+    """Allowed growth of a figure."""
 
     share: float
-    least: int  # growth that is never too much
-    launches: int  # that have to agree
+    least: int  # growth that is always allowed
+    launches: int  # number that must agree
 
 
 ALLOWED: Mapping[Figure, Allowance] = {
     "memory": Allowance(0.05, 1 << 20, 2),  # pages come in pools: a process may take a megabyte by chance
-    "instructions": Allowance(0.01, 0, 1),  # none of 30 pairs of identical code was further apart
+    "instructions": Allowance(0.01, 0, 1),  # 30 pairs of identical code all differed by less
 }
 
 
-AGREE = 0.8  # share of launches that show a change, or it is none: 9 of 11
+AGREE = 0.8  # share of launches that must show a change: 9 of 11
 
 
 def pairs(rounds: Iterable[Rounds], figure: Figure) -> list[Mapping[Side, int]]:
-    """Values of all launches that have both sides."""
+    """Return the values of launches that have both sides."""
     found = [part.memory if figure == "memory" else part.instructions for part in rounds]
     return [values for values in found if all(side in values for side in SIDES)]
 
 
 def grows(values: Mapping[Side, int], figure: Figure, more: Side = "head") -> bool:
-    """Whether one side takes more than is allowed."""
+    """Whether one side exceeds the other by more than the allowance."""
     allowed, less = ALLOWED[figure], values["base" if more == "head" else "head"]
     return values[more] > less * (1 + allowed.share) and values[more] - less > allowed.least
 
 
 def judge_counts(benchmark: str, figure: Figure, rounds: Sequence[Rounds]) -> Judgement | None:
-    """Judge one figure of one benchmark; None where no launch has it."""
+    """Judge a benchmark's memory or instructions; None where no launch has them."""
     if not (found := pairs(rounds, figure)):
         return None
     verdict, words = _decision(found, figure)
@@ -83,7 +83,7 @@ def judge_counts(benchmark: str, figure: Figure, rounds: Sequence[Rounds]) -> Ju
 
 
 def _relative(values: Mapping[Side, int]) -> float | None:
-    """head / base - 1; None where something grows from nothing."""
+    """Return head / base - 1; None for growth from 0."""
     if values["base"] <= 0:
         return None if values["head"] > 0 else 0.0
     return values["head"] / values["base"] - 1
@@ -100,23 +100,23 @@ def _decision(found: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[Gate
         return GateVerdict.IMPROVEMENT, words if better < len(found) else ""
     if worse == len(found):
         return GateVerdict.INCONCLUSIVE, "; one launch does not prove it, and the time ran out"
-    if 2 * worse > len(found):  # then the median launch is beyond the limit
+    if 2 * worse > len(found):  # the median launch is beyond the limit
         return GateVerdict.INCONCLUSIVE, f"{words}: too many to pass, too few to prove it"
-    alone = better == len(found)  # fewer launches than it takes, and the effect says it already
+    alone = better == len(found)  # too few launches to prove it; the effect already shows it
     return GateVerdict.PASS, f"{words} only" if (worse or better) and not alone else ""
 
 
-Refusals = Mapping[str, tuple[GateVerdict, str]]  # why a benchmark could not be compared: FAILED or INCOMPARABLE
+Refusals = Mapping[str, tuple[GateVerdict, str]]  # benchmark -> FAILED or INCOMPARABLE, and the reason
 
 
 def escalated(
     rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str = ""
 ) -> tuple[str, ...]:
-    """Names of those that need one more launch, what looks slowest first: time may run out in the middle of one.
+    """Return the benchmarks that need one more launch, slowest first: time may run out during one.
 
-    After the screen these are what it suspects; after further launches, what these leave open. The controls (of another
-    library than the one ``under_test``) go along, last, as long as they are not calm: what they do in the same launches
-    tells the code from the arms. Where launches have begun they may go on alone.
+    After the screen these are its suspects; after further launches, the benchmarks still open. Controls (of another
+    library than ``under_test``) come last, as long as they are not calm: their effects in the same launches separate a
+    change of the code from a difference of the arms. After the first further launch they may continue alone.
     """
     known = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
     own = [one for one in benchmarks if not one.is_control(under_test)]
@@ -132,7 +132,7 @@ def _slowness(one: Effects) -> float:
 
 
 def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
-    """Whether memory grew in most launches so far, or in one of two: chance does that once, and a change mostly."""
+    """Whether memory grew in at least half of the launches so far: chance does that once, a change mostly."""
     found = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
     grown = sum(grows(values, "memory") for values in found)
     return len(found) <= rules.launches and 0 < len(found) <= 2 * grown
@@ -149,9 +149,9 @@ def judge(
 ) -> tuple[Judgement, ...]:
     """Judge every figure of every benchmark, in the order of the suite, time first.
 
-    ``refusals``: what could not be compared, with its verdict and reason. A benchmark without rounds and without
-    refusal was not reached in time. ``today`` is asked for where there are waivers. Controls, of another library than
-    the one ``under_test``, only show their figures: they pass, and share no level with what is tested.
+    ``refusals``: benchmarks that could not be compared, with verdict and reason. A benchmark without rounds and
+    refusal was not reached in time. ``today`` (default: the present date) decides on waivers. Controls (of another
+    library than ``under_test``) only show their figures: they pass, and take no share of the test's level.
     """
     refusals, measured = refusals or {}, {part.benchmark for part in rounds}
     compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
@@ -174,7 +174,7 @@ def judge(
 
 
 def _as_control(found: Judgement, library: str) -> Judgement:
-    """Only show the figures: what a control does is noise, or a fault of the arms, which the self-test finds."""
+    """Only show the figures: a control's effect is noise, or a fault of the arms that the self-test finds."""
     if found.verdict is GateVerdict.INCOMPARABLE:  # it has no figures
         return found
     reason = f"control, as {library} is not under test: {found.reason}"
@@ -188,7 +188,7 @@ def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
 
 
 def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, float]:
-    """Seconds of a call of each side: the median over the rounds of all launches."""
+    """Return each side's seconds per call: the median over the rounds of all launches."""
     calls: dict[Side, list[float]] = {
         side: [
             time / part.calls / 1e9
@@ -201,7 +201,7 @@ def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, f
 
 
 def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
-    """Say so where time and instructions do not go the same way: each is blind to something."""
+    """Add a note where time and instructions disagree: each misses some costs."""
     by_figure = {found.figure: found for found in judgements}
     time, counted = by_figure["time"], by_figure.get("instructions")
     sides = (GateVerdict.REGRESSION, GateVerdict.IMPROVEMENT)
@@ -217,11 +217,11 @@ def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
 
 
 def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict:
-    """Verdict of a gate.
+    """Return the verdict of a gate.
 
-    Arms that differ as such make all of it incomparable, and so does a gate that has compared nothing. Then a
-    regression goes before what failed: it stands, whatever else could not be measured, and both end with a code that is
-    not 0. A waiver's pass is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
+    Faults of the self-test make the gate incomparable, and so does a gate that compared nothing. Next, a regression
+    outranks a failure: it stands whatever else could not be measured, and both exit with a code other than 0. A waiver's
+    pass is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
     """
     if self_test.faults:
         return GateVerdict.INCOMPARABLE

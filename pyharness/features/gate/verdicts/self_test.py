@@ -1,13 +1,13 @@
-"""The gate's test of itself: whether the arms differ as such, and not by the code that is under test.
+"""The gate's test of itself: whether the arms differ apart from the code under test.
 
-Witnesses are benchmarks that the code under test cannot change: all of them where both arms have the same code, else
-those of other libraries (controls). A gate of two versions without controls cannot tell a change of everything from an
-arm that is slower, and says so with figures only. What turns figures into a fault is significant
-*and* large enough to matter, more than half of the budget: docs/gate.md "The gate tests itself".
+Witnesses are benchmarks that the code under test cannot change: all benchmarks where both arms have the same code, else
+those of other libraries (controls). A gate of two versions without controls cannot distinguish a change of everything
+from a slower arm, and only shows figures. A figure becomes a fault if it is significant *and* larger than half of the
+budget: docs/gate.md "The gate tests itself".
 
-Whether arms are measured alike, their own processes say (``differences``). What differs without being under test shows
-up as a speed of its own: a larger block of variables moves the stack, and with it the alignment of all that lies on it;
-another hash seed is another order of a dictionary.
+``differences`` compares the facts of the arms' own processes. Differences outside of the code under test change the
+speed: a larger block of variables moves the stack and the alignment of everything on it; another hash seed gives
+another order of a set.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from pyharness.features.gate.verdicts.wording import between, change, percent, r
 from pyharness.statistics.hypotheses import sign_test
 from pyharness.statistics.samples import median
 
-UNBALANCED = 2  # rounds of one launch by which the orders may differ, where one of a pair was lost
+UNBALANCED = 2  # largest difference between the counts of both orders in a launch, where one of a pair was lost
 LEVEL_OF_SIGNS = 0.001
-LEVEL_OF_CONTROLS = 0.01  # launches are few; with the size that is asked for, chance gets there far less often
+LEVEL_OF_CONTROLS = 0.01  # launches are few; together with the required size, chance gets there far less often
 FEWEST_CONTROLS = 2
-FEWEST_SIGNS = 11  # that can be significant: 2 / 2^11 is below the level, 2 / 2^10 is not
-FEWEST_LAUNCHES = 2  # that controls go along for, and
-CALM = 0.25  # share of the budget: half of what would matter. Controls that are off by less need no more launches
+FEWEST_SIGNS = 11  # for significance: 2 / 2^11 is below the level, 2 / 2^10 is not
+FEWEST_LAUNCHES = 2  # further launches in which controls always take part
+CALM = 0.25  # share of the budget, half of the fault's. Controls closer to 0 need no more launches
 
 Effects = Mapping[tuple[str, int], LaunchEffect]  # by benchmark and launch
 
@@ -54,7 +54,7 @@ def self_test(
     under_test: str,
     faults: Sequence[str] = (),
 ) -> SelfTest:
-    """Test a gate. ``under_test``: a distribution; ``faults``: what is already known to differ between the arms."""
+    """Test a gate. ``under_test``: a distribution; ``faults``: known differences between the arms."""
     threads, effects = {one.name: one.threads for one in benchmarks}, _effects(rounds, benchmarks)
     controls, same = [one.name for one in benchmarks if one.is_control(under_test)], _one_code(arms, under_test)
     witnesses = [one.name for one in benchmarks] if same else controls
@@ -77,9 +77,9 @@ def self_test(
 def open_controls(
     rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str
 ) -> tuple[str, ...]:
-    """Controls that a further launch has to measure, in the order of the suite: none once they are calm together.
+    """Return the controls for a further launch, in the order of the suite: none once they are calm together.
 
-    Those that are not calm may be a fault of the arms, which only a test of all launches can prove.
+    Controls that are not calm may show a fault of the arms, which only a test of all launches can prove.
     """
     controls, effects = [one.name for one in benchmarks if one.is_control(under_test)], _effects(rounds, benchmarks)
     logs = _medians(effects, controls)
@@ -95,10 +95,10 @@ def _effects(rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark]) -> d
 
 
 def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
-    """Whether both arms have the same code, as commits and digests say.
+    """Whether both arms have the same code, by commits and digests.
 
-    Neither the number of an installed distribution says so, which many builds have, nor the name of a vocabulary, which
-    two tokenizers share.
+    The version number of an installed distribution proves nothing, since many builds share it. Nor does the name of a
+    vocabulary, which two tokenizers may share.
     """
     both = list(arms.values())
     versions, sources = {facts.version for facts in both}, {facts.source for facts in both}
@@ -108,7 +108,7 @@ def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
 
 
 def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[str]:
-    """Orders are balanced by design, two by two, so no chance has to be allowed for."""
+    """Return faults of unbalanced orders; pairs are balanced by design, so no chance is involved."""
     found = []
     head = sum(launch.started_first == "head" for launch in launches)
     if abs(2 * head - len(launches)) > 1:
@@ -127,7 +127,7 @@ def _first(head: int, count: int, what: str, where: str) -> str:
 
 
 def _signs(effects: Effects, names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Signs in the screen, which has every benchmark once and was chosen by nothing."""
+    """Count signs in the screen, which has every benchmark once and was not selected."""
     logs = [effects[name, SCREEN].log for name in names if (name, SCREEN) in effects]
     slower, counted = sum(log > 0 for log in logs), sum(log != 0 for log in logs)
     middle = relative(median(logs)) if logs else 0.0
@@ -143,19 +143,19 @@ def _one_sided(signs: Mapping[str, Any], whose: str) -> str:
 
 
 def _medians(effects: Effects, controls: Sequence[str]) -> list[float]:
-    """Return the median control of each launch after the screen that measured them."""
+    """Return the median effect of the controls in each launch after the screen that measured them."""
     numbers, common = _measured(effects, controls)
     return [median([effects[name, number].log for name in common]) for number in numbers] if common else []
 
 
 def _measured(effects: Effects, controls: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Launches after the screen that have controls, and the controls that all of these have."""
+    """Return the launches after the screen with controls, and the controls that all of these have."""
     numbers = sorted({number for name, number in effects if name in controls} - {SCREEN})
     return numbers, [name for name in controls if all((name, number) in effects for number in numbers)]
 
 
 def _bias(effects: Effects, controls: Sequence[str]) -> dict[str, Any] | None:
-    """What controls do in the launches after the screen: the median of all of them, launch by launch."""
+    """Return the bias of the controls: the median over controls of each launch after the screen."""
     numbers, common = _measured(effects, controls)
     if len(common) < FEWEST_CONTROLS or len(numbers) < 2:
         return None
@@ -187,7 +187,7 @@ def _biased(bias: Mapping[str, Any]) -> str:
 
 
 def _order(effects: Effects) -> dict[str, Any] | None:
-    """What it costs to go second in a round: trimmed mean of the launches' medians; it cancels in every effect."""
+    """Return the cost of being second in a round: trimmed mean of the launches' medians. Effects cancel it."""
     by_launch: dict[int, list[float]] = {}
     for (_, number), found in effects.items():
         if found.order is not None:
@@ -206,7 +206,7 @@ def _mean(logs: Sequence[float]) -> dict[str, Any]:
 
 
 def _start(launches: Sequence[Launch], effects: Effects) -> dict[str, Any] | None:
-    """What starting first changes, over benchmarks that all launches after the screen have."""
+    """Return the effect of starting first, over benchmarks that all launches after the screen have."""
     numbers = {launch.number for launch in launches} - {SCREEN}
     names = {name for name, _ in effects}
     common = [name for name in names if all((name, number) in effects for number in numbers)]
@@ -218,7 +218,7 @@ def _start(launches: Sequence[Launch], effects: Effects) -> dict[str, Any] | Non
     return {"mean": relative(found[0]), "interval": [relative(end) for end in found[1]]}
 
 
-SIZES = {  # facts that are counts, and what they count
+SIZES = {  # facts that are counts -> noun and unit
     "environment_bytes": ("environment", "bytes"),
     "arguments_length": ("command line", "bytes"),
     "prefix_length": ("path of its environment (prefix)", "characters"),
@@ -246,20 +246,20 @@ SHOWN = 120  # characters of a value
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What differs between two arms."""
+    """Differences between two arms."""
 
-    faults: tuple[str, ...]  # the two cannot be compared
-    notes: tuple[str, ...]  # they can, and a reader should know
+    faults: tuple[str, ...]  # make the arms incomparable
+    notes: tuple[str, ...]  # for the reader only
 
 
 def differences(base: ArmFacts, head: ArmFacts, *, under_test: str, measured: Collection[str] = ()) -> Differences:
     """Compare two arms.
 
     Args:
-        base: what one says of itself.
-        head: what the other does.
-        under_test: the distribution in which they may differ; "" for none.
-        measured: distributions that benchmarks measure, which are equal unless they are under test.
+        base: facts of the base.
+        head: facts of the head.
+        under_test: the distribution that may differ; "" for none.
+        measured: distributions that benchmarks measure; they must be equal unless under test.
     """
     own = normalised(under_test)
     one, other = _libraries(base), _libraries(head)

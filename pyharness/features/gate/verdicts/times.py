@@ -1,13 +1,13 @@
-"""The rule on times: looks at launches while a gate goes on, and what is said of every benchmark.
+"""The rule on times: interim looks at a gate's launches, and the verdict on every benchmark.
 
-What is clear ends early, so that time goes to what is close: a gate looks after 2, 3, 5 and 7 launches, and after the
-last. What may be said at which look was chosen by simulation (``studies/gate_rule.py``), which plays this code:
+Clear benchmarks end early, so that the time goes to close ones: a gate looks after 2, 3, 5 and 7 launches, and after
+the last. The decisions at each look were chosen by simulation (``studies/gate_rule.py``), which runs this code:
 docs/gate.md "How often the rule errs, simulated".
 
-Trimmed t of launches: estimate, interval and p of one statistic, which one launch in ten cannot spoil.
+The statistic is a trimmed t over launches, for estimate, interval and p: one launch in ten cannot spoil it.
 
-Of every eight values, one is cut off at each end (Tukey and McLaughlin 1963; the case of one sample of Yuen 1974). It
-was chosen by simulation among others, which ``studies/gate_rule.py`` plays: docs/gate.md "Which statistic".
+Of every eight values, one is cut off at each end (Tukey and McLaughlin 1963; the one-sample case of Yuen 1974). It
+was chosen among others by simulation in ``studies/gate_rule.py``: docs/gate.md "Which statistic".
 """
 
 from __future__ import annotations
@@ -25,54 +25,54 @@ from pyharness.statistics.hypotheses import holm, t_survival
 from pyharness.statistics.jackknife import t_quantile
 from pyharness.statistics.samples import median
 
-EARLY = (2, 3, 5, 7)  # launches after which a gate looks before the last
-FEWEST_LAUNCHES = 5  # of a test: where processes have one of two layouts, three that drew alike look like a change
-SPENT: Mapping[int, float] = {5: 0.16, 7: 0.4}  # share of the level that a test at this look is done at,
-SPENT_AT_LAST = 0.86  # and at the last: three tests of one level would err more often than it says
-# Slower by so much in the screen and in two launches: no test is needed. With 20 %, two layouts of processes that are
-# 25 % apart were a false alarm in 60 of 5,100 comparisons; with 50 % in 4, as without this.
+EARLY = (2, 3, 5, 7)  # numbers of launches at the looks before the last
+FEWEST_LAUNCHES = 5  # of a test: if processes have one of two layouts, three equal draws look like a change
+SPENT: Mapping[int, float] = {5: 0.16, 7: 0.4}  # share of the level for the test at this look,
+SPENT_AT_LAST = 0.86  # and at the last: three tests at the full level would exceed it
+# A slowdown above this in the screen and in two launches needs no test. At 20 %, two layouts of processes that are
+# 25 % apart gave a false alarm in 60 of 5,100 comparisons; at 50 % in 4, as many as without this shortcut.
 LARGE = 0.5
 
 
 class Way(Enum):
-    """Where a benchmark goes, by its launches."""
+    """Direction of a benchmark, by its launches."""
 
     SLOWER = "slower"  # proven, and by more than the budget
     FASTER = "faster"
-    NEITHER = "neither"  # clear before the last look: further launches would be waste
+    NEITHER = "neither"  # clear before the last look: needs no further launches
     OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the launches of a benchmark say, and how many of them were looked at."""
+    """Decision on a benchmark, by its first ``launches`` launches."""
 
     way: Way
     launches: int
-    early: bool  # at a look before the last: what was measured later is no part of it
-    effect: float  # trimmed mean of launches, a logarithm
+    early: bool  # at a look before the last: later launches do not count
+    effect: float  # trimmed mean of launches, as a logarithm
     interval: tuple[float, float] | None
     p_slower: float | None = None  # adjusted (Holm); None: no test was done
     p_faster: float | None = None
 
 
 def looks(rules: GateRules) -> tuple[int, ...]:
-    """Launches after which a gate looks, before the last."""
+    """Return the numbers of launches at the looks before the last."""
     return tuple(count for count in EARLY if count < rules.launches)
 
 
 def fewest(rules: GateRules) -> int:
-    """Launches from which on a test is done."""
+    """Return the smallest number of launches for a test."""
     return max(1, min(FEWEST_LAUNCHES, rules.launches))
 
 
 def last_level(rules: GateRules) -> float:
-    """Level of the last test: the looks before it have spent a part."""
+    """Return the level of the last test: earlier looks have spent a part."""
     return rules.level * (SPENT_AT_LAST if SPENT.keys() & set(looks(rules)) else 1.0)
 
 
 def still_open(measured: Sequence[Effects], rules: GateRules) -> list[bool]:
-    """Whether each benchmark needs a launch more: the screen suspects it, and no look at its launches decides."""
+    """Whether each benchmark needs another launch: the screen suspects it, and no look has decided."""
     return [
         suspect(one, rules) and len(one.launches) < rules.launches and not (found is not None and found.early)
         for one, found in zip(measured, decisions(measured, rules), strict=True)
@@ -80,10 +80,10 @@ def still_open(measured: Sequence[Effects], rules: GateRules) -> list[bool]:
 
 
 def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | None]:
-    """Decide each benchmark at the first look that can, else by all launches there are; None where too few say nothing.
+    """Decide each benchmark at the first conclusive look, else by all its launches; None with too few of them.
 
-    Tested is what the screen suspects, and what has launches enough for another reason. All of them share the level at
-    each look: one that was rejected leaves its part to the others, one that ended otherwise does not.
+    The test covers suspects of the screen, and benchmarks with enough launches for another reason. All share the level
+    at each look: a rejected null leaves its share to the others, a benchmark that ended otherwise does not.
     """
     family = {
         place: one for place, one in enumerate(measured) if suspect(one, rules) or len(one.launches) >= fewest(rules)
@@ -101,7 +101,7 @@ def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | 
 def _looked(
     family: Mapping[int, Effects], known: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
 ) -> dict[int, Decision]:
-    """Look at the first ``count`` launches (None: all) of those that are not decided and have so many."""
+    """Look at the first ``count`` launches (None: all) of undecided benchmarks with so many."""
     logs = {
         place: [launch.log for launch in one.launches[:count]]
         for place, one in family.items()
@@ -147,7 +147,7 @@ def _way(one: Effects, middle: float, p: tuple[float | None, float | None], leve
 
 
 def _large(one: Effects, logs: Sequence[float]) -> Way:
-    """What the screen and each launch show, and is so large that nothing else makes it: see ``LARGE``."""
+    """Return the direction of an effect that exceeds ``LARGE`` in the screen and in each launch."""
     large = max(math.log1p(LARGE), 2 * one.slow)
     seen = [*([one.screen.log] if one.screen else []), *logs]
     if min(seen) > large:
@@ -156,26 +156,26 @@ def _large(one: Effects, logs: Sequence[float]) -> Way:
 
 
 def _clear(one: Effects, logs: Sequence[float]) -> bool:
-    """Whether half of the budget is kept, by both of two launches or half of more, and nothing is much faster."""
+    """Whether launches stay within half of the budget (both of two, or the median of more) and are not much faster."""
     middle = median(logs)
     kept = max(logs) if len(logs) == EARLY[0] else middle
     return kept <= math.log1p(one.budget / 2) and middle >= -one.slow
 
 
-WIDE = 2.0  # standard errors that make 95 %, as far as rounds can know
+WIDE = 2.0  # standard errors of a 95 % interval, as far as rounds show it
 
 
 def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
-    """Judgements in the order given. The screen only chooses: it is no part of a test, which so keeps its level.
+    """Judge benchmarks, in the order given. The screen only selects: it enters no test, which so keeps its level.
 
-    What has launches is tested, whatever they were made for: they know more than the screen does.
+    A benchmark with launches is tested, whatever their reason: they show more than the screen.
     """
     found = zip(measured, decisions(measured, rules), strict=True)
     return [_untested(one, rules) if seen is None else _decided(one, seen, rules) for one, seen in found]
 
 
 def _untested(one: Effects, rules: GateRules) -> Judgement:
-    """What the screen says, unless it asked for launches, or some that memory asked for look slower than the budget."""
+    """Judge by the screen; inconclusive if it asked for launches, or those for memory look slower than the budget."""
     logs = [launch.log for launch in one.launches]
     slower = bool(logs) and trimmed_mean(logs) > one.slow
     return _cut_off(one, logs, rules) if suspect(one, rules) or slower else _screened(one)
@@ -194,7 +194,7 @@ def _screened(one: Effects) -> Judgement:
 
 
 def unjudged(one: Effects) -> Judgement:
-    """Only the figures, of all launches there are: of a control."""
+    """Return a control's figures, of all its launches."""
     logs = [launch.log for launch in one.launches]
     return _figures(one, logs, trimmed_interval(logs)) if logs else _screened(one)
 
@@ -208,7 +208,7 @@ def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
 
 
 def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
-    """What launches show, with a verdict that is yet to be found."""
+    """Return the figures of launches, with a provisional verdict."""
     effect, shown = relative(trimmed_mean(logs)), interval and (relative(interval[0]), relative(interval[1]))
     seen = f"{change(effect, 'time')}{between(shown)} in {several(len(logs), 'launch')}"
     return Judgement(
@@ -219,7 +219,7 @@ def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] 
 
 
 def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
-    """Verdict, and what is to be said of it behind the figures."""
+    """Return the verdict, and the words after the figures."""
     large = "" if seen.p_slower is not None else "; so large in the screen and in each launch that it needs no test"
     if seen.way is Way.SLOWER:
         return GateVerdict.REGRESSION, large
@@ -258,18 +258,18 @@ def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement
     )  # fmt: skip
 
 
-SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock tells a billionth apart
-CUT = 8  # values for each one that is cut off at each end; of fewer, the p of what is left is too small
+SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock resolves a billionth
+CUT = 8  # values per value cut off at each end; with fewer, the p of the rest is too small
 
 
 def trimmed_mean(values: Sequence[float]) -> float:
-    """Mean of what is left when every eighth value is cut off at each end; of fewer than eight, of all of them."""
+    """Return the mean without one value per eight at each end; below eight values, the plain mean."""
     cut = len(values) // CUT
     return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 
 def _error(values: Sequence[float]) -> tuple[float, int]:
-    """Standard error of ``trimmed_mean``, from winsorised values, and its degrees of freedom; two values or more."""
+    """Return the standard error of ``trimmed_mean`` (winsorised) and its degrees of freedom; for two values or more."""
     count, cut = len(values), len(values) // CUT
     kept = sorted(values)[cut : count - cut]
     squares = statistics.variance([kept[0]] * cut + kept + [kept[-1]] * cut) * (count - 1)
@@ -277,10 +277,10 @@ def _error(values: Sequence[float]) -> tuple[float, int]:
 
 
 def p_greater(values: Sequence[float], null: float) -> float:
-    """One-sided p of "the trimmed mean is at most ``null``".
+    """Return the one-sided p of "the trimmed mean is at most ``null``".
 
-    Fewer than two values say nothing: 1. Values without spread would have p = 0, which is more than a few values can
-    know (a clock may be coarse): they get what their signs say, 2^-n where all are above ``null``.
+    Below two values p is 1. Values without spread (of a coarse clock) would have p = 0, which a few values cannot
+    prove: they get the p of their signs, 2^-n where all are above ``null``.
     """
     if len(values) < 2:
         return 1.0
@@ -292,7 +292,7 @@ def p_greater(values: Sequence[float], null: float) -> float:
 
 
 def trimmed_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the trimmed mean; None below two values."""
+    """Return the 95 % interval of the trimmed mean; None below two values."""
     if len(values) < 2:
         return None
     middle, (error, freedom) = trimmed_mean(values), _error(values)

@@ -1,4 +1,4 @@
-"""Changes that somebody has declared: ``gate.toml``, one exact benchmark and metric an entry, never more than that.
+"""Declared changes in ``gate.toml``: each entry names exactly one benchmark and one metric.
 
 [[accepted]]
 benchmark = "native-encode-short"
@@ -26,20 +26,20 @@ from pyharness.types import InputError
 
 FILE = "gate.toml"
 MOST_BYTES = 1 << 20
-LARGEST_CEILING = 10.0  # eleven times the time: beyond that an entry is a switch
+LARGEST_CEILING = 10.0  # eleven times the time: beyond that an entry would turn the check off
 _TABLE = "accepted"
 _KEYS = ("benchmark", "metric", "ceiling", "expires", "reason")
-WORKLOAD = "workload"  # other work than the base's: no figure, so it has no ceiling
+WORKLOAD = "workload"  # other work than the base's: not a figure, so without a ceiling
 _METRICS: tuple[str, ...] = (*get_args(Figure), WORKLOAD)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%", re.ASCII)
-_WILD = set("*?")  # brackets are in names of parametrised tests
+_WILD = set("*?")  # brackets occur in names of parametrised tests
 
 
 def read(path: Path) -> tuple[Waiver, ...]:
-    """Entries of a file.
+    """Read the entries of a file.
 
     Raises:
-        InputError: it cannot be read, has an unknown key, two entries for the same, or an entry that is not exact.
+        InputError: the file cannot be read, has an unknown key, two entries for one figure, or a pattern.
     """
     data = bounded_file.read_toml(path, MOST_BYTES, str(path))
     try:
@@ -110,7 +110,7 @@ def _day(table: Mapping[str, Any]) -> str:
 
 
 def applied(judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date) -> tuple[Judgement, ...]:
-    """Let a regression pass where an entry covers it that has not expired and whose ceiling it keeps."""
+    """Let a regression pass within the ceiling of an entry that has not expired."""
     return tuple(_applied(found, _matching(found, waivers), today) for found in judgements)
 
 
@@ -135,17 +135,17 @@ def _exceeded(found: Judgement, waiver: Waiver) -> bool:
 
 
 def of_workloads(waivers: Sequence[Waiver], today: date) -> dict[str, Waiver]:
-    """Entries that let a benchmark do other work than the base's, by its name, and have not expired."""
+    """Return entries, not expired, that allow other work than the base's; by benchmark."""
     return {one.benchmark: one for one in waivers if one.metric == WORKLOAD and not _expired(one, today)}
 
 
 def faults(
     judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date, changed: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """One sentence for every entry that has expired, is for nothing that this gate has, or was exceeded.
+    """Return a sentence for every entry that has expired, matches nothing in this gate, or was exceeded.
 
-    An entry for a figure of a benchmark that could not be compared is for something: it is not blamed. ``changed``:
-    benchmarks that do other work than the base's.
+    An entry for a benchmark that could not be compared counts as matched. ``changed``: benchmarks that do other work
+    than the base's.
     """
     names = {found.benchmark for found in judgements if found.effect is None}
     by_key = {(found.benchmark, str(found.figure)): found for found in judgements}

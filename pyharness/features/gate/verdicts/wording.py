@@ -12,7 +12,7 @@ BETTER: Mapping[Figure, str] = {"time": "faster", "memory": "less memory", "inst
 
 
 def percent(share: float) -> str:
-    """Per cent with one digit behind the point where there is something to see.
+    """Format per cent, with one decimal place unless it is 0.
 
     >>> percent(0.02), percent(0.0343), percent(1e-6)
     ('2 %', '3.4 %', '0 %')
@@ -22,7 +22,7 @@ def percent(share: float) -> str:
 
 
 def change(effect: float, figure: Figure) -> str:
-    """What head does beside base: ``effect`` is head / base - 1.
+    """Describe the head relative to the base: ``effect`` is head / base - 1.
 
     >>> change(0.034, "time"), change(-0.02, "memory"), change(0.0, "time")
     ('3.4 % slower', '2 % less memory', 'as fast')
@@ -33,14 +33,14 @@ def change(effect: float, figure: Figure) -> str:
 
 
 def between(interval: tuple[float, float] | None) -> str:
-    """Return an interval of effects behind a change, slower above 0."""
+    """Return an interval of effects, to follow a change; above 0 is slower."""
     if interval is None:
         return ""
     return f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
 
 
 def several(count: int, noun: str) -> str:
-    """Count and noun.
+    """Return count and noun.
 
     >>> several(1, "launch"), several(5, "launch"), several(2, "round")
     ('1 launch', '5 launches', '2 rounds')
@@ -49,12 +49,12 @@ def several(count: int, noun: str) -> str:
 
 
 def megabytes(values: Mapping[Side, float]) -> str:
-    """Return what both sides take."""
+    """Return the memory of both sides."""
     return f"{values['base'] / 1e6:.1f} MB before, {values['head'] / 1e6:.1f} MB now"
 
 
 def relative(log: float) -> float:
-    """head / base - 1 from the logarithm of head / base; infinite where no float holds it."""
+    """Return head / base - 1 from the logarithm of head / base; infinite beyond the range of floats."""
     try:
         return math.expm1(log)
     except OverflowError:
