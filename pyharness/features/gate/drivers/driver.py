@@ -1,20 +1,21 @@
-"""One arm of a gate: prepares workloads, and does their calls on the clock when it is asked.
+"""One arm of a gate: prepares workloads, and times their calls on request.
 
-A file of its own, run as ``python -P -s driver.py WORKLOADS``: the interpreter of either arm runs the same bytes. It
-imports the standard library, and what the workloads file imports: nothing else of pyharness, which may be under test.
+A standalone file, run as ``python -P -s driver.py WORKLOADS``, so that both interpreters run the same bytes. It imports
+the standard library and the workloads file, and nothing else of pyharness, which may be under test.
 
-Messages are lines of JSON on the first standard input, ``{"id": n, "do": command, ...}``; answers, one for each, on the
-first standard output, ``{"id": n, ...}``, with ``error`` where a library raises and ``absent`` where it lacks what a
-workload calls. A library that prints cannot touch them: its output goes to standard error, its input is empty.
+Messages are lines of JSON on the original standard input: ``{"id": n, "do": command, ...}``. Each has one answer on the
+original standard output: ``{"id": n, ...}``, with ``error`` where a library raises, and ``absent`` where it lacks the
+function that a workload calls. A library that prints cannot disturb them: its output goes to standard error, its input
+is empty.
 
-A workloads file has a function per workload. It gets a ``Setting`` and returns an object with
+A workloads file has one function per workload. The function gets a ``Setting`` and returns an object with
 
-- ``call(item)``, the one thing that is timed,
-- ``digestible(result)``: bytes that are equal where results are,
-- and if it wants to, ``item(text)``, which makes outside of the clock what is passed to ``call`` (the text otherwise),
+- ``call(item)``, the only timed function,
+- ``digestible(result)``: bytes that are equal for equal results,
+- optionally ``item(text)``, which makes the argument of ``call`` outside of the clock (default: the text itself),
   and ``ids(result)``, a list of whole numbers.
 
-An exception of a class ``Absent`` of that file says that a library lacks what is called.
+An exception of that file's class ``Absent`` says that a library lacks the called function.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from types import ModuleType
 from typing import IO, Any, NamedTuple
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
-PEAK_FROM_HERE = "5"  # proc(5), /proc/PID/clear_refs: forgets the highest resident set
+PEAK_FROM_HERE = "5"  # proc(5), /proc/PID/clear_refs: resets the peak resident set
 DIGEST_BYTES = 16
 LIMITS = sorted(name for name in dir(resource) if name.startswith("RLIMIT_"))
 
 
 class Setting:
-    """What a workload is told: ``options``, ``threads``, the ``kind`` of its text, and text to build from."""
+    """Settings of a workload: ``options``, ``threads``, the ``kind`` of its text, and text to build from."""
 
     def __init__(self, benchmark: dict[str, Any], files: dict[str, int]) -> None:
         self.options: dict[str, Any] = benchmark["options"]
@@ -53,14 +54,14 @@ class Setting:
         self._files = files
 
     def text(self, kind: str, size: int) -> str:
-        """Return the first bytes of the text of a kind, whole characters; the same in both arms."""
+        """Return the first ``size`` bytes of a kind's text, in whole characters; the same in both arms."""
         if kind not in self._files:
             raise LookupError(f"there is no text of kind {kind!r}; there is {', '.join(self._files) or 'none'}")
         return os.pread(self._files[kind], size, 0).decode(errors="ignore")
 
 
 class Prepared(NamedTuple):
-    """A workload that is ready, and what was known of memory before it was."""
+    """A prepared workload, and the memory before its preparation."""
 
     workload: Any
     kind: str
@@ -68,7 +69,7 @@ class Prepared(NamedTuple):
 
 
 class Driver:
-    """What the commands share: files of text, and workloads that are prepared."""
+    """State of the commands: files of text, and prepared workloads."""
 
     def __init__(self, workloads: ModuleType) -> None:
         self.workloads = workloads
@@ -77,17 +78,17 @@ class Driver:
         self.cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
     def hello(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Say what this process is."""
+        """Return the facts of this process."""
         return {"facts": facts(), "libraries": libraries()}
 
     def texts(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Open the files of text, once."""
+        """Open the files of text."""
         for kind, path in message["paths"].items():
             self.files[kind] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         return {}
 
     def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Make a workload; whatever it needs is imported, loaded and built here."""
+        """Make a workload: import, load and build everything that it needs."""
         benchmark = message["benchmark"]
         make = getattr(self.workloads, benchmark["workload"], None)
         if make is None or benchmark["workload"].startswith("_"):
@@ -96,11 +97,11 @@ class Driver:
         workload = make(Setting(benchmark, self.files))
         self.prepared[benchmark["name"]] = Prepared(workload, benchmark["text"], resident)
         gc.collect()
-        gc.freeze()  # or else the collection before every batch would look at all of this again
+        gc.freeze()  # otherwise the collection before every batch would scan all of this again
         return {}
 
     def time(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Do the calls on the clock. ``extra`` spans are work as well, but no part of the digest."""
+        """Time the calls. ``extra`` spans are timed as well, but do not enter the digest."""
         prepared = self.prepared[message["name"]]
         items = self._items(prepared, message["spans"] + message.get("extra", []))
         self.settle(message.get("core"))
@@ -121,12 +122,12 @@ class Driver:
         return {"calls": len(kept), "wall": wall, "cpu": cpu, "faults": faults, "digest": done}
 
     def settle(self, core: int | None) -> None:
-        """Run on one processor, counted round among those that it may use, or on any of them."""
+        """Pin the process to processor ``core`` modulo those it may use; None: allow all of them."""
         if self.cores:
             os.sched_setaffinity(0, self.cores if core is None else [self.cores[core % len(self.cores)]])
 
     def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-        """Do the calls: all that is measured."""
+        """Do the calls: only this is measured."""
         return [call(item) for item in items]
 
     def result(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class Driver:
         return {"ids": [] if ids is None else [int(one) for one in ids(prepared.workload.call(item))]}
 
     def finish(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Let go of a workload; the growth of the resident set since before it was prepared is its memory."""
+        """Drop a workload; return its memory: growth of the peak resident set since before its preparation."""
         prepared = self.prepared.pop(message["name"])
         peak = status("VmHWM")
         known = prepared.resident is not None and peak is not None
@@ -155,7 +156,7 @@ class Driver:
 
 
 def read(file: int, begin: int, length: int) -> str:
-    """Return a span of a text. Spans that are planted may end within a character, which is left out."""
+    """Return a span of a text. Planted spans may end within a character, which is left out."""
     data = os.pread(file, length, begin)
     if len(data) != length:
         raise EOFError(f"the text ends before byte {begin + length:,}")
@@ -163,7 +164,7 @@ def read(file: int, begin: int, length: int) -> str:
 
 
 def digest(results: Iterable[bytes]) -> str:
-    """Return the digest of results in order: each as long as it is."""
+    """Return the digest of results in order, each with its length."""
     whole = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for result in results:
         whole.update(len(result).to_bytes(8, "little"))
@@ -172,14 +173,14 @@ def digest(results: Iterable[bytes]) -> str:
 
 
 def pages_read() -> int:
-    """Return how often this process has waited for a page that was on a disk (major faults)."""
+    """Return how often this process has waited for a page from a disk (major faults)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 
 
 def peak_from_here() -> int | None:
-    """Forget the highest resident set so far; return the present one in bytes, or None where that cannot be."""
+    """Reset the peak resident set; return the present one in bytes, or None where that is impossible."""
     with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)  # glibc keeps what was freed: a benchmark that takes that again would not grow
+        ctypes.CDLL(None).malloc_trim(0)  # glibc keeps freed memory: a benchmark that reuses it would not grow
     try:
         Path("/proc/self/clear_refs").write_text(PEAK_FROM_HERE, encoding="ascii")
     except OSError:
@@ -188,7 +189,7 @@ def peak_from_here() -> int | None:
 
 
 def status(name: str) -> int | None:
-    """Return an amount of memory of this process in bytes, or None where the system does not say."""
+    """Return an amount of memory of this process in bytes, or None where the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -197,7 +198,7 @@ def status(name: str) -> int | None:
 
 
 def facts() -> dict[str, Any]:
-    """What both arms must have in common, as JSON values."""
+    """Return the facts that both arms must share, as JSON values."""
     block = environment_block()
     return {
         "python": platform.python_version(),
@@ -223,12 +224,12 @@ def facts() -> dict[str, Any]:
 
 
 def environment_block() -> dict[str, int]:
-    """Return variables and the lengths of their values, in bytes: values may be secrets."""
+    """Return the length of each variable's value in bytes; values may be secrets."""
     return {name.decode(errors="backslashreplace"): len(value) for name, value in sorted(os.environb.items())}
 
 
 def first_line(path: str) -> str | None:
-    """Return the first line of a file of the system, or None where there is none."""
+    """Return the first line of a system file, or None where it is absent."""
     try:
         return Path(path).read_text(encoding="ascii").partition("\n")[0].strip()
     except OSError:
@@ -242,11 +243,11 @@ def libraries() -> dict[str, str]:
 
 
 def end_with_parent() -> None:
-    """Ask the system to end this process with its parent; where it cannot, the end of standard input does."""
+    """Ask the system to end this process with its parent; otherwise the end of standard input does so."""
     parent = os.getppid()
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended in between
+    if os.getppid() != parent:  # the parent ended in between
         os._exit(3)
 
 
@@ -273,19 +274,19 @@ def load(name: str, path: str) -> ModuleType:
 
 
 def answer(driver: Driver, message: dict[str, Any]) -> dict[str, Any]:
-    """Do what a message asks; whatever a library raises is an answer."""
+    """Carry out a message; any exception of a library becomes an answer."""
     absent = getattr(driver.workloads, "Absent", ())
     try:
         said: dict[str, Any] = getattr(driver, message["do"])(message)
         return said
     except absent as error:
         return {"absent": str(error)}
-    except BaseException as error:  # a panic of Rust is no Exception
+    except BaseException as error:  # a panic of Rust is not an Exception
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
 
 
 def main(kind: type[Driver] = Driver) -> None:
-    """Answer until nobody asks."""
+    """Answer messages until the input ends."""
     end_with_parent()
     asked, answers = private_pipes()
     driver = kind(load("workloads", sys.argv[1]))

@@ -1,8 +1,8 @@
-"""Workloads of the suites that come with the gate: what is called, on what, and what of the result is compared.
+"""Workloads of the built-in suites: the call, its argument, and the compared part of its result.
 
-A file of its own, which both arms run: it imports the libraries that are measured and nothing else, by names that they
-have had for long and keep, and only where a workload needs them. How such a file is written stands in ``driver.py``.
-Vocabularies are made here of a fixed amount of text, so no download and no data file is needed.
+A standalone file that both arms run. It imports only the measured libraries, by long-lived names, and only where a
+workload needs them. ``driver.py`` documents the format of such a file. Vocabularies are made here from a fixed amount
+of text, so no download and no data file is needed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$
 
 
 class Absent(Exception):
-    """A library lacks what a workload calls."""
+    """A library lacks the function that a workload calls."""
 
 
 @dataclass
 class Workload:
-    """What the driver wants of a workload."""
+    """A workload as the driver expects it."""
 
     call: Callable[[Any], Any]
     digestible: Callable[[Any], bytes]
@@ -38,7 +38,7 @@ class Workload:
     ids: Callable[[Any], Sequence[int]] | None = None
 
 
-@lru_cache  # results are read by the thousand
+@lru_cache  # called for thousands of results
 def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
@@ -49,7 +49,7 @@ def _library(name: str) -> Any:
 
 
 def _face(module: str, *names: str) -> Any:
-    """The first of these names that a module has: a public name may have been renamed."""
+    """Return the first of these names that a module has: a public name may have been renamed."""
     library = _library(module)
     for name in names:
         if hasattr(library, name):
@@ -58,7 +58,7 @@ def _face(module: str, *names: str) -> Any:
 
 
 def _adaptation(name: str, *modules: str) -> Any:
-    """A function that learns or drops tokens, where this version of pyharness has it, or where older ones had it."""
+    """Return a function that learns or drops tokens, from its module in this version of pyharness or in older ones."""
     places = [f"{room}.{module}" for room in ("pyharness.features.adaptation.bpe", "pyharness.bpe.adapting")
               for module in modules]  # fmt: skip
     for place in places[:-1]:
@@ -82,7 +82,7 @@ TOKENS: dict[str, Any] = {  # of a batch
 
 
 def _learned_from(setting: Any) -> str:
-    """Text that a vocabulary is made of: ``learned_from`` of the options, or the kind that is read."""
+    """Return the training text of a vocabulary: ``learned_from`` of the options, or the benchmark's kind."""
     return str(setting.text(setting.options.get("learned_from", setting.kind), TRAINING_BYTES))
 
 
@@ -92,7 +92,7 @@ def _trained(text: str, size: int, scaffold: bool) -> Any:
 
 
 def _model(setting: Any, scaffold: bool = False) -> Any:
-    """A model trained on the beginning of the text of a kind."""
+    """Train a model on the beginning of a kind's text."""
     trained = _trained(_learned_from(setting), setting.options.get("vocab_size", VOCABULARY), scaffold)
     return _face("pyharness.bpe", "model_of_training")(trained, "gpt2")
 
@@ -102,13 +102,13 @@ def _tokenizer(setting: Any, scaffold: bool = False) -> Any:
 
 
 def encode(setting: Any) -> Workload:
-    """One text to ids."""
+    """Encode one text to ids."""
     tokenizer = _tokenizer(setting, setting.options.get("scaffold", False))
     return Workload(tokenizer.encode, _array, ids=lambda ids: ids.tolist())
 
 
 def encode_batch(setting: Any) -> Workload:
-    """A batch of texts to ids, on the threads of the benchmark."""
+    """Encode a batch of texts to ids, on the benchmark's threads."""
     tokenizer, threads, parts = _tokenizer(setting), setting.threads, setting.options.get("texts", 16)
     return Workload(lambda texts: tokenizer.encode_batch(texts, threads), item=lambda text: _cut(text, parts), **TOKENS)
 
@@ -119,13 +119,13 @@ def _cut(text: str, parts: int) -> list[str]:
 
 
 def decode(setting: Any) -> Workload:
-    """Ids of one text to bytes."""
+    """Decode the ids of one text to bytes."""
     tokenizer = _tokenizer(setting)
     return Workload(tokenizer.decode, bytes, item=tokenizer.encode)
 
 
 def merge_pieces(setting: Any) -> Workload:
-    """Pieces to ids by merging, each one anew: no cache remembers a piece."""
+    """Merge pieces to ids, without a cache of pieces."""
     numpy = _library("numpy")
     encoder = _face("pyharness.bpe", "BpeEncoder", "Encoder")(_model(setting).merges)
     splitter = _face("pyharness.bpe", "TextSplitter")("gpt2")
@@ -138,7 +138,7 @@ def merge_pieces(setting: Any) -> Workload:
 
 
 def tokenizer_encode(setting: Any) -> Workload:
-    """One text, or ``texts`` of it, to ids by a row of pyharness: that of the arm, or ``tokenizer`` of the options."""
+    """Encode one text, or ``texts`` of it, by a pyharness row: the arm's, or ``tokenizer`` of the options."""
     tokenizer, parts, threads = _row(setting), setting.options.get("texts", 1), setting.threads
     single, batch = (_face("pyharness.tokenizers", name) for name in ("timed_single", "timed_call"))
     return Workload(
@@ -150,7 +150,7 @@ def tokenizer_encode(setting: Any) -> Workload:
 
 
 def _timed(timed: Any) -> Any:
-    """The library's own call; what reads its result comes along, for outside of the clock."""
+    """Return the library's own call, with the reader of its result for outside of the clock."""
     return timed, timed.call()
 
 
@@ -160,7 +160,7 @@ def _result(kept: Any) -> Any:
 
 
 def tokenizer_decode(setting: Any) -> Workload:
-    """Ids of one text to bytes, by a row of pyharness."""
+    """Decode the ids of one text to bytes, by a pyharness row."""
     tokenizer = _row(setting)
     timed_decode = _face("pyharness.tokenizers", "timed_decode")
     return Workload(_timed, _result, lambda text: timed_decode(tokenizer, tokenizer.encode_batch([text])))
@@ -173,13 +173,13 @@ def _row(setting: Any) -> Any:
 
 
 def split(setting: Any) -> Workload:
-    """One text to pieces, by the split pattern of the options."""
+    """Split one text to pieces, by the split pattern of the options."""
     splitter = _face("pyharness.bpe", "TextSplitter")(setting.options.get("pattern", "gpt2"))
     return Workload(lambda text: splitter.split_batch([text]), lambda pieces: _bytes(pieces.ends))
 
 
 def _counted() -> Callable[[str], Any]:
-    """What counts the pieces of one text, anew for each."""
+    """Return a function that counts the pieces of one text, without state between texts."""
     counter = _face("pyharness.bpe", "PieceCounter")
     splitter = _face("pyharness.bpe", "TextSplitter")("gpt2")
 
@@ -192,25 +192,25 @@ def _counted() -> Callable[[str], Any]:
 
 
 def count_pieces(_: Any) -> Workload:
-    """One text to the counts that a training starts from."""
+    """Count the pieces of one text, as for a training."""
     return Workload(_counted(), lambda pieces: _bytes(pieces.symbols, pieces.offsets, pieces.weights))
 
 
 def text_statistics(_: Any) -> Workload:
-    """Bytes, characters, words and letters of one text: the corpus pass."""
+    """Count bytes, characters, words and letters of one text: the corpus pass."""
     statistics = _face("pyharness.kernels", "text_statistics")
     return Workload(lambda text: statistics([text]), _bytes)
 
 
 def pair_histogram(setting: Any) -> Workload:
-    """Adjacent pairs of the ids of one text."""
+    """Count adjacent pairs of the ids of one text."""
     histogram = _face("pyharness.kernels", "pair_histogram")
     tokenizer = _tokenizer(setting)
     return Workload(histogram, lambda pairs: _bytes(pairs.left, pairs.right, pairs.count), item=tokenizer.encode)
 
 
 def entropy(setting: Any) -> Workload:
-    """Next-token entropy of made-up logits, which follow from the text."""
+    """Compute the next-token entropy of synthetic logits, derived from the text."""
     numpy = _library("numpy")
     measured = _face("pyharness.kernels", "entropy")
     rows, columns = setting.options.get("rows", 4), setting.options.get("vocab_size", VOCABULARY)
@@ -219,7 +219,7 @@ def entropy(setting: Any) -> Workload:
         generator = numpy.random.default_rng(zlib.crc32(text.encode()))
         return generator.standard_normal((rows, columns), numpy.float32) * numpy.float32(4)
 
-    # Rounded: what vectors of another width add up may differ in the last digits.
+    # Rounded: sums by vectors of another width may differ in the last digits.
     return Workload(
         lambda logits: measured(logits, threads=1),
         lambda outputs: numpy.round(outputs.entropy, 4).tobytes(),
@@ -228,7 +228,7 @@ def entropy(setting: Any) -> Workload:
 
 
 def train(setting: Any) -> Workload:
-    """A small vocabulary of one text, its pieces already counted; ``scaffold``: with its demolition."""
+    """Train a small vocabulary on one text, its pieces already counted; ``scaffold``: with its demolition."""
     trained = _face("pyharness.bpe", "train")
     size, scaffold = setting.options.get("vocab_size", 400), setting.options.get("scaffold", False)
 
@@ -240,13 +240,13 @@ def train(setting: Any) -> Workload:
 
 
 def extend(setting: Any) -> Workload:
-    """New tokens of one text for a model that there is, its pieces already counted: continued BPE."""
+    """Extend a given model by tokens of one text, its pieces already counted: continued BPE."""
     model, extended = _model(setting), _adaptation("extend", "extension", "extending")
     return Workload(lambda pieces: extended(model, pieces, 16), lambda new: _bytes(new.rules, new.counts), _counted())
 
 
 def leaf_order(setting: Any) -> Workload:
-    """The order in which leaf pruning lets tokens go, by how often each occurs in one text."""
+    """Compute the order in which leaf pruning drops tokens, by their counts in one text."""
     model, encoded, numpy = _model(setting), _tokenizer(setting).encode, _library("numpy")
     ordered = _adaptation("leaf_order", "pruning")
 
@@ -257,7 +257,7 @@ def leaf_order(setting: Any) -> Workload:
 
 
 def self_tokenization(setting: Any) -> Workload:
-    """The self-tokenization test over a vocabulary."""
+    """Run the self-tokenization test over a vocabulary."""
     tested = _face("pyharness.bpe", "self_tokenization")
     merges = _model(setting).merges
     return Workload(lambda _: tested(merges), lambda result: _bytes(result.verdict, result.parts, result.failed))
@@ -265,7 +265,7 @@ def self_tokenization(setting: Any) -> Workload:
 
 @lru_cache(maxsize=4)
 def _prefixes(text: str, size: int) -> list[bytes]:
-    """A vocabulary that no library has made: the bytes, then the most frequent prefixes of words, short ones first."""
+    """Make a vocabulary without a library: the bytes, then the most frequent prefixes of words, short ones first."""
     counts: Counter[bytes] = Counter()
     for word, times in Counter(WORDS.findall(text.encode())).items():
         for length in range(2, min(len(word), LONGEST_PREFIX) + 1):
@@ -279,14 +279,14 @@ def _made_up(setting: Any) -> list[bytes]:
 
 
 def tiktoken_encode(setting: Any) -> Workload:
-    """One text to ids by tiktoken."""
+    """Encode one text to ids by tiktoken."""
     ranks = {token: rank for rank, token in enumerate(_made_up(setting))}
     made = _face("tiktoken", "Encoding")("made-up", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
     return Workload(made.encode_ordinary, _array, ids=list)
 
 
 def tokenizers_encode(setting: Any) -> Workload:
-    """One text to ids by tokenizers; characters beyond Latin-1 are left out."""
+    """Encode one text to ids by tokenizers; characters beyond Latin-1 are left out."""
     tokenizers = _library("tokenizers")
     tokens = [token.decode("latin-1") for token in _made_up(setting)]
     known = set(tokens)
@@ -298,12 +298,12 @@ def tokenizers_encode(setting: Any) -> Workload:
 
 
 def regular_expression(_: Any) -> Workload:
-    """Words of one text by the standard library's ``re``."""
+    """Find the words of one text by the standard library's ``re``."""
     find = re.compile(WORDS.pattern.decode()).findall
     return Workload(find, lambda words: "\0".join(words).encode())
 
 
 def compress(setting: Any) -> Workload:
-    """One text through the standard library's ``zlib``."""
+    """Compress one text by the standard library's ``zlib``."""
     level = setting.options.get("level", 1)
     return Workload(lambda data: zlib.compress(data, level), bytes, item=str.encode)
