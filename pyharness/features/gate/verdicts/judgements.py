@@ -220,8 +220,8 @@ def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict
     """Return the verdict of a gate.
 
     Faults of the self-test make the gate incomparable, and so does a gate that compared nothing. Next, a regression
-    outranks a failure: it stands whatever else could not be measured, and both exit with a code other than 0. A waiver's
-    pass is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
+    outranks a failure: it stands whatever else could not be measured, and both exit with a code other than 0. A pass by
+    waiver is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
     """
     if self_test.faults:
         return GateVerdict.INCOMPARABLE
