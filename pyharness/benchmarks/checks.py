@@ -1,4 +1,4 @@
-"""What a row's ids and texts are checked for: round trips, the ids of another engine, and texts made to be hard."""
+"""Checks of a row's ids and texts: round trips, the ids of another engine, and hard texts (the stress set)."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from pyharness.types import (
 )
 
 SNIPPET = 24  # bytes of text that a difference shows
-TEXT, STRESS = "text", "stress set"  # parts of what is read
+TEXT, STRESS = "text", "stress set"  # parts of the text read
 _BY_PART = "round trips by part"
 CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
-COMPARED = "compared"  # array of the state: documents compared by their ids, and those of them that were left out
+COMPARED = "compared"  # array of the state: documents whose ids are compared, and those among them that were left out
 SAMPLES = ("sample:code", "sample:unicode")
-# Of 33 rows and engines none took over 0.2 s for the combining marks. 32,768 letters or digits took up to 1.3 s.
+# Of 33 rows and engines, none took over 0.2 s for the combining marks. 32,768 letters or digits took up to 1.3 s.
 RUNS: Mapping[str, str] = {
     "'a' and 32,768 times U+0301": "a" + "\u0301" * 32768,
     "8,192 times 'a'": "a" * 8192,
     "8,192 times '1'": "1" * 8192,
     "8,192 spaces": " " * 8192,
 }
-LONGEST_MESSAGE = 300  # characters of what a library says
+LONGEST_MESSAGE = 300  # characters of a library's message
 
 
 @dataclass(slots=True)
 class RoundTrips:
-    """What decoding gave back, document by document."""
+    """Results of decoding, document by document."""
 
     tokenizer: Tokenizer
     documents: int = 0
     exact: int = 0
-    as_derived: int = 0  # equal to what the tokenizer's class promises
+    as_derived: int = 0  # equal to the promise of the tokenizer's class
     idempotent: int = 0
     witness: dict[str, Any] | None = None  # the first document that differs from its text
-    error: str | None = None  # the first thing that decoding raised
+    error: str | None = None  # the first error of decoding
 
     def check(self, texts: list[str], tokens: Tokens) -> None:
-        """Decode every document and encode what came back once more."""
+        """Decode every document, and encode the result again."""
         decoded = [self._decode(tokens, index) for index in range(len(texts))]
         again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
         for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
@@ -65,7 +65,7 @@ class RoundTrips:
             return self.tokenizer.decode(tokens.document(index))
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
-        except BaseException as error:  # a panic in Rust is no Exception; what cannot be decoded did not come back
+        except BaseException as error:  # a panic in Rust is no Exception; an undecodable document did not come back
             self.error = self.error or f"{type(error).__name__}: {error}"
             return b""
 
@@ -86,9 +86,9 @@ class RoundTrips:
 
 @dataclass(slots=True)
 class TripsByPart:
-    """Round trips of the text that is measured, and of the stress set: odd texts of the sample, and long runs.
+    """Round trips of the measured text, and of the stress set: odd texts of the sample, and long runs.
 
-    What is said of all is said without the runs, which older records did not read: records compare.
+    Totals exclude the runs, which older records did not read, so that records stay comparable.
     """
 
     text: RoundTrips
@@ -97,23 +97,23 @@ class TripsByPart:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> TripsByPart:
-        """Nothing read yet."""
+        """Return round trips of no documents yet."""
         return cls(RoundTrips(tokenizer), RoundTrips(tokenizer), RoundTrips(tokenizer))
 
     @property
     def error(self) -> str | None:
-        """The first thing that decoding raised."""
+        """The first error of decoding."""
         return self.text.error or self.sample.error or self.runs.error
 
     def witnesses(self) -> dict[str, dict[str, Any]]:
-        """By part, the first document that differs from its text; runs stand behind the sample's documents."""
+        """Return the first document of each part that differs from its text; runs come after the sample's texts."""
         runs = self.runs.witness
         behind = None if runs is None else runs | {"document": self.sample.documents + runs["document"]}
         found = {TEXT: self.text.witness, STRESS: self.sample.witness or behind}
         return {part: witness for part, witness in found.items() if witness is not None}
 
     def arrays(self) -> State:
-        """Arrays to keep beside a record: what ``measurements`` takes."""
+        """Return arrays to keep with a record: the input of ``measurements``."""
         tokenizer, read = self.text.tokenizer, (self.text, self.sample)
         kind, can_ask = tokenizer.round_trip, isinstance(tokenizer, HasNormalize)
         counts = [
@@ -127,7 +127,7 @@ class TripsByPart:
 
 
 def details(state: State) -> dict[str, Any]:
-    """What the details of a case say of the documents read."""
+    """Return the details of a case about the documents read."""
     documents, exact, _, _, kind, _ = _counts(state)
     return {"class": CLASSES[kind], "documents": documents, "mismatches": documents - exact}
 
@@ -141,7 +141,7 @@ def _counts(state: State) -> list[int]:
 
 
 def measurements(state: State) -> tuple[Measurement, ...]:
-    """Shares of the documents read, of all but runs and by part."""
+    """Return shares of the documents read, of all but runs and by part."""
     documents, exact, as_derived, idempotent, kind, can_ask = _counts(state)
     promised = Measurement("round_trip_share", as_derived / documents)
     if CLASSES[kind] == "lossy":
@@ -158,7 +158,7 @@ def measurements(state: State) -> tuple[Measurement, ...]:
 
 
 def _by_part(state: State) -> Iterator[Measurement]:
-    """Exact round trips of each part; none in an older state."""
+    """Yield the exact round trips of each part; nothing for an older state."""
     if _BY_PART not in state:
         return
     text, text_exact, stress, stress_exact = state_arrays.taken(state, _BY_PART, 4).tolist()
@@ -169,7 +169,7 @@ def _by_part(state: State) -> Iterator[Measurement]:
 
 
 def first_difference(expected: bytes, got: bytes) -> dict[str, Any]:
-    """Byte offset of the first difference, and what stands there on both sides."""
+    """Return the byte offset of the first difference, and the text there on both sides."""
     shorter = min(len(expected), len(got))
     differs = np.frombuffer(expected[:shorter], np.uint8) != np.frombuffer(got[:shorter], np.uint8)
     offset = int(differs.argmax()) if differs.any() else shorter
@@ -180,24 +180,24 @@ def first_difference(expected: bytes, got: bytes) -> dict[str, Any]:
 
 
 class OtherText(Exception):
-    """Ids of one text cannot be compared with those of another."""
+    """The ids are of another text, so they cannot be compared."""
 
 
 @dataclass(slots=True)
 class IdsKept:
-    """Ids of the documents read, in order: to be left for other rows, or compared with what another row left."""
+    """Ids of the documents read, in order: left for other rows, or compared with those of another row."""
 
-    text: Digest  # of all documents: ids of other text are not compared
+    text: Digest  # of all documents: ids of another text are not compared
     parts: list[Tokens] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
-        """Write ids and document lengths; no object arrays, so nothing is ever unpickled."""
+        """Write ids and document lengths, without object arrays, so reading never unpickles anything."""
         ids = np.concatenate([part.ids for part in self.parts])
         lengths = np.concatenate([np.diff(part.offsets) for part in self.parts])
         np.savez(path, ids=ids, lengths=lengths, text=np.frombuffer(self.text, np.uint8))
 
     def load(self, path: Path) -> Tokens:
-        """Read what ``save`` wrote for the same text."""
+        """Read the ids that ``save`` wrote for the same text."""
         with np.load(path, allow_pickle=False) as archive:
             if archive["text"].tobytes() != self.text:
                 raise OtherText("its text is not the one that the home row's ids are of: it changed during the run")
@@ -206,7 +206,7 @@ class IdsKept:
 
 @dataclass(slots=True)
 class Comparison:
-    """Ids of this row against those of the row its vocabulary is compared with."""
+    """Comparison of this row's ids with those of the row with the same vocabulary."""
 
     expected: Tokens
     documents: int = 0
@@ -214,7 +214,7 @@ class Comparison:
     difference: dict[str, Any] | None = None
 
     def check(self, tokenizer: Tokenizer, texts: list[str], tokens: Tokens) -> None:
-        """Compare a batch; stops looking after the first difference."""
+        """Compare a batch; skip it after the first difference."""
         mapped = mapped_strings(tokenizer)
         for index, text in enumerate(texts):
             number = self.documents
@@ -228,7 +228,7 @@ class Comparison:
 
 
 def id_measurements(state: State) -> tuple[Measurement, ...]:
-    """Documents whose ids are those of the row at home, and those that no ids are compared of."""
+    """Return the documents with the home row's ids, and the documents whose ids are not compared."""
     if COMPARED not in state:  # no other row claims its vocabulary
         return ()
     documents, left_out = state_arrays.taken(state, COMPARED, 2).tolist()
@@ -236,7 +236,7 @@ def id_measurements(state: State) -> tuple[Measurement, ...]:
 
 
 def id_details(state: State) -> dict[str, Any]:
-    """What the details of a case that has passed say of the comparison."""
+    """Return the details about the comparison in a case that has passed."""
     found = id_measurements(state)
     if not found:
         return {}
@@ -245,7 +245,7 @@ def id_details(state: State) -> dict[str, Any]:
 
 
 def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any) -> dict[str, Any]:
-    """First differing token: its index, the byte offset of the text it stands at, and both sides' ids."""
+    """Describe the first differing token: its index, its byte offset in the text, and both sides' ids."""
     shorter = min(len(expected), len(got))
     differs = expected[:shorter] != got[:shorter]
     token = int(differs.argmax()) if differs.any() else shorter
@@ -258,29 +258,29 @@ def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any
         lengths = np.diff(tokenizer.vocabulary().offsets)
         offset = int(lengths[expected[:token]].sum())
     else:
-        offset = len(tokenizer.decode(expected[:token]))  # ids of the home row: the same up to here
+        offset = len(tokenizer.decode(expected[:token]))  # ids of the home row: equal up to here
     there = text.encode()[offset : offset + SNIPPET].decode(errors="replace")
     return difference | {"byte_offset": offset, "text": there}
 
 
-# The stress set: texts that any tokenizer has to bear, whatever the corpus is: code and odd Unicode, and long runs.
+# The stress set: texts that any tokenizer must handle, on any corpus: code and odd Unicode, and long runs.
 #
-# A library that takes quadratic time for a run, or has no room for it, fails on these and not in a user's service: a
-# long run of combining marks overflows a stack of tokie 0.1.4.
+# A library may take quadratic time for a run, or have no room for it. It fails on these texts, and not in a user's
+# service: a long run of combining marks overflows a stack of tokie 0.1.4.
 class NotEncoded(Exception):
-    """A library raised for a text of the stress set: the message names both."""
+    """A library raised for a text of the stress set; the message names both."""
 
 
 @dataclass(frozen=True, slots=True)
 class StressText:
-    """A text of the stress set, and what messages call it."""
+    """A text of the stress set, and its name in messages."""
 
     name: str
     text: str
 
 
 def samples() -> list[StressText]:
-    """Code and odd Unicode of the sample."""
+    """Return the code and odd Unicode of the sample."""
     return [
         StressText(f"{specification}, document {number}", text)
         for specification in SAMPLES
@@ -289,7 +289,7 @@ def samples() -> list[StressText]:
 
 
 def name(number: int) -> str:
-    """What a text of the set is called: samples come first."""
+    """Return the name of a text of the set, by its number: samples come first."""
     return [*(one.name for one in samples()), *RUNS][number]
 
 

@@ -1,4 +1,4 @@
-"""Compression: every metric that one pass over a corpus gives."""
+"""Compression: every metric of one pass over a corpus."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from pyharness.types import (
     Tokens,
 )
 
-# Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
+# Documents are cut at 1 MiB by default: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
 WORD_SAMPLE_BYTES = 2 << 20
-MOST_PAIRS = 1 << 24  # that differ, in a state that is read: twice as many as the sample has bytes
+MOST_PAIRS = 1 << 24  # distinct pairs in a state that is read: twice as many as the sample has bytes
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
@@ -54,7 +54,7 @@ class CorpusPass:
 
     @classmethod
     def start(cls, tokenizer: Tokenizer) -> CorpusPass:
-        """Nothing read yet."""
+        """Return a pass that has read nothing yet."""
         facts = Facts.of(tokenizer)
         return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts))
 
@@ -84,7 +84,7 @@ class CorpusPass:
         self.ids.merge(other.ids)
 
     def counted(self, threads: int = 1, device: str = "cpu") -> Counted:
-        """Count what is sampled; pairs are counted on ``device``, with the same counts on any."""
+        """Count the sampled documents; pairs are counted on ``device``, with the same counts on any."""
         return Counted(
             self.state,
             pairs.count(Tokens.from_lists([ids for _, ids in self.for_pairs.documents()]), threads, device),
@@ -94,13 +94,13 @@ class CorpusPass:
         )
 
     def measurements(self, threads: int = 1, device: str = "cpu") -> list[Measurement]:
-        """Every metric of the pass."""
+        """Return every metric of the pass."""
         return self.counted(threads, device).measurements()
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How a sample of documents came out."""
+    """Size of a sample of documents, and whether it is too small."""
 
     bytes: int
     byte_cap: int
@@ -112,7 +112,7 @@ class Sampled:
         return cls(sample.bytes, sample.byte_cap, sample.is_too_small)
 
     def unless_too_small(self, measurement: Measurement) -> Measurement:
-        """Return what was measured on the sample, if there was room for it."""
+        """Return a measurement of the sample, or the reason for its absence if the sample is too small."""
         if not self.is_too_small:
             return measurement
         reason = f"a document is larger than the sample of {self.byte_cap:,} bytes: cut documents (max_document_bytes=)"
@@ -121,7 +121,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All that was counted in a pass: what its numbers are a function of. Integers only."""
+    """All counts of a pass: its numbers are a function of them. Integers only."""
 
     state: CorpusState
     pairs: pairs.PairCounts
@@ -130,13 +130,13 @@ class Counted:
     for_words: Sampled
 
     def measurements(self) -> list[Measurement]:
-        """Every metric."""
+        """Return every metric."""
         measurements = measure(self.state, corpus_metrics().values())
         measurements += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
         return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
-        """Sums by group, samples, and histograms of the tokens."""
+        """Return sums by group, samples, and histograms of the tokens."""
         total = self.state.total()
         details: dict[str, Any] = {
             "groups": {name: sums.tolist() for name, sums in sorted(self.state.counters.items())},
@@ -149,7 +149,7 @@ class Counted:
         return details
 
     def arrays(self) -> State:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep with a record."""
         spectra = (("pairs", self.pairs.joint), ("left ids", self.pairs.left), ("right ids", self.pairs.right))
         return {
             **state_arrays.of_corpus_state(self.state),
@@ -162,7 +162,7 @@ class Counted:
 
     @classmethod
     def of_arrays(cls, arrays: State) -> Counted:
-        """Inverse of ``arrays``."""
+        """Invert ``arrays``."""
         samples = [state_arrays.taken(arrays, f"{name} sample", 3).tolist() for name in ("pairs", "words")]
         for_pairs, for_words = (Sampled(size, cap, bool(too_small)) for size, cap, too_small in samples)
         spectra = [_spectrum(arrays, name) for name in ("pairs", "left ids", "right ids")]
@@ -188,7 +188,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again, and the details that are no tally, from what was counted."""
+    """Compute every number again, and the details that are no tally, from the counts."""
     return _findings(Counted.of_arrays(state), case, state)
 
 
@@ -198,7 +198,7 @@ def _findings(counted: Counted, case: Case, state: State) -> Findings:
 
 
 def relative_length(result: CaseResult, home: CaseResult | None, reference: str) -> list[Measurement]:
-    """Length in tokens, where that of the reference row on the same text is 1."""
+    """Return the length in tokens, relative to the reference row on the same text."""
     if home is None or home.status != "ok":
         reason = f"the reference {reference!r} was not measured"
         return [Measurement("normalized_sequence_length", None, reason=reason, part=reference)]
@@ -207,7 +207,7 @@ def relative_length(result: CaseResult, home: CaseResult | None, reference: str)
 
 
 def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name the row that the lengths of the others are relative to."""
+    """Name the reference row of the relative lengths."""
     del data
     lengths = [one for result in results for one in result.measurements if one.metric == EXTRA_METRICS[1]]
     for home in dict.fromkeys(one.part for one in lengths if one.value is not None):

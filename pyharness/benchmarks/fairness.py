@@ -1,4 +1,4 @@
-"""Fairness: what aligned sentences cost in every language of a parallel corpus."""
+"""Fairness: costs of aligned sentences in every language of a parallel corpus."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def add_rows(
 
 
 def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]:
-    """What counts the tokens of texts of some sizes; of a row without a vocabulary, the units that spell them."""
+    """Return the function that counts the tokens of texts of given sizes; units, for a row without a vocabulary."""
     if work.spec.instead is None:
         tokenizer = work.load()
         return lambda texts, _: np.diff(tokenizer.encode_batch(texts, work.threads).offsets)
@@ -86,7 +86,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again, and the details that are no tally, from the costs by group."""
+    """Compute every number again, and the details that are no tally, from the costs by group."""
     del case
     return _findings(fairness.FairnessState.of_arrays(state))
 
@@ -111,7 +111,7 @@ def _aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
 
 
 def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what premiums are relative to."""
+    """Name the reference of the premiums."""
     del data
     homes = [one.part for result in results for one in result.measurements if one.metric == "aligned_rows"]
     for home in dict.fromkeys(filter(None, homes)):
@@ -119,7 +119,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
 
 
 def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Name the language that needs the most tokens for the same sentences: in the row that is best there, and worst."""
+    """Name the language that needs the most tokens for the same sentences: in the best row, and in the worst."""
     del data
     for label in dict.fromkeys(result.case.corpus for result in results):
         own = [result for result in results if result.case.corpus == label]
@@ -135,7 +135,7 @@ def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
 
 
 def _most(result: CaseResult) -> tuple[float, str, str] | None:
-    """Highest premium of a row, its language and the row."""
+    """Return the highest premium of a row, its language and the row."""
     parity = [one for one in result.measurements if one.metric == "parity" and one.value is not None]
     return max(((one.value or 0.0, str(one.part), result.case.tokenizer) for one in parity), default=None)
 

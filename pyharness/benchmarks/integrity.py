@@ -1,6 +1,6 @@
-"""Integrity: round trips, and identical ids where two rows claim one vocabulary. Timed work waits for it to pass.
+"""Integrity: round trips, and identical ids of two rows with one vocabulary. Timed work waits until it passes.
 
-The text is the front of the corpus, as much as timed benchmarks use; the stress set is read beside every text.
+The text is the front of the corpus, as much as timed benchmarks use. The stress set is read with every text.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _measurements(state: State) -> tuple[Measurement, ...]:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """The shares again, from the counts of documents, and the digest of all ids."""
+    """Compute the shares again, from the counts of documents, and the digest of all ids."""
     del case
     details = {**checks.details(state), **checks.id_details(state), **id_digests.details(state)}
     return Findings(_measurements(state), details)
@@ -72,7 +72,7 @@ def run(work: Work) -> Findings:
         check.runs()
     except (OtherText, NotEncoded) as reason:
         return Findings(status="failed", reason=str(reason), tally=tally)
-    except _OtherIds:  # decoding wrong ids proves nothing, and some libraries do not survive it
+    except _OtherIds:  # decoding wrong ids proves nothing, and some libraries crash on it
         pass
     if work.keep_ids is not None:
         check.kept.save(work.keep_ids)
@@ -80,12 +80,12 @@ def run(work: Work) -> Findings:
 
 
 class _OtherIds(Exception):
-    """A document has other ids than those of the row compared with."""
+    """A document's ids differ from those of the other row."""
 
 
 @dataclass(slots=True)
 class _Check:
-    """What is done with every document."""
+    """The check of every document."""
 
     work: Work
     trips: TripsByPart
@@ -96,17 +96,17 @@ class _Check:
 
     @property
     def compared(self) -> tuple[int, int]:
-        """Documents whose ids are compared, and those of them that are left out: without runs, as older records."""
+        """Documents whose ids are compared, and how many of them are left out: without runs, for older records."""
         known = self.comparison or Comparison(Tokens.from_lists([]))
         return known.documents - self.trips.runs.documents, known.left_out
 
     def read_home(self) -> None:
-        """Read the ids that those of this row are compared with, if there are any."""
+        """Read the other row's ids, if there is one."""
         if self.work.expected is not None:
             self.comparison = Comparison(self.kept.load(self.work.expected))
 
     def documents(self, trips: RoundTrips, documents: Sequence[str]) -> None:
-        """Encode documents, whose ids are told by their digests, too, and decode them."""
+        """Encode documents, record digests of their ids, and decode them."""
         for texts in batches(documents, size=BATCH_SIZE):
             tokens = trips.tokenizer.encode_batch(texts, self.work.threads)
             self._compare(trips, texts, tokens)
@@ -116,7 +116,7 @@ class _Check:
             self.work.progress(self.done)
 
     def runs(self) -> None:
-        """Encode and decode runs, one after the other: their ids are in no digest, which older records have, too."""
+        """Encode and decode runs, one after another. The digests exclude their ids, as in older records."""
         trips = self.trips.runs
         for text, tokens in checks.encoded_runs(trips.tokenizer, self.work.threads):
             self._compare(trips, [text], tokens)
@@ -169,17 +169,17 @@ def _conclude(check: _Check, tally: Tally) -> Findings:
 
 
 def _name(part: str, number: int) -> str:
-    """What a document is called: by its number, or as the stress set has it."""
+    """Return the name of a document: its number, or its name in the stress set."""
     return f"document {number}" if part == TEXT else checks.name(number)
 
 
 def _any_name(number: int, texts: int) -> str:
-    """What a document is called, of all that were read: those of the stress set stand behind ``texts`` others."""
+    """Return the name of any document read: those of the stress set follow ``texts`` others."""
     return _name(TEXT, number) if number < texts else _name(STRESS, number - texts)
 
 
 def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
-    """The first document of the text, and of the stress set, that did not come back: where, and what was there."""
+    """Describe the first document of the text, and of the stress set, that did not come back: both sides' text."""
     for part, witness in result.details.get("witnesses", {}).items():
         where = f"{result.case.corpus}: {witness['name']}" if part == TEXT else witness["name"]
         sides = witness["expected"], witness["got"]
@@ -188,7 +188,7 @@ def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
 
 
 def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Name the rows that change a document of a text, and those that change one of the stress set alone."""
+    """Name the rows that change a document of a text, and those that only change one of the stress set."""
     del data
     shares = {
         part: {
@@ -203,14 +203,14 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
             for (row, text), share in shares[TEXT].items() if share < 1]  # fmt: skip
     changed = dict.fromkeys(row for (row, _), share in shares[STRESS].items() if share < 1)
     only = [row for row in changed if not any(name.startswith(f"{row} (") for name in lost)]
-    if shares[TEXT]:  # an older record does not tell text and stress set apart
+    if shares[TEXT]:  # an older record does not separate text and stress set
         rows = len({row for row, _ in shares[TEXT]})
         said = "; ".join(lost) or f"None of {counted(rows, 'row')}"
         yield Answer("Loses text", f"{said}; of the stress set alone: {listed(only)}." if only else f"{said}.")
 
 
 def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say of rows of older records, which do not tell text and stress set apart, what came back of both."""
+    """Say what came back in rows of older records, which do not separate text and stress set."""
     del data
     shares: dict[str, float] = {}
     for result in results:

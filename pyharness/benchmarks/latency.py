@@ -22,15 +22,15 @@ SECOND = 1e9
 
 
 def inputs(data: bytes, size: int, start: int) -> Iterator[tuple[str, int]]:
-    """Cut running text into pieces of ``size`` bytes at most, between code points; each with where the next begins."""
+    """Cut running text into pieces of ``size`` bytes at most, between code points; yield each with the next offset."""
     while start + size <= len(data):
-        piece = data[start : start + size].decode(errors="ignore")  # an unfinished code point at the end is left out
+        piece = data[start : start + size].decode(errors="ignore")  # omits an unfinished code point at the end
         start += max(len(piece.encode()), 1)
         yield piece, start
 
 
 def run(work: Work) -> Findings:
-    """Time single calls at each input length, on new text each, after a warm-up on other text; then check the ids."""
+    """Time single calls on new text of each input length, after a warm-up on other text; then check the ids."""
     tally = Tally()
     needed = sum(size * (count + WARM_UP) for size, count in LENGTHS.items())
     data = "\n".join(first_documents(work.text, 2 * needed, tally)).encode()

@@ -25,10 +25,10 @@ TEXT = "The quick brown fox, 東京, naïve café, ünïcödé 12345 \n\t    ret
 
 
 class MemoryMeter:
-    """Adds up what the resident set grows by at most inside ``with`` blocks, in bytes.
+    """Adds up the largest growth of the resident set inside ``with`` blocks, in bytes.
 
-    Garbage from before a block is handed back to the system first: a library that reused it would look smaller. Where
-    the system keeps no mark that can be reset (outside Linux), the growth of the process's own peak is what counts.
+    Garbage from before a block is returned to the system first: a library that reused it would look smaller. If the
+    system has no mark that can be reset (outside Linux), the growth of the process's own peak counts.
     """
 
     def __init__(self) -> None:
@@ -49,9 +49,9 @@ class MemoryMeter:
 
 
 def peak_memory() -> int:
-    """Largest resident set of this process since the mark was reset, in bytes."""
+    """Return the largest resident set of this process since the mark was reset, in bytes."""
     try:
-        # ru_maxrss would count what the parent held when it forked; the high-water mark is this image's own.
+        # ru_maxrss would include the parent's memory at the fork; the high-water mark is this image's own.
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
@@ -64,8 +64,8 @@ def peak_memory() -> int:
 def probe(specification: str) -> dict[str, float]:
     """Load a tokenizer in this process and use it once.
 
-    Seconds and memory are those of the library: importing it, building the tokenizer, the first call. What our own
-    checks of the file take is not the library's.
+    Seconds and memory are the library's: importing it, building the tokenizer, the first call. They exclude our own
+    checks of the file.
     """
     spec = tokenizers.resolve(specification)
     owners = packages_distributions()
@@ -91,7 +91,7 @@ def probe(specification: str) -> dict[str, float]:
 def run(work: Work) -> Findings:
     """Start one process per repetition."""
     if work.spec.instead is not None:
-        work.load()  # which says that there is nothing to load
+        work.load()  # raises, if there is nothing to load
     probes = []
     for _ in range(REPETITIONS):
         try:

@@ -1,11 +1,11 @@
-"""Next-token entropy: what a causal language model makes of a corpus in its own tokens.
+"""Next-token entropy: a causal language model's predictions of a corpus in its own tokens.
 
-The row's tokenizer must be the model's: where the model ships one, its ids are compared on all of the text, and a
-difference fails the case. Without ``model=`` the model is the one that the row's tokenizer file came with, so that rows
-with a model each have the same parameters, and compare.
+The row's tokenizer must be the model's. If the model ships one, its ids are compared on all of the text, and a
+difference fails the case. Without ``model=`` the model is from the row's tokenizer folder or repository. So rows with a
+model each have the same parameters, and are comparable.
 
 A model may have more logits than the tokenizer has ids: padding. It predicts them, so they count, unless
-``ignore_padding`` leaves out all ids that the tokenizer does not have.
+``ignore_padding`` leaves out all ids that the tokenizer lacks.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from pyharness.types import (
 )
 from pyharness.vocabularies.files import vocabulary_file
 
-MOST_LOGITS = 1 << 28  # stored at once where a model must, and one window does not need more: 1 GiB of float32
+MOST_LOGITS = 1 << 28  # stored at once if a model must, and one window does not need more: 1 GiB of float32
 MODEL_OF_ROW = ""
-LONGEST_CONTEXT = 2048  # that of GPT-3; where a model allows 64 times as much, hidden states would fill the memory
+LONGEST_CONTEXT = 2048  # that of GPT-3; if a model allows 64 times as much, hidden states would fill the memory
 DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
 AUTO = "auto"
 UNCHECKED = "not checked"
@@ -87,7 +87,7 @@ PLOTS = (
 
 
 class NoNumber(Exception):
-    """There is no right number, and this is why."""
+    """There is no correct number; the message is the reason."""
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class Scoring:
 
     model: CausalModel
     tokenizer: Tokenizer
-    own: Tokenizer | None  # the tokenizer that the model ships, where it is another than the row's
+    own: Tokenizer | None  # the tokenizer that the model ships, if it is not the row's
     columns: int  # logits that count: all of the model's, or without padding
     context: int
     stride: int
@@ -105,17 +105,17 @@ class Scoring:
     vocabulary: Vocabulary | None = field(init=False)
     state: CorpusState = field(default_factory=language_model.empty)
     documents: int = 0
-    unscored: int = 0  # tokens without anything to predict them from
+    unscored: int = 0  # tokens without a prediction
     unspelled: int = 0  # documents whose tokens do not spell them
 
     def __post_init__(self) -> None:
-        """Ask for the bytes of tokens, where the tokenizer exposes them; bound the logits that a batch has."""
+        """Read the bytes of tokens, if the tokenizer exposes them; bound the logits of a batch."""
         if self.model.head == "whole":
             self.batch_tokens = min(self.batch_tokens, MOST_LOGITS // self.model.columns)
         self.vocabulary = self.tokenizer.vocabulary() if isinstance(self.tokenizer, HasVocabulary) else None
 
     def read(self, texts: Sequence[str], groups: Sequence[int], opens: Sequence[bool] | None = None) -> None:
-        """Score texts; ``opens``: which are the first of a document (all). Raises ``NoNumber`` where none is right."""
+        """Score texts; ``opens``: the first texts of a document (all). Raise ``NoNumber`` if no number is correct."""
         tokens = self.tokenizer.encode_batch(texts, self.threads)
         self._check_pairing(texts, tokens)
         bos = np.array([] if self.model.bos is None else [self.model.bos], np.int64)
@@ -127,7 +127,7 @@ class Scoring:
         self.documents += len(texts)
 
     def add(self, text: str, ids: Ids, bits: tuple[Bits, Bits], group: int, opens: bool) -> None:
-        """Count one text with the entropy and the NLL of its tokens, in bits; NaN where none was predicted."""
+        """Count one text with the entropy and the NLL of its tokens, in bits; NaN for a token without a prediction."""
         entropy, nll = bits
         stops = None if self.vocabulary is None else words.token_stops(text, ids, self.vocabulary)
         positions = None if stops is None else words.places_of(text, stops)
@@ -144,7 +144,7 @@ class Scoring:
             return whole
         if self.vocabulary is None:
             return min(len(self.tokenizer.decode(ids[:1])), whole)
-        # Where tokens do not spell the text, the first may have more bytes than all of it.
+        # If tokens do not spell the text, the first may have more bytes than all of it.
         return min(len(self.vocabulary[int(ids[0])]), whole) if stops is None else int(stops[0])
 
     def _check_pairing(self, texts: Sequence[str], tokens: Tokens) -> None:
@@ -167,7 +167,7 @@ class Scoring:
                 )
 
     def _predictions(self, sequences: Sequence[NDArray[np.int64]]) -> tuple[list[Bits], list[Bits]]:
-        """Entropy and NLL in bits of every token of the sequences, NaN for the first."""
+        """Return entropy and NLL in bits of every token of the sequences, NaN for the first."""
         entropy, nll = ([np.full(len(sequence), np.nan) for sequence in sequences] for _ in range(2))
         windows = language_models.sliding_windows(map(len, sequences), self.context, self.stride)
         for batch in language_models.batches(windows, self.batch_tokens):
@@ -195,7 +195,7 @@ class Scoring:
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> dict[str, Any]:
-    """Check what can be known before anything runs; the data type is filled in, because it decides the numbers."""
+    """Check the parameters before anything runs, and fill in the data type, because it decides the numbers."""
     context, stride = parameters["context"], parameters["stride"]
     if context == 1:
         raise InputError("context = 1 leaves nothing to predict from; write 2 or more, or 0 for the model's own")
@@ -211,7 +211,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> di
 
 
 def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
-    """Name of the model: the one given, or the one whose folder or repository the row's tokenizer is from."""
+    """Return the name of the model: the given one, or the folder or repository of the row's tokenizer."""
     if parameters["model"] != MODEL_OF_ROW:
         return str(parameters["model"])
     home = TOKENIZER.parse(TOKENIZER.parse(row.name).home)
@@ -223,7 +223,7 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
 
 
 def window_sizes(parameters: Mapping[str, Any], model: CausalModel) -> tuple[int, int]:
-    """Context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context."""
+    """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context."""
     longest, context = model.longest, parameters["context"]
     if longest is not None and context > longest:
         raise InputError(f"context = {context} is more than the {longest} tokens of model {model.folder.name!r}")
@@ -264,7 +264,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again from the sums of bits, without the model."""
+    """Compute every number again from the sums of bits, without the model."""
     del case
     sums = language_model.empty()
     sums.counters.update(state_arrays.counters_of(state))
@@ -277,7 +277,7 @@ def _findings(state: CorpusState) -> Findings:
 
 
 def about(scoring: Scoring) -> dict[str, Any]:
-    """Describe the model and how it is run, for the record."""
+    """Describe the model and its settings, for the record."""
     model = scoring.model
     return {
         "name": model.folder.name,
@@ -298,9 +298,9 @@ def about(scoring: Scoring) -> dict[str, Any]:
 
 
 def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | None, str]:
-    """Load the tokenizer that the model ships, unless it is the row's file; and say how the pairing is checked.
+    """Load the tokenizer that the model ships, unless it is the row's file; return it and the check of the pairing.
 
-    An engine has been compared with the library at home in that file on the text of the integrity check alone.
+    The integrity check alone has compared an engine with that file's home library, on its own text.
     """
     try:
         path = vocabulary_file.find(str(model.folder.path))
@@ -313,7 +313,7 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
 
 
 def _unchecked(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name rows whose tokenizer may be another than the model's."""
+    """Name rows whose tokenizer may differ from the model's."""
     del data
     rows = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith(UNCHECKED)]
     if rows:

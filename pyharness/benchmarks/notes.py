@@ -9,32 +9,32 @@ from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import CaseResult, InputError
 
 NOWHERE = "-"
-SIZES = ("tokens", "share", "size", "vocab_size")  # options of trainers that say how many tokens there are
+SIZES = ("tokens", "share", "size", "vocab_size")  # options of trainers that set the number of tokens
 SCAFFOLD_PAPER = "Paper: arXiv 2404.17808, other data (the Pile): compare directions, not values."
 
 
 def about_row(data: Mapping[str, Any], row: str) -> Mapping[str, Any]:
-    """Return what a record says of a tokenizer; nothing in one that was edited by hand."""
+    """Return a record's facts of a tokenizer; an empty mapping for a record that was edited by hand."""
     about = data["tokenizers"].get(row)
     return about if isinstance(about, dict) else {}
 
 
 def lossy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Warn of rows that look better for what they leave out."""
+    """Warn of rows that look better because they lose text."""
     rows = [row for row in _rows(results) if about_row(data, row).get("round_trip") == "lossy"]
     if rows:
         yield f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(rows)}."
 
 
 def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say which text the rows were trained on and which they read, and what makes them no fair comparison."""
+    """Name the texts the rows were trained on and read, and the reasons against a fair comparison."""
     rows = _rows(results)
     trained = {row: options for row in rows if (options := training_options(data, row))}
     label = next((result.case.corpus for result in results if result.case.corpus is not None), None)
     corpus = {} if label is None else data["corpora"].get(label, {})
     yield from _trained_on(trained, f", measured on {corpus.get('spec')}" if corpus else "")
     digest = (corpus.get("tally") or {}).get("digest")
-    told = {result.case.tokenizer for result in results if result.trained_on is not None}  # by the table itself
+    told = {result.case.tokenizer for result in results if result.trained_on is not None}  # the table itself says it
     unknown = [row for row in trained if digest is not None and row not in told]
     seen = [row for row in unknown if about_row(data, row).get("revision") == digest]
     if seen:
@@ -46,7 +46,7 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
 
 
 def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:
-    """Options of a row that was trained here; nothing for others."""
+    """Return options of a row that was trained here; an empty mapping for others."""
     try:
         spec = TOKENIZER.parse(str(about_row(data, row).get("spec")))
     except InputError:
@@ -55,7 +55,7 @@ def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:
 
 
 def recipe(data: Mapping[str, Any], row: str, sizes: Sequence[str] = SIZES) -> str | None:
-    """Specification of a row without its size: rows of one lie on a curve. None for a row that names no size."""
+    """Return a row's specification without its size: rows of one recipe form a curve. None for a row without a size."""
     try:
         wanted = TOKENIZER.parse(str(about_row(data, row).get("spec")))
     except InputError:

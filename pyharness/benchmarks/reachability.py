@@ -31,8 +31,8 @@ from pyharness.types import (
 )
 
 LONG_TOKEN_BYTES = 64
-SHOWN = 8  # ids that stand in the place of a token
-LISTED = 4096  # dead tokens written out per layer; the counts are always whole
+SHOWN = 8  # ids of a token's replacement
+LISTED = 4096  # dead tokens listed per layer; the counts are complete
 
 
 def run(work: Work) -> Findings:
@@ -63,7 +63,7 @@ def run(work: Work) -> Findings:
 
 
 def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:
-    """Count every id over the corpus given for witnesses; zeros without one."""
+    """Count every id over the corpus given for witnesses; return zeros without one."""
     counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally(beginnings=[])
     if work.corpus is not None:
         for texts in batches(work.corpus.documents(tally), size=BATCH_SIZE):
@@ -183,13 +183,13 @@ def _argument(pipeline: PipelineTest, token: int) -> dict[str, Any]:
 
 
 def _listed_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
-    """Return texts that give the tokens which their own text alone does not give."""
+    """Return texts that give tokens which their own text alone does not give."""
     listed = sorted(pipeline.witnesses.items())
     return [{"id": token, "token": _spelled(vocabulary, token), "witness": text} for token, text in listed]
 
 
 def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
-    """Id and text of the tokens that no text was found for, what stands in their place, and which argument says so."""
+    """Yield id and text of each token that no text gives, its replacement, and its argument."""
     spelled = {one["id"]: one["spelled"] for one in result.details.get("model", ())}
     common = _common_arguments(result)
     for one in result.details.get("pipeline", ()):
@@ -201,7 +201,7 @@ def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
 
 
 def arguments_in_common(result: CaseResult) -> Iterator[str]:
-    """Explain the arguments that say the same of every token."""
+    """Explain the arguments that are the same for every token."""
     return (f"{kind}: {text}." for kind, text in _common_arguments(result).items())
 
 
@@ -218,7 +218,7 @@ def _ids(ids: Sequence[int]) -> str:
 
 
 def unreachable(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Say how many tokens of each row no text gives, and how many are undecided."""
+    """Count the tokens of each row that no text gives, and the undecided ones."""
     del data
     dead, undecided = (_counts(results, metric) for metric in ("unreachable_pipeline", "no_witness_found"))
     if dead:
@@ -238,7 +238,7 @@ def _counts(results: Sequence[CaseResult], metric: str) -> dict[str, int]:
 
 
 def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Leave out parameters that are off, so that a case has the key that it has in records without them."""
+    """Drop parameters that are off, so that a case keeps the key of records without them."""
     del row, device
     return {name: value for name, value in parameters.items() if value is not False}
 
@@ -265,7 +265,7 @@ BENCHMARKS = (
         run,
         corpus="optional",
         pace=Pace(2.6),
-        parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
+        parameters={"witnesses": False},  # whether the record holds a text for every id that needs a neighbour
         settle=settled,
         tables=(TABLE,),
         answers=unreachable,

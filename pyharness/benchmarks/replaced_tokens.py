@@ -18,7 +18,7 @@ _PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state
 
 
 def counterpart(row: TokenizerSpec, trainer: str) -> str:
-    """Specification of what the row is compared with: the same recipe, with another trainer."""
+    """Return the specification of the row's counterpart: the same recipe, with another trainer."""
     recipe = trained.recipe_of(row.name)
     if recipe is None:
         raise Unsupported("it was not trained here: only rows trained:... have a counterpart of the same size and text")
@@ -28,12 +28,12 @@ def counterpart(row: TokenizerSpec, trainer: str) -> str:
 
 
 def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
-    """Specification of the counterpart."""
+    """Return the specification of the counterpart."""
     return counterpart(row, parameters["against"])
 
 
 def run(work: Work) -> Findings:
-    """Read the text with both."""
+    """Read the text with both rows."""
     against = tokenizers.load(counterpart(work.spec, work.case.parameters["against"]))
     first = CorpusPass.start(against).read(work.text, work.threads)
     second = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
@@ -46,14 +46,14 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again from the histograms of both."""
+    """Compute every number again from the histograms of both."""
     del case
     first, second = (state_arrays.corpus_state_of(state, prefix) for prefix in _PREFIXES)
     return Findings(tuple(replaced_tokens.measure(first, second)))
 
 
 def _against(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what tokens are replaced of, and why a row has no number."""
+    """Name the counterpart, and the reason why a row has no number."""
     del data
     others = {str(result.case.parameters["against"]) for result in results if "against" in result.case.parameters}
     if others:

@@ -1,8 +1,8 @@
 """Benchmarks whose rows can take turns: the parameters they add, and one result of all their rounds.
 
 With ``rounds=N`` the runner measures a case N times, each in a fresh process, in turn with the same case of all other
-rows: round by round, in an order that changes. With ``reference=ROW``, or the reference of the suite, every round gives
-a ratio to that row's figure of the same round.
+rows: round by round, in changing order. With ``reference=ROW``, or the reference of the suite, every round gives a
+ratio to that row's figure of the same round.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pyharness.statistics.rounds import mean_ratio, ratios
 from pyharness.statistics.samples import median
 from pyharness.types import Case, CaseResult, Failure, InputError, Measurement, TokenizerSpec
 
-PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # not in turns; the reference of the suite
+PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # no rounds; the reference of the suite
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Leave out parameters that are not asked for: such a case has the key that it has in older records."""
+    """Drop parameters that are off: such a case keeps the key of older records."""
     del row, device
     if parameters["reference"] and not parameters["rounds"]:
         raise InputError(
@@ -31,16 +31,16 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 
 
 def rounds_of(case: Case) -> int:
-    """Rounds in which a case takes turns with other rows; 0: it is measured once, by itself."""
+    """Return the rounds in which a case takes turns with other rows; 0: it is measured once, by itself."""
     declared = benchmarks()[case.benchmark].parameters
     return int(case.parameters.get("rounds", 0)) if declared.keys() >= PARAMETERS.keys() else 0
 
 
 def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseResult:
-    """One result of all rounds of a case: medians of what was timed, with the figure of every round as a sample.
+    """Join all rounds of a case into one result: medians of timed figures, with the figure of every round as a sample.
 
-    ``fingerprints`` stand for what was timed in each round: where two differ, there is no number. The first round that
-    is not ok is the result.
+    ``fingerprints`` identify the timed ids or files of each round: if two differ, there is no number. The result is the
+    first round that is not ok, if any.
     """
     first = results[0]
     for number, (result, fingerprint) in enumerate(zip(results, fingerprints, strict=True), 1):
@@ -69,7 +69,7 @@ def _contradicted(case: Case, number: int, what: str) -> CaseResult:
 
 
 def _over_rounds(measurements: Sequence[Measurement]) -> Measurement | None:
-    """One number of several rounds; None where a number that the text determines differs."""
+    """Return one number of several rounds; None if a number that the text determines differs."""
     first = measurements[0]
     values = [one.value for one in measurements]
     if all_metrics()[first.metric].deterministic:
@@ -81,7 +81,7 @@ def _over_rounds(measurements: Sequence[Measurement]) -> Measurement | None:
 
 
 def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | None, str], list[Measurement]]:
-    """Give what ``Benchmark.relative`` takes: ``names`` has the metric of a ratio by that of the figure it is of."""
+    """Return a function for ``Benchmark.relative``: ``names`` maps the metric of a figure to that of its ratio."""
 
     def relative(result: CaseResult, home: CaseResult | None, reference: str) -> list[Measurement]:
         if not rounds_of(result.case):
@@ -103,7 +103,7 @@ def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | 
 
 
 def no_ratio(names: Mapping[str, str]) -> Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterator[str]]:
-    """Give the note of a table: why there are no ratios, once for all rows; ``names`` as ``relative_to`` takes them."""
+    """Return the note of a table on missing ratios, once for all rows; ``names`` as in ``relative_to``."""
 
     def note(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
         del data
@@ -114,7 +114,7 @@ def no_ratio(names: Mapping[str, str]) -> Callable[[Sequence[CaseResult], Mappin
 
 
 def _lack(metric: str, home: CaseResult | None, theirs: Measurement | None, reference: str) -> str:
-    """Why there is nothing to divide by."""
+    """Return the reason why there is nothing to divide by."""
     if home is not None and home.status != "ok":
         return f"the reference {reference!r} has no number ({home.status}: {home.reason})"
     reason = f"the reference {reference!r} has no {metric}"

@@ -1,6 +1,6 @@
 """Throughput: bytes and tokens per second of the library's own batch call.
 
-Replayed text lies: a cache of pieces made one engine look 256 times faster. So the corpus is cut into slices, each
+Replayed text misleads: a cache of pieces made one engine look 256 times faster. So the corpus is cut into slices, each
 timed once: ``cold`` is the first slice in a fresh process, ``steady`` the slices after it, all new text; ``replay`` is
 the last slice again, and labelled.
 """
@@ -57,7 +57,7 @@ class Repetition:
 
 
 def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
-    """Cut documents into ``count`` runs of about equal size; fewer documents than that give fewer slices."""
+    """Cut documents into ``count`` runs of about equal size; too few documents give fewer slices."""
     sizes = np.cumsum([len(document.encode()) for document in documents])
     numbers = np.minimum((sizes - 1) * count // sizes[-1], count - 1)
     slices = [[documents[i] for i in np.flatnonzero(numbers == number)] for number in range(count)]
@@ -65,7 +65,7 @@ def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
 
 
 def run(work: Work) -> Findings:
-    """Time cold, steady and replayed slices, encoding first, then decoding; what the timed calls gave is checked."""
+    """Time cold, steady and replayed slices, encoding first, then decoding; check the results of the timed calls."""
     tally = Tally()
     documents = first_documents(work.text, int(work.case.parameters["bytes"]), tally)
     slices = slices_of(documents, 1 + STEADY_SLICES)
@@ -114,12 +114,12 @@ def _decoding(
 
 
 def same(given: Tokens, expected: Tokens) -> bool:
-    """Whether two batches hold the same ids, document by document."""
+    """Return whether two batches hold the same ids, document by document."""
     return np.array_equal(given.offsets, expected.offsets) and np.array_equal(given.ids, expected.ids)
 
 
 def fingerprint(batches: Sequence[Tokens]) -> str:
-    """Digest of the ids of batches and of where their documents end."""
+    """Return the digest of the ids of batches and of the ends of their documents."""
     state = hashlib.blake2b(digest_size=16)
     for tokens in batches:
         state.update(np.ascontiguousarray(tokens.ids, np.uint32).data)
@@ -175,7 +175,7 @@ def fastest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
 
 
 def _winner(rows: Sequence[Steady]) -> str:
-    """Name the fastest row with its speed, and those that are tied with it or, without any, the next."""
+    """Name the fastest row with its speed, and the rows tied with it or, without any, the next row."""
     (best, speed), *others = sorted(rows, key=lambda row: -(row[1].value or 0))
     tied = [result.case.tokenizer for result, one in others if not _is_told_apart(speed, one)]
     next_best, slower = others[0]
@@ -190,12 +190,12 @@ def _speed(result: CaseResult, one: Measurement) -> str:
 RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
 
 WHOLE_PERCENT = Format("{:.0f}", 100, "%")
-NOISY = 0.1  # spread of steady figures from which they are worth little
+NOISY = 0.1  # spread of steady figures that makes them unreliable
 MOST_PAIRS = 5  # of rows that are named
 
 
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the spread is and, of rows that spread much, which other rows they are still told apart from."""
+    """Report the spread, and for rows with a large one, the other rows from which they still differ."""
     del data
     yield "spread: standard deviation of the repetitions before it, over their mean."
     steady = [
@@ -222,7 +222,7 @@ Steady: TypeAlias = tuple[CaseResult, Measurement]
 
 
 def _is_one_task(one: Steady, other: Steady) -> bool:
-    """Whether sample i of both is of the same slice of text, or the same round."""
+    """Return whether sample i of both is of the same slice of text, or the same round."""
     (mine, first), (theirs, second) = one, other
     same_text = mine.tally == theirs.tally and mine.case.corpus == theirs.case.corpus
     return first.metric == second.metric and same_text and mine.case.parameters == theirs.case.parameters

@@ -1,9 +1,9 @@
 """Training: seconds by phase, memory, merges and vocabulary of the rows ``trained:TRAINER?vocab_size=...&corpus=...``.
 
-Such a row already says what is trained, how and on what, so it is the case, and no axis is added for trainers. Every
-repetition trains again, in a process of its own (``python -m pyharness.benchmarks.training SPEC THREADS``), on text
-that is in memory, with the library imported. What it gives is checked before it counts: the file loads, has the ids it
-should, gives the text back as its class promises, and is the same file every time where the trainer says so.
+Such a row names its trainer, options and text, so the row is the case, without an axis for trainers. Every repetition
+trains again, in a process of its own (``python -m pyharness.benchmarks.training SPEC THREADS``), on text in memory,
+with the library imported. Its result is checked before it counts: the file loads, has the right ids, restores the text
+as its class promises, and is the same file every time if the trainer is deterministic.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ TOTAL = "total"
 
 
 class Wrong(Exception):
-    """A training gave something that does not hold what it promises."""
+    """The result of a training breaks a promise."""
 
 
 # ---------------------------------------------------------------------------------------------- one repetition
 
 
 def probe(specification: str, threads: int) -> dict[str, Any]:
-    """Train once in this process, and check what it gave."""
+    """Train once in this process, and check the result."""
     recipe = recipe_of(specification)
     texts = list(recipe.texts())
     size = sum(len(text.encode()) for text in texts)
@@ -89,7 +89,7 @@ def probe(specification: str, threads: int) -> dict[str, Any]:
 
 
 def recipe_of(specification: str) -> Recipe:
-    """Recipe of a row; ``Unsupported`` for rows that were not trained here."""
+    """Return the recipe of a row; raise ``Unsupported`` for rows that were not trained here."""
     recipe = rows.recipe_of(specification)
     if recipe is None:
         raise Unsupported("it was not trained here: only rows trained:... can be trained again")
@@ -103,7 +103,7 @@ def _import(library: str) -> None:
 
 
 def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> str:
-    """Check a trained tokenizer; returns what was checked, or raises ``Wrong``."""
+    """Check a trained tokenizer; return the checks in words, or raise ``Wrong``."""
     wanted = int(recipe.options.get("vocab_size", trained.vocab_size))
     if trained.vocab_size > wanted or (trained.complete and trained.vocab_size != wanted):
         raise Wrong(f"{trained.vocab_size:,} ids, where {wanted:,} were asked for")
@@ -152,7 +152,7 @@ def _front(texts: Sequence[str]) -> Sequence[str]:
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """In rounds every turn is one training: the number of repetitions says nothing, and is left out."""
+    """Drop the number of repetitions in rounds, where every turn is one training."""
     settled = rounds.settle(parameters, row, device)
     return {name: value for name, value in settled.items() if name != "repetitions" or "rounds" not in settled}
 
@@ -204,7 +204,7 @@ def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
 
 
 def _unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name rows with fewer ids than were asked for."""
+    """Name rows with fewer ids than requested."""
     short = []
     for result in results:
         asked = notes.training_options(data, result.case.tokenizer).get("vocab_size", "")

@@ -1,4 +1,4 @@
-"""Vocabulary: what a vocabulary holds and what its embedding costs; needs no text."""
+"""Vocabulary: its contents and the cost of its embedding; needs no text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyharness.types import Case, Column, Measurement, Published, State, Table
 
 
 def run(work: Work) -> Findings:
-    """Count."""
+    """Count the vocabulary."""
     tokenizer = work.load()
     scaffold = scaffold_tokens(tokenizer)
     state = {"sizes": np.array([tokenizer.vocab_size, -1 if scaffold is None else scaffold], np.int64)}
@@ -21,7 +21,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number from the sizes of the vocabulary."""
+    """Compute every number again from the sizes of the vocabulary."""
     vocab_size, scaffold = state_arrays.taken(state, "sizes", 2).tolist()
     width = int(case.parameters["width"])
     return Findings(

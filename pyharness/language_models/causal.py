@@ -16,13 +16,11 @@ from pyharness.types import InputError
 
 # Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB stay in the cache, and the pages
 # are reused: 64 MiB took 1.7 times as long. On a GPU the limit is 1 GiB, which was not measured.
-# again: 64 MiB took 1.7 times as long. On a GPU, 1 GiB, this was not measured.
 LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}
 LEAST_ROWS = 64  # all weights of the head are read for each chunk
 
 # How logits follow from the hidden states of the body: as hidden @ weight^T + bias and nothing else; row by row, by
 # the network's own head (a cap, a scale, more layers); or not at all, so that the network runs as a whole.
-# what the network does with them (a cap, a scale, more layers); or not at all, so that the network runs as a whole.
 Head: TypeAlias = Literal["linear", "rows", "whole"]
 
 

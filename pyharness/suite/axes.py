@@ -1,7 +1,7 @@
 """Axes of a suite file: an entry with ``{base}`` in it stands for one entry per value of the axis ``base``.
 
-An entry that names several axes stands for their product; two entries, or two places of one, that name the same axis
-go along together. ``{base}`` is the name of a value, ``{base.file}`` what its table has under ``file``.
+An entry that names several axes stands for their product. Two entries, or two fields of one, that name the same axis
+vary together. ``{base}`` is the name of a value, ``{base.file}`` the field ``file`` of its table.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pyharness.plugins.specification import escaped
 from pyharness.suite.declaration import shown
 from pyharness.types import InputError
 
-MOST_ENTRIES = 10_000  # that a list may come to
-MOST_CHARACTERS = 1 << 25  # of these
-Value: TypeAlias = Mapping[str, str]  # what it has by name; "name" is always there
+MOST_ENTRIES = 10_000  # of an expanded list
+MOST_CHARACTERS = 1 << 25  # of its entries
+Value: TypeAlias = Mapping[str, str]  # its fields; "name" is always among them
 Axes: TypeAlias = Mapping[str, tuple[Value, ...]]
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# No variable of the environment, ${NAME}, and no class of characters of a split pattern, \p{L}.
+# Neither a variable of the environment, ${NAME}, nor a class of characters of a split pattern, \p{L}.
 _PLACE = re.compile(r"(?<![$])(?<!\\[pP])\{([A-Za-z]\w*)(?:\.(\w+))?\}", re.ASCII)
 
 
 def read(given: Any) -> Axes:
-    """Read the table ``axes``: of each a list of texts, whole numbers, or tables with a ``name``.
+    """Read the table ``axes``: each a list of texts, whole numbers, or tables with a ``name``.
 
     Raises:
-        InputError: it is laid out otherwise, or two values of an axis have one name.
+        InputError: it has another layout, or two values of an axis have one name.
     """
     if not isinstance(given, Mapping):
         raise InputError(f'axes = {shown(given)} is not a table, such as axes = {{ language = ["et", "hi"] }}')
@@ -61,10 +61,10 @@ def _value(axis: str, given: Any) -> Value:
 
 
 def spread(items: Any, axes: Axes, key: str) -> Any:
-    """Write out a list of a suite file; ``key`` is what it is called there. Without axes it stays as it is.
+    """Expand a list of a suite file; ``key`` is its name there. Without axes it stays unchanged.
 
     Raises:
-        InputError: an axis or a key of its values is unknown, names would not differ, or entries would be too many.
+        InputError: an axis or a key of its values is unknown, names would be equal, or entries would be too many.
     """
     if not axes or not isinstance(items, list):
         return items
@@ -86,7 +86,7 @@ def spread(items: Any, axes: Axes, key: str) -> Any:
 
 
 def _axes_of(item: Any, axes: Axes, key: str) -> tuple[str, ...]:
-    """Axes that an entry names, in the order in which they are declared."""
+    """Return the axes that an entry names, in the order of their declaration."""
     found = {match[1]: match[0] for text in _texts(item) for match in _PLACE.finditer(text)}
     for axis, place in found.items():
         if axis not in axes:
@@ -103,7 +103,7 @@ def _texts(item: Any) -> Iterator[str]:
 
 
 def _with_name(item: Any, named: tuple[str, ...], key: str) -> Any:
-    """Give a tokenizer or corpus without a name that of its values; refuse one whose names would be the same."""
+    """Name a tokenizer or corpus without a name after its values; refuse one whose names would be equal."""
     if isinstance(item, str):
         item = {"spec": item}
     if not isinstance(item, Mapping):

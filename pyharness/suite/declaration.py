@@ -16,13 +16,13 @@ from pyharness.corpora import capped
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
 from pyharness.types import InputError
 
-# A specification has no "=" before its first ":" or "?"; one in a path is behind a "/" or its family's colon.
+# A specification has no "=" before its first ":" or "?"; one in a path follows a "/" or its family's colon.
 _NAMED = re.compile(r"([^:?=/]+)=(.+)", re.DOTALL)
 _BREAKS = ("Cc", "Zl", "Zp")  # categories of Unicode: controls, and ends of lines and paragraphs
 
 
 def named(text: str) -> tuple[str | None, str]:
-    """Take ``NAME=SPEC`` apart; a specification alone has no name. Raises ``InputError`` for a name that is none.
+    """Split ``NAME=SPEC``; a specification alone has no name. Raise ``InputError`` for an invalid name.
 
     >>> named("o200k=file:/x/o200k_base.tiktoken?pattern=o200k_base")
     ('o200k', 'file:/x/o200k_base.tiktoken?pattern=o200k_base')
@@ -38,7 +38,7 @@ def named(text: str) -> tuple[str | None, str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that a line of a table could not hold, or that would be taken for another."""
+    """Refuse a name that does not fit one line of a table, or that could be read as something else."""
     if name != name.strip():
         raise InputError(f"the name {name!r} is blank, or begins or ends with white space: write it without")
     if any(unicodedata.category(character) in _BREAKS for character in name):
@@ -47,16 +47,16 @@ def check_name(name: str) -> None:
 
 DEVICES = ("cpu", "cuda")
 TIME_LIMIT_SECONDS = 600.0
-_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")  # as the shell has it: ${NAME} or ${NAME:-otherwise}
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")  # as in the shell: ${NAME} or ${NAME:-otherwise}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A tokenizer or corpus of a suite: a short label for tables, and the specification behind it."""
+    """A tokenizer or corpus of a suite: a short label for tables, and its specification."""
 
     label: str
     spec: str
-    named: bool = field(default=False, compare=False)  # whether the label was given for it
+    named: bool = field(default=False, compare=False)  # whether the user gave the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,15 @@ class Suite:
     corpora: tuple[Entry, ...]
     selections: tuple[Selection, ...]
     summary: str = ""
-    reference: str | None = None  # label of the tokenizer that sequence lengths are normalised by
+    reference: str | None = None  # label of the tokenizer for relative sequence lengths
     time_limit_seconds: float = TIME_LIMIT_SECONDS
-    oversubscribe: bool = False  # whether more threads than cores may be asked for
+    oversubscribe: bool = False  # whether more threads than cores are allowed
     device: str = DEVICES[0]  # where pairs are counted and language models run
-    memory_limit: int | None = None  # bytes that a case may hold; None: three quarters of what is free when it starts
-    workers: int = 1  # rows that are measured side by side, but for what is timed, and trained side by side
+    memory_limit: int | None = None  # bytes of a case; None: three quarters of what is free when it starts
+    workers: int = 1  # rows that are measured (except timed work) and trained in parallel
 
     def as_json(self) -> dict[str, Any]:
-        """Return the declaration as JSON values; what older journals do not have, only where it is not the default."""
+        """Return the declaration as JSON values; keys that older journals lack only if they are not the default."""
         return {
             "name": self.name,
             "summary": self.summary,
@@ -120,12 +120,12 @@ class Suite:
 def entries(
     items: Iterable[str | Mapping[str, str]], key: str = "tokenizers", variables: Mapping[str, str] | None = None
 ) -> tuple[Entry, ...]:
-    """Labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in.
+    """Return labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in.
 
     Text is ``SPEC`` or ``NAME=SPEC``; a table has ``name`` and ``spec``. The label is the name, or else the
-    specification as it was written. Variables are those of ``variables``, of the suite, or of the environment.
+    specification as written. Variables come from ``variables``, the suite, or the environment.
 
-    Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
+    Within the options of a tokenizer a variable is a value, so its ``%`` or ``&`` becomes ``%25`` or ``%26``.
     """
     given = [_entry(item, key, variables or {}) for item in _list(items, key)]
     for label, times in Counter(entry.label for entry in given).items():
@@ -136,7 +136,7 @@ def entries(
 
 
 def _refuse_spellings(given: Iterable[Entry], key: str) -> None:
-    """Refuse one file under two spellings of its path, unless one of them is named: then it is meant."""
+    """Refuse one file under two spellings of its path, unless one of them is named: then it is intended."""
     met: dict[Any, Entry] = {}
     for entry in given:
         if entry.named or (same := _identity(entry.spec, key)) is None:
@@ -149,10 +149,10 @@ def _refuse_spellings(given: Iterable[Entry], key: str) -> None:
 
 
 def _identity(spec: str, key: str) -> Any:
-    """What a specification of a file means, however its path is written; None if it names no file that is there."""
+    """Return the identity of a file's specification, for any spelling of its path; None for no existing file."""
     try:
         parsed = (TOKENIZER if key == "tokenizers" else CORPUS).parse(spec)
-    except InputError:  # which the one who resolves it says
+    except InputError:  # resolving reports it
         return None
     if parsed.argument is None or not os.path.exists(parsed.argument):  # noqa: PTH110 -- Path raises for long names
         return None
@@ -181,7 +181,7 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
 
 
 def variables(given: Any) -> dict[str, str]:
-    """Variables of a suite by name: text, or of a list the first whose environment variables are set."""
+    """Return variables of a suite by name: text, or the first entry of a list whose environment variables are set."""
     if not isinstance(given, Mapping):
         raise InputError(f'variables = {shown(given)} is not a table, such as variables = {{ TEXT = "sample" }}')
     return {name: _first_that_is_set(name, value) for name, value in given.items()}
@@ -211,7 +211,7 @@ def _fill_in(text: str, is_tokenizer: bool, variables: Mapping[str, str]) -> str
 
 
 def selections(items: Iterable[str | Mapping[str, Any]]) -> tuple[Selection, ...]:
-    """Benchmarks by name, or as tables with a name, parameters, and the rows and corpora they are limited to."""
+    """Return benchmarks from names, or from tables with a name, parameters, and their rows and corpora."""
     return tuple(_selection(item) for item in _list(items, "benchmarks"))
 
 
@@ -240,7 +240,7 @@ def _labels(item: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
 
 
 def _list(value: Any, key: str) -> list[Any]:
-    """Check that a list is one: a bare string would be read letter by letter."""
+    """Check that a value is a list: a bare string would be read letter by letter."""
     if isinstance(value, str):
         raise InputError(f"{key} = {shown(value)} is text where a list is due: write {key} = [{json.dumps(value)}]")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
@@ -249,10 +249,10 @@ def _list(value: Any, key: str) -> list[Any]:
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: at most 80 characters."""
+    """Return a value for a message: at most 80 characters."""
     try:
         text = repr(value)
-    except ValueError:  # a number of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         return "a number"
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -261,9 +261,9 @@ def shown(value: object) -> str:
 
 
 def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
-    """Return the suite with the given parts in place of its own; limits to rows or corpora that are gone are dropped.
+    """Return the suite with the given parts in place of its own; drop limits to replaced rows or corpora.
 
-    Labels that the suite never had stay: planning says that they are unknown.
+    Labels that the suite never had stay: planning reports them as unknown.
     """
     gone_rows = _gone(base.tokenizers, rows)
     gone_texts = _gone(base.corpora, texts)
@@ -277,16 +277,16 @@ def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], cho
 
 
 def cut(base: Suite, max_bytes: str) -> Suite:
-    """Return the suite with no more of each text read than ``max_bytes``, such as ``20MB``; labels stay.
+    """Return the suite with at most ``max_bytes`` read of each text, such as ``20MB``; labels stay.
 
     Raises:
-        InputError: it is no size, or a corpus cannot be cut.
+        InputError: it is not a size, or a corpus cannot be cut.
     """
     return replace(base, corpora=tuple(replace(entry, spec=capped(entry.spec, max_bytes)) for entry in base.corpora))
 
 
 def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
-    """Labels that the given entries, if any, replace."""
+    """Return the labels that the given entries, if any, replace."""
     now = {entry.label for entry in given}
     return {entry.label for entry in before} - now if now else set()
 
@@ -301,7 +301,7 @@ def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selectio
 
 
 def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
-    """Parameters whose ``reference``, one label or a list of them, names no row that is gone."""
+    """Return parameters without a ``reference`` (one label or a list) to replaced rows."""
     given = parameters.get("reference")
     names = given if isinstance(given, list) else [given]
     kept = [name for name in names if not (isinstance(name, str) and name in gone)]

@@ -1,4 +1,4 @@
-"""Suite files: TOML, shipped with pyharness or anyone's own."""
+"""Suite files: TOML, shipped with pyharness or a user's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyharness.types import InputError
 PACKAGED = Path(__file__).parents[1] / "suites"
 OF_FEATURES = "features/*/suites/*.toml"  # below the package
 DEFAULT = "quick"
-MOST_BYTES = 1 << 20  # the largest that comes with pyharness has 4 kB
+MOST_BYTES = 1 << 20  # the largest that ships with pyharness has 4 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
@@ -31,7 +31,7 @@ _LONGEST_LIMIT = 2**63 - 1  # seconds
 
 
 def find(name: str) -> Path:
-    """Path of a suite: the name of one that is shipped, or a TOML file."""
+    """Return the path of a suite: the name of a shipped one, or a TOML file."""
     path, known = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if not path.is_file():
@@ -44,7 +44,7 @@ def find(name: str) -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """Suites that come with pyharness, by name."""
+    """Return the suites that ship with pyharness, by name."""
     # An editable install runs from the checkout, where the suites stay in bench/.
     folder = PACKAGED if PACKAGED.is_dir() else PACKAGED.parents[1] / "bench" / "suites"
     files = [*folder.glob("*.toml"), *PACKAGED.parent.glob(OF_FEATURES)]
@@ -52,12 +52,12 @@ def shipped() -> dict[str, Path]:
 
 
 def summary_of(path: Path) -> str:
-    """Return what a suite says about itself, without filling in its variables."""
+    """Return a suite's summary, without filling in its variables."""
     return str(tomllib.loads(path.read_text(encoding="utf-8")).get("summary", ""))
 
 
 def read(path: Path) -> Suite:
-    """Parse a suite file; says which key is wrong."""
+    """Parse a suite file; errors name the wrong key."""
     data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     for key in data.keys() - _KEYS:
         raise InputError(f"suite {path}: {suggest('key', key, _KEYS)}")
@@ -85,7 +85,7 @@ def read(path: Path) -> Suite:
 
 
 def _name(data: Mapping[str, Any], path: Path) -> str:
-    if (name := _text(data, "name")) is None:  # that of the file, as far as it can be one
+    if (name := _text(data, "name")) is None:  # the file's name, as far as possible
         stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem).lstrip("-._")
         return stem[:64] if stem else DEFAULT_NAME
     if not _NAME.fullmatch(name):
@@ -110,7 +110,7 @@ def _switch(data: Mapping[str, Any], key: str) -> bool:
 
 
 def memory_limit(value: Any) -> int | None:
-    """Bytes that a case may hold: a whole number or text such as ``4GB``; None stays None."""
+    """Return the bytes of a case's limit: a whole number or text such as ``4GB``; None stays None."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -1,8 +1,8 @@
 """Suite -> cases: every name resolved, every parameter checked, before anything runs.
 
-Rows that are trained here are trained side by side, and one after another what learns once.
+Trained rows are trained in parallel; rows that share a training are trained one after another.
 
-Values that plug-ins give to a plan are checked, too: none of them ends in a traceback.
+Values from plug-ins are checked, too, so none of them ends in a traceback.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LONGEST_SIZE = 40  # characters of a number of bytes
 
 
 def parameter_points(benchmark: Benchmark, given: Mapping[str, Any], oversubscribe: bool) -> list[dict[str, Any]]:
-    """Return one set of values per case: a list gives one per value. More threads than cores must be allowed."""
+    """Return one set of values per case: a list gives one per value. Refuse more threads than cores unless allowed."""
     most_threads = None if oversubscribe else cores()
     axes: dict[str, list[Any]] = {}
     for name, value in {**benchmark.parameters, **given}.items():
@@ -112,7 +112,7 @@ def _of_range(name: str, value: int, least: int, wanted: str) -> int:
 
 
 def powers_of_two(limit: int) -> list[int]:
-    """1, 2, 4, ... up to the limit."""
+    """Return 1, 2, 4, ... up to the limit."""
     return [1 << exponent for exponent in range(limit.bit_length())]
 
 
@@ -123,7 +123,7 @@ Listening = Callable[[str, TrainingProgress], None]
 
 
 def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> Mapping[str, TokenizerSpec]:
-    """Rows by label, as declared; what is wrong with the others is added to ``problems``."""
+    """Return rows by label, as declared; add the errors of the others to ``problems``."""
     found: dict[str, TokenizerSpec | InputError] = {}
     lock = threading.Lock()
 
@@ -143,14 +143,14 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
-    """Rows as they can be described without making or downloading anything."""
+    """Return rows as far as possible without training or downloading anything."""
     found = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
     problems += [str(error) for error in found.values() if isinstance(error, InputError)]
     return {label: row for label, row in found.items() if isinstance(row, TokenizerSpec)}
 
 
 def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Entries that share what they learn, in the order in which that serves all."""
+    """Return groups of entries that share a training, in the order in which one training serves all."""
     turns = {entry.label: tokenizers.precedence(entry.spec) for entry in entries}
     together: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: turns[entry.label][1]):
@@ -176,7 +176,7 @@ def _row(entry: Entry, describe: Callable[[str], TokenizerSpec]) -> TokenizerSpe
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A suite with every name resolved: nothing has run yet, and nothing unknown is left."""
+    """A suite with every name resolved: nothing has run, and no name is unknown."""
 
     suite: Suite
     tokenizers: Mapping[str, TokenizerSpec]
@@ -187,10 +187,10 @@ class Plan:
 def plan(
     suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None, *, obtain: bool = True
 ) -> Plan:
-    """Resolve every name; all that is wrong is reported at once, before anything runs.
+    """Resolve every name, and report all errors at once, before anything runs.
 
-    Rows that are trained here are trained now: ``preparing`` is told which one, and how far that is. Without ``obtain``
-    nothing is trained or downloaded: rows are described as far as that can be done.
+    Rows that are trained here are trained now: ``preparing`` gets the row and its progress. Without ``obtain`` nothing
+    is trained or downloaded: rows are described as far as possible.
     """
     _check_device(suite.device)
     problems: list[str] = []
@@ -218,7 +218,7 @@ def plan(
 
 
 def _references_elsewhere(cases: Iterable[Case], labels: Sequence[str]) -> list[str]:
-    """Problems of benchmarks whose ``reference`` is a row of the suite and none of theirs: there would be no ratio."""
+    """Return problems of benchmarks whose ``reference`` is a row of the suite, but not theirs: no ratio is possible."""
     by_key = {case.key: case for case in cases}
     problems = []
     for case in by_key.values():
@@ -232,7 +232,7 @@ def _references_elsewhere(cases: Iterable[Case], labels: Sequence[str]) -> list[
 
 
 def _try_to_record(plan: Plan) -> None:
-    """Write what a record will say of the plan, to nowhere: what it cannot hold is found out before measuring."""
+    """Write the record's part about the plan, to nowhere, so that an unwritable value is detected before measuring."""
     rows = {
         label: [spec.name, spec.source, spec.licence, spec.revision, spec.vocabulary, spec.path]
         for label, spec in plan.tokenizers.items()
@@ -269,7 +269,7 @@ def _check_device(device: str) -> None:
 def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
     """Let the benchmark check the case, and obtain the other row that it loads, if any.
 
-    What the row cannot do stays as it is, and is skipped when it is run."""
+    A case that the row cannot run stays unchanged, and is skipped later."""
     if case.tokenizer not in rows:
         return case
     try:
@@ -342,7 +342,7 @@ _DIRECTIONS = get_args(Direction)
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Turn any exception of a plug-in into an ``InputError`` that names ``what`` was asked for."""
+    """Turn any exception of a plug-in into an ``InputError`` that names ``what``, the requested object."""
     try:
         yield
     except (InputError, MemoryError, KeyboardInterrupt, lifeline.Ended, Stopped):
@@ -353,7 +353,7 @@ def blamed(what: str) -> Iterator[None]:
 
 
 def checked_row(label: str, row: Any) -> TokenizerSpec:
-    """Return what a tokenizer's specification stands for, if a record can hold it."""
+    """Return the row of a tokenizer's specification, if a record can hold it."""
     if not isinstance(row, TokenizerSpec):
         raise InputError(f"tokenizer {label!r} is {shown(row)}, not a TokenizerSpec: mend its plug-in")
     _check(f"tokenizer {label!r}", row, _ROW)
@@ -361,7 +361,7 @@ def checked_row(label: str, row: Any) -> TokenizerSpec:
 
 
 def checked_corpus(label: str, corpus: Any) -> Corpus:
-    """Return what a corpus's specification stands for, if it is one and a record can hold it."""
+    """Return the corpus of a specification, if it is a corpus and a record can hold it."""
     if not isinstance(corpus, Corpus):
         raise InputError(f"corpus {label!r} is {shown(corpus)}, which has not what a Corpus has: mend its plug-in")
     _check(f"corpus {label!r}", corpus, _TEXT_SOURCE)
@@ -369,7 +369,7 @@ def checked_corpus(label: str, corpus: Any) -> Corpus:
 
 
 def check_metrics(metrics: Mapping[str, Any]) -> None:
-    """Refuse metrics that are described in a way no record can hold."""
+    """Refuse metrics whose description no record can hold."""
     for name, metric in metrics.items():
         if not isinstance(metric, Metric):
             raise InputError(f"metric {name!r} is {shown(metric)}, not a Metric: mend its plug-in")

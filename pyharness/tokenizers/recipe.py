@@ -29,7 +29,6 @@ from pyharness.vocabularies import encodings
 
 # A row must be the same tokenizer on every machine. Of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 differ between 8 threads and 1.
-# English, 6 are others with 8 threads in place of 1.
 ROW_THREADS = 4
 
 
