@@ -1,4 +1,4 @@
-"""Documents in, ids out: files in parts, cut where that does not change the ids, each of which is encoded."""
+"""Documents in, ids out: files in parts, cut where that does not change the ids; each part is encoded."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pyharness.corpora.streaming import batches
 from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
 
 PART_BYTES = 256 << 10
-LONGEST_DOCUMENT = 4 << 20  # bytes that are held where there is no cut: `tokenizers` takes 130 times as much
+LONGEST_DOCUMENT = 4 << 20  # bytes of a document that cannot be cut: `tokenizers` takes 130 times as much
 
 
 class DocumentPart(NamedTuple):
-    """Bytes of a document, the first of which is its byte ``at``."""
+    """Bytes of a document, from its byte ``at`` on."""
 
-    name: str  # of the document, for messages
+    name: str  # the document's name in messages
     data: bytes
     at: int = 0
-    ends: bool = True  # whether the document ends behind it
+    ends: bool = True  # whether the document ends with this part
 
 
 def parts(
@@ -35,7 +35,7 @@ def parts(
     longest: int = LONGEST_DOCUMENT,
     size: int = PART_BYTES,
 ) -> Iterator[DocumentPart]:
-    r"""Documents of files, whole files or their lines without the ``\n``, in parts of about ``size`` bytes.
+    r"""Yield documents of files, whole files or their lines without the ``\n``, in parts of about ``size`` bytes.
 
     Without ``cuts`` a part is a whole document.
 
@@ -47,7 +47,7 @@ def parts(
             number, held = 1, None
             for data, ends in _lines(source, size) if lines else _whole(source, size):
                 document = f"{name} line {number}" if lines else name
-                if held is None and ends:  # most lines: nothing else is made for them
+                if held is None and ends:  # most lines: no other object is made for them
                     yield DocumentPart(document, data)
                 else:
                     held = _Held(document, cuts, longest, size) if held is None else held
@@ -57,7 +57,7 @@ def parts(
 
 
 class _Held:
-    """The part of a document that is not given yet."""
+    """The part of a document that was not yielded yet."""
 
     def __init__(self, name: str, cuts: SafeCuts | None, longest: int, size: int) -> None:
         self._name, self._cuts, self._longest, self._size = name, cuts, longest, size
@@ -81,7 +81,7 @@ class _Held:
             self._data = bytearray(data[place:])
             self._searched = 0
         else:
-            self._searched = max(0, len(data) - self._size)  # what is a token's or a character's first half may go on
+            self._searched = max(0, len(data) - self._size)  # a token or a character may continue after its first half
 
     def _too_long(self) -> InputError:
         if self._cuts is None:
@@ -122,7 +122,7 @@ def load(specification: str, special: bool = False) -> Tokenizer:
     """Load a tokenizer by its specification, or by the path of its file.
 
     Raises:
-        InputError: there is none, or ``special`` tokens are asked of an encoder that does not map them.
+        InputError: there is no such tokenizer, or it cannot map the ``special`` tokens.
     """
     row = resolved(specification)
     tokenizer = tokenizers.load(row)
@@ -137,7 +137,7 @@ def resolved(specification: str) -> TokenizerSpec:
     """Resolve a specification, or the path of a tokenizer's file.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such tokenizer.
     """
     path, mark, options = specification.partition("?")
     if ":" not in path and path not in tokenizers.specs():
@@ -149,17 +149,17 @@ def resolved(specification: str) -> TokenizerSpec:
 
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
-    """Where documents can be cut for a tokenizer; None: it needs them whole."""
+    """Return where documents can be cut for a tokenizer; None: it needs whole documents."""
     return tokenizer.safe_cuts(allowed_special=_allowed(special)) if isinstance(tokenizer, BpeTokenizer) else None
 
 
 def encoded(
     tokenizer: Tokenizer, parts: Iterable[DocumentPart], threads: int = 1, special: bool = False
 ) -> Iterator[tuple[Ids, bool]]:
-    """Ids of each part, and whether its document ends there.
+    """Yield the ids of each part, and whether its document ends there.
 
-    Our encoder keeps bytes that are not UTF-8 where its model can; others get none. With ``special`` it maps the
-    special tokens that a document spells to their ids.
+    Our encoder keeps bytes that are not UTF-8 if its model can; others never get such bytes. With ``special`` it maps
+    special tokens in the text to their ids.
 
     Raises:
         InputError: a document cannot be encoded.
@@ -170,7 +170,7 @@ def encoded(
             tokens = _of_bytes(tokenizer, batch, threads, done, special)
         else:
             tokens = tokenizer.encode_batch([_text(part) for part in batch], threads)
-        done += len(batch)  # documents: only dropout counts them, and then no part is less than one
+        done += len(batch)  # documents: only dropout uses the count, and then a part is at least one document
         yield from ((tokens.document(index), part.ends) for index, part in enumerate(batch))
 
 
@@ -183,7 +183,7 @@ def _of_bytes(tokenizer: BpeTokenizer, batch: list[DocumentPart], threads: int, 
         texts = [part.data for part in batch]
         return tokenizer.encode_batch(texts, threads, first_document=done, allowed_special=_allowed(special))
     except InputError:
-        for part in batch:  # say which, if that is what was wrong
+        for part in batch:  # name the part, if that was at fault
             _text(part)
         raise
 

@@ -1,6 +1,6 @@
-"""What a run would do, before it does it: cases, text to read, what is missing, and about how long it takes.
+"""Dry run: cases, texts, missing vocabularies, and an estimate of the time of a run.
 
-Text is read, for a while, to tell how much of it there is; nothing is trained, downloaded, measured or written.
+It reads text for a short time to measure its size. It trains, downloads, measures and writes nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from pyharness.system.child_process import said_by
 from pyharness.system.environment import cores
 from pyharness.types import COUNT, Case, Corpus, Tally, Unsupported, counted
 
-READ_SECONDS = 2.0  # that each text is read for
+READ_SECONDS = 2.0  # time to read each text for
 STARTS = 3
 _COUNTS = ("cases", "tokenizers", "texts", "finished")
-LEAST, MOST = 0.4, 1.6  # a run takes as many times what the rates say; of runs on a busy machine 0.45 to 0.9
+LEAST, MOST = 0.4, 1.6  # factors on the estimate; runs on a busy machine took 0.45 to 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class PlannedCases:
     cases: int
     tokenizers: int
     texts: int
-    finished: int  # which the run that is resumed has measured
+    finished: int  # measured already by the resumed run
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
-    """A tokenizer, and what comes before it can be measured."""
+    """A tokenizer, and the steps before its measurement."""
 
     tokenizer: str
     spec: str
@@ -52,28 +52,28 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True)
 class PlannedText:
-    """What there is to read of a text."""
+    """Size of a text, as far as known."""
 
     corpus: str
     spec: str
-    documents: int | None  # None: it takes a network, and was not read
+    documents: int | None  # None: the text needs a network, and was not read
     bytes: int | None
-    whole: bool  # whether that is all of it
+    whole: bool  # whether this is all of the text
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds of the cases that are left; training and downloads come on top."""
+    """Seconds of the remaining cases, without training and downloads."""
 
     least: float
     most: float
-    process_starts_in: float  # seconds, here and now
-    without: dict[str, int]  # cases by benchmark that nobody can foretell
+    process_starts_in: float  # seconds, on this machine now
+    without: dict[str, int]  # cases by benchmark without an estimate
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would do."""
+    """The plan of a run, its texts, and its estimate."""
 
     suite: str
     cases: tuple[PlannedCases, ...]
@@ -82,20 +82,20 @@ class DryRun:
     estimate: Estimate
 
     def as_json(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return JSON values."""
         return asdict(self)
 
 
 def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool = False) -> DryRun:
-    """Plan a suite, and say what its run would do.
+    """Plan a suite, and describe its run.
 
     Args:
         declared: the suite.
-        record: the record to be, where its name is known.
-        resume: whether the unfinished run of that record would go on.
+        record: the planned record, if its name is known.
+        resume: whether to continue the unfinished run of that record.
 
     Raises:
-        InputError: whatever the run would be refused for before it measures.
+        InputError: any error that would stop the run before it measures.
     """
     plan = suite.plan(declared, obtain=False)
     schedule = Schedule.of(plan)
@@ -119,7 +119,7 @@ def _rows(schedule: Schedule) -> Iterator[PlannedRow]:
 
 
 def _others(schedule: Schedule) -> Iterator[PlannedRow]:
-    """Rows that only cases of others load, as far as they are not here yet."""
+    """Yield rows that only other rows' cases load, if they are not obtained yet."""
     specs: dict[str, None] = {}
     for case in schedule.cases:
         loads = benchmarks()[case.benchmark].loads
@@ -146,7 +146,7 @@ def _text(label: str, corpus: Corpus) -> PlannedText:
     tally, until = Tally(), float("inf")
     for document in corpus.documents(tally):
         tally.add(document)
-        until = min(until, time.monotonic() + READ_SECONDS)  # the first one may take long: a hundred files to open
+        until = min(until, time.monotonic() + READ_SECONDS)  # the first document may take long: a hundred files to open
         if time.monotonic() >= until:
             return PlannedText(label, corpus.name, tally.documents, tally.bytes, whole=False)
     return PlannedText(label, corpus.name, tally.documents, tally.bytes, whole=True)
@@ -164,12 +164,12 @@ def _estimate(cases: list[Case], sizes: dict[str, int], workers: int) -> Estimat
 
 def _seconds_to_start() -> float:
     began = time.monotonic()
-    list(said_by(["pyharness.running.workers.worker"]))  # which ends, as nothing is asked of it
+    list(said_by(["pyharness.running.workers.worker"]))  # it ends, because it gets no request
     return time.monotonic() - began
 
 
 def sheets(run: DryRun) -> list[report.Sheet]:
-    """Lay it out for people."""
+    """Return the dry run as sheets for people."""
     return [_cases_sheet(run), _rows_sheet(run), _texts_sheet(run)]
 
 

@@ -1,4 +1,4 @@
-"""Text that is kept from a training, to judge what came of it."""
+"""Text that is held out from a training, to judge the result."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pyharness.types import InputError, TrainingProgress, digest_of
 
 @dataclass(slots=True)
 class HeldOut:
-    """Text that nothing is learnt from, and the digests of its documents; without any, the corpus is judged on."""
+    """Text that nothing is learnt from, and the digests of its documents; without digests, the corpus is judged on."""
 
     text: Text
-    allow: bool = False  # documents may be in the corpus, too
+    allow: bool = False  # whether documents may also be in the corpus
     digests: set[bytes] = field(default_factory=set)
     bytes: int = 0  # of the text
 
     @classmethod
     def read(cls, text: Text, *, allow: bool, progress: Callable[[TrainingProgress], None] | None = None) -> HeldOut:
-        """Read the text once; ``progress`` is told how much of it.
+        """Read the text once; ``progress`` gets the amount read.
 
         Raises:
             InputError: it is empty, or cannot be read.
@@ -37,10 +37,10 @@ class HeldOut:
         return held
 
     def apart(self, texts: Iterable[str]) -> Iterator[str]:
-        """Texts of the corpus.
+        """Yield the texts of the corpus.
 
         Raises:
-            InputError: when all were read: documents are held out and in the corpus.
+            InputError: after the last text: documents are both held out and in the corpus.
         """
         shared = count = 0
         for text in texts:

@@ -1,4 +1,4 @@
-"""Ids as ``encode`` writes them, read again a bounded part at a time, and decoded."""
+"""Ids in the formats of ``encode``: written, read in bounded parts, and decoded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS: Mapping[IdFormat, tuple[str, str, str]] = {"text": ("", " ", "\n"), "jso
 
 
 def written(parts: Iterable[tuple[Ids, bool]], form: IdFormat) -> Iterator[bytes]:
-    """Bytes of ids, which come with whether their document ends."""
+    """Yield the bytes of ids; each part of ids says whether its document ends."""
     if form == "uint32":
         yield from (ids.astype("<u4").tobytes() for ids, _ in parts)
         return
@@ -57,7 +57,7 @@ _LEADING_ZERO = re.compile(rb"(?<![0-9])0[0-9]")
 
 @dataclass(frozen=True, slots=True)
 class IdPart:
-    """Ids of a document, and whether it ends behind them."""
+    """Ids of a document, and whether the document ends with them."""
 
     where: str  # for messages
     ids: Ids
@@ -65,9 +65,9 @@ class IdPart:
 
 
 def ids_of(sources: Iterable[tuple[str, IO[bytes]]], form: IdFormat, *, size: int = PART_BYTES) -> Iterator[IdPart]:
-    """Read what ``encode`` wrote, in parts of about ``size`` bytes.
+    """Read ids that ``encode`` wrote, in parts of about ``size`` bytes.
 
-    Raw numbers do not say where a document ends: a file of them is one.
+    Raw numbers do not say where a document ends: a file of them is one document.
 
     Raises:
         InputError: something is not an id, or a file cannot be read.
@@ -87,7 +87,7 @@ def ids_of(sources: Iterable[tuple[str, IO[bytes]]], form: IdFormat, *, size: in
 
 @dataclass(frozen=True, slots=True)
 class _LinePart:
-    """Bytes of a line that begins or ends a line, or neither."""
+    """Bytes of a line, with whether they begin or end it."""
 
     data: bytes
     begins: bool
@@ -104,14 +104,14 @@ def _last_space(data: bytes) -> int:
 
 
 def _parts(source: IO[bytes], size: int, cut: Callable[[bytes], int]) -> Iterator[_LinePart]:
-    """Lines, long ones cut where ``cut`` says that a number has ended."""
+    """Yield lines; ``cut`` returns where a number ends in a long line, which is cut there."""
     held, begins = b"", True
     while data := source.readline(size):
         held += data
         if held.endswith(b"\n"):
             yield _LinePart(held, begins, ends=True)
             held, begins = b"", True
-        elif place := cut(held) or (len(held) if len(held) > size + _LONGEST_ID else 0):  # what has no end is no id
+        elif place := cut(held) or (len(held) if len(held) > size + _LONGEST_ID else 0):  # no end: not an id
             yield _LinePart(held[:place], begins, ends=False)
             held, begins = held[place:], False
     if held or not begins:
@@ -176,9 +176,9 @@ def _raw(name: str, source: IO[bytes], size: int) -> Iterator[IdPart]:
 def decoded(
     tokenizer: Tokenizer, parts: Iterable[IdPart], ending: bytes = b"", *, longest: int = LONGEST_DOCUMENT
 ) -> Iterator[bytes]:
-    """Bytes of documents, and the ``ending`` of each.
+    """Yield the bytes of documents, and the ``ending`` of each.
 
-    Our own decoder gives those of a part at a time; others, and the decoders of files, get a document whole.
+    Our own decoder decodes a part at a time. Others, and the decoders of files, get a whole document.
 
     Raises:
         InputError: an id is not in the vocabulary; more than ``longest`` bytes of ids would have to be held.
@@ -194,7 +194,7 @@ def decoded(
 
 
 class _Document:
-    """The parts of one document, the first of which was taken already."""
+    """The parts of one document, of which the first was read already."""
 
     def __init__(self, tokenizer: Tokenizer, first: IdPart, rest: Iterator[IdPart]) -> None:
         self._limit, self.first, self._rest = tokenizer.id_limit, first, rest

@@ -1,7 +1,7 @@
-"""Progress of a run in a notebook: a line that changes, and a line for each failure, which stays.
+"""Progress of a run in a notebook: a line that changes, and a permanent line for each failure.
 
-It is an output of IPython's that is written anew, so that every notebook shows it and keeps how it ended. Bars of rich
-and tqdm are widgets there: they need ipywidgets, and a notebook that was saved shows nothing of them.
+It updates one output of IPython, so every notebook shows it and keeps its last state. Bars of rich and tqdm are widgets
+in notebooks: they need ipywidgets, and a saved notebook does not show them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
 
 
 def line() -> ProgressLine | None:
-    """Return a listener that shows a line in this notebook; None elsewhere."""
-    ipython: Any = sys.modules.get("IPython")  # whoever runs in a notebook has imported it
+    """Return a listener that shows a line in this notebook; None outside notebooks."""
+    ipython: Any = sys.modules.get("IPython")  # any program in a notebook has imported it
     shell = None if ipython is None else ipython.get_ipython()
     return None if getattr(shell, "kernel", None) is None else ProgressLine()
 
 
 @contextmanager
 def shown(listener: Listener | None) -> Iterator[Listener | None]:
-    """Give what was asked to listen or, where nothing was, a line in this notebook; None elsewhere."""
+    """Yield the given listener; without one, a line in this notebook, or None outside notebooks."""
     made = line() if listener is None else None
     try:
         yield made or listener
@@ -43,17 +43,17 @@ def shown(listener: Listener | None) -> Iterator[Listener | None]:
 
 
 class ProgressLine:
-    """A bar with the case that runs and the text it has read; in the end, how long all cases took."""
+    """A bar with the current case and the text it has read; at the end, the duration of all cases."""
 
     def __init__(self) -> None:
         self.done, self.total, self.left = 0, 0, ""
         self.failures: list[str] = []
         self.begun = time.monotonic()
-        self.handle: Any = None  # of the output that is written anew
+        self.handle: Any = None  # of the output that is updated
         self.drawn = 0.0
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Show what is trained."""
+        """Show the row that is trained."""
         self._draw(f"{progress.in_words}  {row}", _bar(progress.fraction))
 
     def begin(self, total: int) -> None:
@@ -69,17 +69,17 @@ class ProgressLine:
         self._draw_case(case, f"  {done / 1e6:,.1f} MB")
 
     def remaining(self, seconds: float) -> None:
-        """Show it beside the count."""
+        """Show the time left next to the count."""
         self.left = f" (about {in_words(seconds)} left)"
 
     def finished(self, result: CaseResult) -> None:
-        """Advance; a failure stays."""
+        """Advance; keep a failure on the page."""
         self.done += 1
         if result.status == "failed":
             self.failures.append(f"failed: {case_in_words(result.case)}: {result.reason}")
 
     def ended(self) -> None:
-        """Say how long all cases took, or how many there was time for."""
+        """Report the duration of all cases, or how many fitted the time limit."""
         if self.handle is not None:
             came = "" if self.done == self.total else f"{self.done} of "
             self._draw(f"{came}{counted(self.total, 'case')} in {time.monotonic() - self.begun:,.0f} s", at_once=True)
@@ -96,12 +96,12 @@ class ProgressLine:
         lines = [visible(one) for one in (text, *self.failures)]
         written = {"text/plain": "\n".join(lines), "text/html": bar + "<br>".join(map(html.escape, lines))}
         if self.handle is None:
-            display: Any = importlib.import_module("IPython.display").display  # which has no types
+            display: Any = importlib.import_module("IPython.display").display  # it has no types
             self.handle = display(written, raw=True, display_id=True)
         else:
             self.handle.update(written, raw=True)
 
 
 def _bar(share: float | None) -> str:
-    """Return a bar of HTML's own; it swings where the end is not known."""
+    """Return an HTML progress bar; it swings if the end is unknown."""
     return "<progress></progress> " if share is None else f'<progress value="{share:.3f}"></progress> '

@@ -1,4 +1,4 @@
-"""Every number of a record computed again from the state beside it, and compared; what stands beside it is checked."""
+"""Every number of a record computed again from its state, and compared; the record's other values are checked."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MISSING: Any = object()
 
 @dataclass(slots=True)
 class LeafComparison:
-    """Counts values that are equal, and names those that are not."""
+    """Counts equal values, and names different ones."""
 
-    due: str = "from the state"  # where the other values are from
+    due: str = "from the state"  # source of the other values
     values: int = 0
     differences: list[str] = field(default_factory=list)
 
@@ -44,12 +44,12 @@ class LeafComparison:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as it is once it has been written as JSON and read again."""
+    """Return a value as it is after writing and reading it as JSON."""
     return value if value is MISSING else json.loads(json.dumps(value, default=float))
 
 
 def shortened(value: Any) -> str:
-    """Return a value as a line has it."""
+    """Return a value shortened to fit a line."""
     text = "nothing" if value is MISSING else json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -64,18 +64,18 @@ _COMPARED_ELSEWHERE = ("tally",)  # with the other cases of its text
 
 @dataclass(frozen=True, slots=True)
 class Rederived:
-    """The outcome for one measured case."""
+    """The result for one measured case."""
 
     result: CaseResult  # as recorded
-    values: int = 0  # values, replicates and such, that were computed again
+    values: int = 0  # numbers computed again: values, replicates and such
     differences: tuple[str, ...] = ()
     underivable: str | None = None  # why its numbers cannot be computed again
-    unchecked: tuple[str, ...] = ()  # metrics and details that stand as recorded
+    unchecked: tuple[str, ...] = ()  # metrics and details that were not checked
     derived: CaseResult | None = None
 
 
 def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
-    """Compute every measured case of a record again, as far as its benchmark says how.
+    """Compute every measured case of a record again, if its benchmark can.
 
     Raises:
         NoState: the state is damaged.
@@ -101,7 +101,7 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
 
 
 def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
-    """A case computed again, or why it cannot be."""
+    """Return a case computed again, or the reason why it cannot be."""
     benchmark = benchmarks().get(result.case.benchmark)
     if benchmark is None:
         return f"no benchmark {result.case.benchmark!r} is installed here"
@@ -113,7 +113,7 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
         findings = benchmark.rederive(states.of(result.case.key), result.case)
     except InputError:
         raise
-    except Exception as error:  # arithmetic on arrays of a plug-in, or of another's hand
+    except Exception as error:  # arithmetic on the arrays of a plug-in, or of an edited state
         said = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"case {result.case.key!r} cannot be computed from its state: {said}") from None
     groups = store.groups_of(findings.details)
@@ -121,7 +121,7 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
 
 
 def _compared(record: Record, recorded: CaseResult, derived: CaseResult, details: Mapping[str, Any]) -> Rederived:
-    """Equal to the last bit, but for replicates: older records hold more digits of them."""
+    """Compare to the last bit, except replicates: older records hold more digits of them."""
     comparison = LeafComparison()
     metrics = record.data["metrics"]
     comparison.compare("reason", recorded.reason, derived.reason)
@@ -138,7 +138,7 @@ def _compared(record: Record, recorded: CaseResult, derived: CaseResult, details
             unchecked.append(metric)
             continue
         if metric in store.LIFTED and metric not in metrics and (metric, part) not in sides[1]:
-            continue  # an older record: its state does not say
+            continue  # an older record: its state lacks this
         name = metric if part is None else f"{metric} ({part})"
         recorded_one, derived_one = (_without_names(side.get((metric, part), MISSING)) for side in sides)
         comparison.compare(name, recorded_one, _as_old(derived_one, recorded_one))
@@ -153,7 +153,7 @@ def _compared(record: Record, recorded: CaseResult, derived: CaseResult, details
 
 
 def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
-    """Whether the text determines a metric: this program knows, and of what it does not know, the record says it."""
+    """Return whether the text determines a metric, from this program; for an unknown metric, from the record."""
     if (about := all_metrics().get(metric)) is not None:
         return about.deterministic
     said: bool = described.get(metric, {}).get("deterministic", True)
@@ -161,7 +161,7 @@ def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
 
 
 def _as_old(derived: Any, recorded: Any) -> Any:
-    """Return what is derived as an older pyharness wrote it, which saw an interval where there is none."""
+    """Return a derived value in the form of an older pyharness, which gave intervals that are now left out."""
     if recorded is MISSING or derived is MISSING:
         return derived
     if "no_pair" in derived and "no_pair" not in recorded:
@@ -182,18 +182,18 @@ def _without_names(measurement: Any) -> Any:
 # -------------------------------------------------------------------------------------- what stands beside the numbers
 
 
-# Of a metric, what decides ranks and verdicts. Summaries are words for people: an older pyharness had others.
+# The facts of a metric that decide ranks and verdicts. Summaries are words for people: an older pyharness had others.
 DECISIVE = tuple(one.name for one in fields(Metric) if one.name not in ("name", "summary", "format"))
 
 
 def metric_differences(record: Record) -> tuple[list[str], list[str]]:
-    """What a record defines otherwise than this program does, and metrics that are not known here."""
+    """Return the definitions in which a record differs from this program, and the metrics unknown to the program."""
     described, known = record.data["metrics"], all_metrics()
     comparison = LeafComparison("in this pyharness")
     unrecorded = [fact for fact in DECISIVE if all(fact not in about for about in described.values())]
     for name in sorted(described.keys() & known.keys()):
         for fact in DECISIVE:
-            if fact not in unrecorded:  # an older record has it of no metric
+            if fact not in unrecorded:  # an older record has it for no metric
                 due = getattr(known[name], fact)
                 comparison.compare(f"metrics.{name}.{fact}", described[name].get(fact, MISSING), due)
     reported = {one.metric for result in record.results for one in result.measurements}
@@ -205,7 +205,7 @@ def metric_differences(record: Record) -> tuple[list[str], list[str]]:
 
 
 def case_name_differences(record: Record, cases_of_state: Collection[str]) -> Iterator[str]:
-    """Cases that the state has and the record lacks, and cases whose name is not what they are."""
+    """Yield cases of the state that the record lacks, and cases whose name contradicts their contents."""
     status = {result.case.key: result.status for result in record.results}
     for key in cases_of_state:
         if key not in status:
@@ -223,7 +223,7 @@ def case_name_differences(record: Record, cases_of_state: Collection[str]) -> It
 
 
 def suite_differences(record: Record) -> Iterator[str]:
-    """A suite that is not what its digest is of."""
+    """Yield the problem of a suite that does not match its digest."""
     declared = {name: value for name, value in record.data["suite"].items() if name != "digest"}
     if "digest" in record.data["suite"]:
         due = hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()
@@ -232,7 +232,7 @@ def suite_differences(record: Record) -> Iterator[str]:
 
 
 def text_differences(record: Record, derived: Sequence[Rederived]) -> Iterator[str]:
-    """Accounts of texts that contradict each other, or the sums that the state has."""
+    """Yield accounts of texts that contradict each other, or the sums in the state."""
     read = TextsRead()
     for result in record.results:
         if result.status == "ok" and result.case.benchmark in benchmarks():
@@ -247,7 +247,7 @@ def text_differences(record: Record, derived: Sequence[Rederived]) -> Iterator[s
 
 
 def _against_sums(one: Rederived) -> Iterator[str]:
-    """The tally of a whole text against sums by group of its documents."""
+    """Compare the tally of a whole text with the sums by group of its documents."""
     groups = {} if one.derived is None else one.derived.groups
     if one.result.tally is None or not {"pieces", "bytes"} <= groups.keys() or not _reads_whole(one.result):
         return
@@ -288,29 +288,29 @@ def _verifies(result: CaseResult) -> bool:
 # ---------------------------------------------------------------------------------------------- a whole record
 
 
-# What nothing here can tell: it is as the record says.
+# Values that nothing here can verify: they stand as recorded.
 UNCHECKED = "when, where and how long; what is said of rows, and of texts beside tallies; summaries of metrics"
 
 
 @dataclass(frozen=True, slots=True)
 class Rederivation:
-    """What came of computing a record again."""
+    """The result of computing a record again."""
 
     cases: Sequence[Rederived]
-    differences: Sequence[str]  # of what stands beside the numbers
-    unchecked: Sequence[str]  # what is as the record says
+    differences: Sequence[str]  # in values other than the numbers
+    unchecked: Sequence[str]  # values that stand as recorded
 
     @property
     def differs(self) -> bool:
-        """Whether anything is not as it is due."""
+        """Whether any value differs from its expected one."""
         return bool(self.differences) or any(one.differences for one in self.cases)
 
 
 def rederive(record: Record) -> Rederivation:
-    """Compute every number of a record again, and compare what stands beside them.
+    """Compute every number of a record again, and compare the record's other values.
 
     Raises:
-        NoState: there is no state beside the record, or it is damaged, or of another run.
+        NoState: the record has no state, or one that is damaged or of another run.
         InputError: the arrays of a case contradict each other.
     """
     with record.state() as states:
@@ -339,7 +339,7 @@ MOST_LINES = 20  # of the differences of one case
 
 
 def lines(found: Rederivation) -> Iterator[str]:
-    """Say what differs, how much is equal, what cannot be derived and why, and what nobody has checked."""
+    """Report the differences, the count of equal values, what cannot be derived and why, and what is unchecked."""
     equal: dict[str, list[int]] = {}
     underivable: dict[tuple[str, str], int] = {}
     for one in found.cases:

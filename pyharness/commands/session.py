@@ -1,4 +1,4 @@
-"""pyharness from Python and notebooks: ``run`` gives a result that shows itself and turns into a DataFrame."""
+"""pyharness for Python and notebooks: ``run`` returns a result that displays itself and converts to a DataFrame."""
 
 from __future__ import annotations
 
@@ -29,46 +29,46 @@ ADVICE = "pass overwrite=True to replace it, or another path"
 
 
 class SilentListener:
-    """A listener that says nothing."""
+    """A listener that ignores every event."""
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
     def begin(self, total: int) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
     def started(self, case: Case) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
     def progress(self, case: Case, done: int) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
     def remaining(self, seconds: float) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
     def finished(self, result: CaseResult) -> None:
-        """Say nothing."""
+        """Ignore the event."""
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A finished run: prints as tables, shows itself in a notebook."""
+    """A finished run: prints as tables, and displays itself in a notebook."""
 
     record: store.Record
-    state: bytes | None = field(default=None, repr=False)  # of a record that was not kept on disk
+    state: bytes | None = field(default=None, repr=False)  # of a record without a file
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row per number, with its interval."""
+        """Return one row per number, with its interval."""
         return to_frame(report.flat_sheet(self.record))
 
     def compare(self, first: str, second: str, *others: str) -> pd.DataFrame:
-        """Paired differences of tokenizers of this run, each from the first: one row per number."""
+        """Return paired differences of tokenizers of this run, each from the first: one row per number."""
         with self._beside_state() as record:
             return to_frame(report.flat_differences(comparison.rows(record, first, second, *others)))
 
     @contextmanager
     def _beside_state(self) -> Iterator[store.Record]:
-        """Give the record; one that was not kept on disk has its state there for as long."""
+        """Yield the record; one without a file gets a temporary file for its state."""
         if self.state is None:
             yield self.record
             return
@@ -78,10 +78,10 @@ class Result:
             yield replace(self.record, path=path)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the record and, beside it, the state that its numbers are computed from.
+        """Write the record and, next to it, the state of its numbers.
 
-        Files that are there already are refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and
-        where the state that the record was read with is gone.
+        Existing files are refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and if the state
+        of the record that was read is gone.
         """
         path, data = Path(path), dict(self.record.data)
         beside = store.path_beside(path)
@@ -104,7 +104,7 @@ class Result:
         return report.to_text(report.sheets(self.record))
 
     def __repr__(self) -> str:
-        """Return the tables: what a prompt shows of a result."""
+        """Return the tables: a prompt shows these for a result."""
         return str(self)
 
     def _repr_html_(self) -> str:
@@ -138,7 +138,7 @@ def declare(
 
 
 def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:
-    """Give the corpora that are named beside benchmarks to those of them that can do without one, too."""
+    """Give corpora that are named together with benchmarks also to those benchmarks that do not need a corpus."""
     optional = {benchmark.name for benchmark in registered().values() if benchmark.corpus == "optional"}
     labels = tuple(entry.label for entry in texts) or None
     return tuple(
@@ -168,15 +168,15 @@ def run(
     """Measure tokenizers on corpora.
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
-    Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
-    a file that is there already is refused, or replaced with ``overwrite``. Pairs are counted and language models run
-    on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
-    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No
-    more of each text is read than ``max_bytes`` (likewise; whole documents), or less where its own ``max_bytes=`` says
-    so. No case begins after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep
-    theirs among their details. Lengths and differences are relative to the row ``reference`` (default: the suite's).
+    Raises ``InputError`` for anything unknown, before anything runs. The record is only kept with ``output``; an
+    existing file is refused, or replaced with ``overwrite``. Pairs are counted and language models run on ``device``,
+    ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or text such as
+    ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No more of each text
+    is read than ``max_bytes`` (likewise; whole documents), or less if its own ``max_bytes=`` says so. No case begins
+    after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep theirs among
+    their details. Lengths and differences are relative to the row ``reference`` (default: the suite's).
 
-    A ``listener`` is told how it goes; without one a notebook shows it, and nothing else does.
+    A ``listener`` gets the progress. Without one, a notebook shows it; otherwise nothing does.
     """
     base = None
     if suite_name is not None or not tokenizers:
@@ -208,5 +208,5 @@ def _kept(
 
 
 def read(path: str | os.PathLike[str]) -> Result:
-    """Read a record that was written before."""
+    """Read a record from a file."""
     return Result(store.read(Path(path)))

@@ -1,4 +1,4 @@
-"""What ``encode``, ``decode`` and ``train`` do with what is no text: features offer it."""
+"""Plug-ins of features for ``encode``, ``decode`` and ``train`` on data other than text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GROUP = "pyharness.streams"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A kind of file that encodes something else than text, and decodes it."""
+    """A kind of file that encodes data other than text, and decodes it."""
 
     name: str
-    noun: str  # what messages call one
+    noun: str  # its name in messages
     file: Callable[[str], Path | None]  # path of such a file, where a specification names one
     encoded: Callable[[Path, Sequence[str]], Iterator[bytes]]  # (file, names of what is encoded) -> parts of the output
     # (file, sources by their names, listener to remarks) -> parts of the output
@@ -27,17 +27,17 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Training(Generic[O]):
-    """A training on something else than text."""
+    """A training on data other than text."""
 
-    name: str  # as ``pyharness train`` is told
+    name: str  # its name for ``pyharness train``
     summary: str
     options: type[O]
-    # (corpora, options, folder, force) -> lines of the summary: a title and what is said
+    # (corpora, options, folder, force) -> lines of the summary: title and text
     train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]]
 
 
 def stream_of(specification: str) -> tuple[Stream, Path] | None:
-    """Find what a specification names, if it is no tokenizer."""
+    """Find the stream that a specification names; None for a tokenizer."""
     for stream in registry.offered(GROUP, "STREAMS").values():
         if (path := stream.file(specification)) is not None:
             return stream, path
@@ -45,5 +45,5 @@ def stream_of(specification: str) -> tuple[Stream, Path] | None:
 
 
 def trainings() -> Mapping[str, Training[Any]]:
-    """Trainings by name."""
+    """Return the trainings by name."""
     return registry.offered(GROUP, "TRAININGS")

@@ -1,4 +1,4 @@
-"""From a corpus to a symbol model: what ``pyharness symbols train`` does."""
+"""From a corpus to a symbol model: the command ``pyharness symbols train``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Listener = Callable[[TrainingProgress], None]
 
 @dataclass(frozen=True, slots=True)
 class MeanScores:
-    """What a model says of a text, on average over its symbols, in bits."""
+    """A model's scores of a text, on average over its symbols, in bits."""
 
     bytes: int
     symbols: int
@@ -34,13 +34,13 @@ class MeanScores:
 
     @property
     def bits_per_byte(self) -> float:
-        """The same for every row, however long its tokens are."""
+        """The score per byte, comparable between rows whatever the length of their tokens."""
         return self.nll * self.symbols / max(self.bytes, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedSymbols:
-    """A model that has been written."""
+    """A model that was written."""
 
     model: SymbolModel
     tally: Tally  # of the training text
@@ -54,11 +54,11 @@ def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None =
 
     Args:
         row: specification of a tokenizer; its ids are the symbols.
-        held: text to judge on; without, the front of the training text.
+        held: text to judge on; without one, the front of the training text.
 
     Raises:
-        InputError: the order is none of 1..5; the row or the text cannot be read; the text is empty, or held out, too;
-            ``out`` cannot be written, or is there and ``force`` is not set.
+        InputError: the order is not in 1..5; the row or the text cannot be read; the text is empty, or also held out;
+            ``out`` cannot be written, or exists and ``force`` is not set.
     """
     atomic_file.check(out, overwrite=force, advice=ADVICE)
     atomic_file.check_folder(out)
@@ -75,7 +75,7 @@ def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None =
             if text.tally.bytes:
                 raise
             raise InputError("the corpus has no text to train on") from None
-    tally = text.tally  # judging reads it again
+    tally = text.tally  # judging reads the text again
     with phases.timed("writing"):
         model.save(out, overwrite=force)
     with phases.timed("judging"):
@@ -92,7 +92,7 @@ def _ids(tokenizer: Tokenizer, texts: Iterable[str], report: Callable[[], None])
 
 
 def judge(model: SymbolModel, tokenizer: Tokenizer, texts: Iterable[str]) -> MeanScores:
-    """What a model says of a text on average."""
+    """Return a model's average scores of a text."""
     size = symbols = 0
     nll, entropy = [], []
     for batch in batches(texts, size=BATCH_BYTES):

@@ -1,4 +1,4 @@
-"""From corpora to a folder with a tokenizer: what ``pyharness train`` does."""
+"""From corpora to a folder with a tokenizer: the command ``pyharness train``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ JUDGED_DOCUMENTS = 256  # at a time
 
 @dataclass(frozen=True, slots=True)
 class TrainingFiles:
-    """The files that a training leaves in its folder."""
+    """The files that a training writes to its folder."""
 
-    specification: str  # how ``pyharness run -t`` and ``encode`` name it
+    specification: str  # the tokenizer's name for ``pyharness run -t`` and ``encode``
     tally: Tally
     files: tuple[str, ...]
     refused: tuple[str, ...]  # why an export is missing
@@ -41,10 +41,10 @@ def requested(
     trainer: TrainerSpec[Any], corpora: Sequence[str], given: Mapping[str, Any], *, max_bytes: str | None = None,
     threads: int | None = None, progress: Callable[[TrainingProgress], None] | None = None,
 ) -> tuple[Text, TrainingRequest[Any]]:  # fmt: skip
-    """Return the text that is named, and what is asked of a trainer; no text is read.
+    """Return the named text, and the request to a trainer; read no text.
 
     Raises:
-        InputError: an option, a corpus or the base cannot be.
+        InputError: an option, a corpus or the base is invalid.
     """
     base = {"base": file_of(given["base"])} if trainer.adapts and "base" in given else {}
     options = trainers.options_of(trainer, **{**given, **base})
@@ -58,7 +58,7 @@ def requested(
 def check(
     trainer: TrainerSpec[Any], request: TrainingRequest[Any], folder: Path, exports: Sequence[str], force: bool
 ) -> None:
-    """Refuse what cannot be done, before any text is read."""
+    """Refuse what is impossible, before any text is read."""
     trainers.check(trainer, request)
     if "?" in str(folder):
         raise InputError(f"{str(folder)!r} has a '?', which begins the options of a tokenizer; choose another folder")
@@ -71,7 +71,7 @@ def check(
 
 
 def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports: Sequence[str]) -> None:
-    """Export the same training of one letter: a format that cannot take these options says so now, not in an hour."""
+    """Export the same training on one letter: a format that cannot take these options says so now, not in an hour."""
     tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
     _, refused = _exported(trainers.train(trainer, tiny), exports)
     if refused:
@@ -91,7 +91,7 @@ def keep(
     """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
     exported, refused = _exported(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
-    check_new_folder(folder, RECORD, force)  # again: training takes long enough for another to have made it
+    check_new_folder(folder, RECORD, force)  # again: another process may have made it during the training
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)
     loading = {EXPORTS[kind]: _loading(trained, kind, folder) for kind in exports if EXPORTS[kind] in exported}
@@ -130,7 +130,7 @@ def _record(
     content = {
         "trainer": trainer.name,
         "library": {trainer.library: version_of(trainer.library)},
-        # Two that most have are first, and said of the others, too.
+        # Two options that most trainers have come first, and are named for the other trainers, too.
         "options": {"vocab_size": 0, "pattern": None, **options, "threads": request.threads},
         "text": {**text.source(), "documents": text.tally.documents, "bytes": text.tally.bytes},
         "vocab_size": trained.vocab_size,
@@ -144,7 +144,7 @@ def _record(
 
 
 def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:
-    """Bytes per token on the start of the training text, and the bytes of that start."""
+    """Return bytes per token on the start of the training text, and the bytes of that start."""
     tokenizer = tokenizers.load(specification)
     size = count = 0
     for batch in batches(front(text.documents(), JUDGED_BYTES), count=JUDGED_DOCUMENTS):
@@ -154,7 +154,7 @@ def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:
 
 
 def front(documents: Iterable[str], size: int) -> Iterator[str]:
-    """Documents up to the one that reaches ``size`` bytes."""
+    """Yield documents up to the one that reaches ``size`` bytes."""
     for document in documents:
         yield document
         size -= len(document.encode())

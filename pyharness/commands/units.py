@@ -1,4 +1,4 @@
-"""What rows make of a text: its units, their ids, bytes and merges; and which of them another text has not."""
+"""Tokens or units that rows cut a text into: their ids, bytes and merges; and those that another text lacks."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from pyharness.types import (
 
 LONGEST = 1 << 20  # bytes of a text
 MOST_LISTED = 200  # units in a table for people
-SPACE = "·"  # how tables write one
+SPACE = "·"  # a space in tables
 SEPARATOR = "|"
 NAME_WIDTH = 24
-HIGHLIGHT = "\x1b[1;7m{}\x1b[0m"  # of what moved; without colours brackets say it, and with them too
+HIGHLIGHT = "\x1b[1;7m{}\x1b[0m"  # for moved units; brackets mark them as well, with colours or without
 BANDS = ("\x1b[48;5;153m\x1b[30m{}\x1b[0m", "\x1b[48;5;223m\x1b[30m{}\x1b[0m")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A token, or a unit of a row that has no vocabulary."""
+    """A token, or a unit of a row without a vocabulary."""
 
     id: int | None
-    data: bytes  # what it writes
-    merges: tuple[tuple[bytes, bytes], ...] | None  # that make it, in the order in which they come; None: not known
+    data: bytes  # its bytes
+    merges: tuple[tuple[bytes, bytes], ...] | None  # merges that build it, in their order; None: unknown
     moved: bool = False  # not in the other text
 
     @property
     def text(self) -> str:
-        """What people see: a part of a character as escapes, a space as a dot."""
+        """Text for people: a part of a character as escapes, a space as a dot."""
         return visible(self.data.decode("utf-8", "backslashreplace")).replace(" ", SPACE)
 
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What a row makes of one of the texts."""
+    """The units of one row on one of the texts."""
 
     row: str
     number: int  # of the text
     size: int  # of the text, in bytes
     units: tuple[Unit, ...]
-    spells: bool  # whether the units are the text, end to end
+    spells: bool  # whether the joined units equal the text
 
 
 def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
-    """Cut one or two texts into the units of some rows, text by text; of two, units of one that the other lacks moved.
+    """Cut one or two texts into the units of some rows, text by text; of two, mark units that the other lacks as moved.
 
     Raises:
-        InputError: there is no such row, it cannot be run, or a text is too long.
-        Unsupported: a row hides what would have to be shown.
+        InputError: there is no such row, it cannot run, or a text is too long.
+        Unsupported: a row hides something that is shown.
     """
     for text in texts:
         if (size := len(text.encode())) > LONGEST:
@@ -81,7 +81,7 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
 
 
 def _named(row: str) -> tuple[str, str]:
-    """Label and specification; the path of a file that is there is no name."""
+    """Return label and specification; the path of an existing file is not a name."""
     is_file = os.path.exists(row)  # noqa: PTH110 -- Path raises for names that are too long
     name, spec = (None, row) if is_file else suite.named(row)
     return name or spec, spec
@@ -112,7 +112,7 @@ def _tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[Unit, ...]
 
 
 class _Merges:
-    """The merges that make each token of a model."""
+    """The merges that build each token of a model."""
 
     def __init__(self, model: MergeModel) -> None:
         self.model = model
@@ -121,7 +121,7 @@ class _Merges:
         self.ranks: dict[tuple[int, ...], int] = ranks
 
     def of(self, token: int) -> tuple[tuple[bytes, bytes], ...] | None:
-        """None: merging does not give it, or it has no string to merge."""
+        """Return the merges of a token; None if merging does not give it, or it has no string to merge."""
         if token >= len(self.parts) or not (self.model.tested[token] or self.model.atomic[token]):
             return None
         made = sorted(self._made(token))
@@ -144,7 +144,7 @@ class _Merges:
 
 
 def _compared(one: CutText, other: CutText) -> list[CutText]:
-    """Mark the units that are not where both texts agree."""
+    """Mark the units in which the texts differ."""
     mine, theirs = ([(unit.id, unit.data) for unit in shown.units] for shown in (one, other))
     matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
     kept: tuple[set[int], set[int]] = (set(), set())
@@ -163,7 +163,7 @@ def _compared(one: CutText, other: CutText) -> list[CutText]:
 
 
 def lines(found: Sequence[CutText], *, color: bool = False) -> str:
-    """Each text, cut by every row: a line for each, with bars between units and brackets around what moved."""
+    """Return each text cut by every row, a line for each: bars between units, brackets around moved ones."""
     names = shorten_apart([shown.row for shown in found], NAME_WIDTH)
     width = max(len(name) for name in names.values())
     written = []
@@ -183,7 +183,7 @@ def _marked(unit: Unit, index: int, *, color: bool) -> str:
 
 
 def sheets(found: Sequence[CutText]) -> list[Sheet]:
-    """A table of the units of each row and text."""
+    """Return a table of the units of each row and text."""
     headings = (Heading("id"), Heading("text", "word"), Heading("bytes", "prose"), Heading("merges", "prose"))
     return [Sheet(_title(shown), headings, tuple(map(_row, shown.units[:MOST_LISTED])), tuple(_notes(shown)))
             for shown in found]  # fmt: skip
@@ -214,7 +214,7 @@ def _notes(shown: CutText) -> Iterator[str]:
 
 
 def as_json(found: Sequence[CutText], texts: Sequence[str]) -> dict[str, object]:
-    """Everything for programs: bytes in hexadecimal digits."""
+    """Return all data for programs: bytes in hexadecimal digits."""
     return {
         "texts": list(texts),
         "rows": [
