@@ -8,16 +8,18 @@ primary metric that has a better is *inconclusive*: no verdict is no pass. Other
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.cases import TRAINED_MARK
 from pyharness.report.sheet.strings import writable
 from pyharness.statistics.signed_ranks import SignedRanks
-from pyharness.types import Format, counted
+from pyharness.types import COUNT, Format, counted
 
-INCONCLUSIVE, NO_CURVE = "inconclusive", "no curve"
+INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
+DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +66,20 @@ class Difference:
     def verdict(self) -> str:
         """``better`` or ``worse`` only when something judges, and more text is no reason to doubt it.
 
-        ``same`` when the values are equal, or within what machines differ by; ``size decides`` when a metric that grows
-        with the text has differences of both signs on parts of it, and ``no curve`` when these are not in the record;
+        ``same`` when the values are equal, or within what machines differ by. ``depends on size`` when a metric that
+        grows with the text has differences of both signs on parts of it; ``no curve`` when the record lacks these.
         ``inconclusive`` when nothing judges a primary metric.
         """
         if self.a is None or self.b is None:
             return ""
         if math.isclose(self.a, self.b, rel_tol=self.tolerance):
-            return "same"
+            return EQUAL
         if self.interval is None and not self.exact:
             return self._without_interval()
         if self.interval is not None and not self._has_a_sign(*self.interval):
-            return "not resolved"
+            return NOT_SIGNIFICANT
         if self.grows_with_text and not self.holds_along_curve:
-            return "size decides" if self.curve else NO_CURVE
+            return DEPENDS_ON_SIZE if self.curve else NO_CURVE
         return self._way
 
     def _without_interval(self) -> str:
@@ -116,7 +118,7 @@ class Difference:
     @property
     def judged_by(self) -> str:
         """What the verdict is from, in words; "" where nothing judges."""
-        if self.verdict == "same":
+        if self.verdict == EQUAL:
             return ""
         if self.judged_by_ranks and self.ranks is not None:
             return said_of(self.ranks)
@@ -132,6 +134,7 @@ def said_of(ranks: SignedRanks) -> str:
 
 
 RESOLVED = ("worse", "better", "differs")  # verdicts that say how B is to A, in the order in which they are shown
+_ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -158,14 +161,11 @@ _FLAT = (
     "p", "reason",
 )  # fmt: skip
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
-_OF_TEXT = "±: half of the paired 95 % interval of the difference, of as much other text of this kind;"
-_IN_TURN = "low, high: 95 % interval of the median over rounds of B - A, and may lie to one side of the B - A shown;"
-_TRAINED = f"{TRAINED_MARK} was trained on this text: what it gains there it need not gain on other text."
-_NEITHER = "-: too few documents, or a metric without an interval."
-_OUT_OF_TURN = (
-    "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with "
-    "rounds=10."
-)
+_OF_TEXT = "±: half-width of the paired 95 % CI of B - A."
+_IN_TURN = "low, high: 95 % CI of the median over rounds of B - A. B - A may lie outside."
+_TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
+_NEITHER = "-: no CI: too few documents, or none is defined for the metric."
+_OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
 
 
 def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
@@ -174,11 +174,32 @@ def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
     for difference in differences:
         if difference.a is not None and difference.b is not None:
             by_title.setdefault(difference.title, []).append(difference)
-    last, notes = list(by_title)[-1:], notes_below([one for shown in by_title.values() for one in shown])
+    unlike = {title: [one for one in shown if one.verdict != EQUAL] for title, shown in by_title.items()}
+    unlike = {title: shown for title, shown in unlike.items() if shown}
+    last, notes = list(unlike)[-1:], notes_below([one for shown in unlike.values() for one in shown])
     return [
-        _sheet(title, shown, (*judged_otherwise(shown), *along_curve(shown), *notes * (title in last)))
-        for title, shown in by_title.items()
+        *_overview(by_title),
+        *(
+            _sheet(title, shown, (*judged_otherwise(shown), *along_curve(shown), *notes * (title in last)))
+            for title, shown in unlike.items()
+        ),
     ]
+
+
+def _overview(by_title: Mapping[str, Sequence[Difference]]) -> list[Sheet]:
+    """Count verdicts case by case. Equal numbers are in no other sheet."""
+    counts = {title: Counter(one.verdict or UNJUDGED for one in shown) for title, shown in by_title.items()}
+    verdicts = [one for one in _ALL if any(count[one] for count in counts.values())]
+    if len(counts) < 2 and EQUAL not in verdicts:
+        return []
+    pairs = {title.split(" | ")[1] for title in counts if title.count(" | ") > 0}
+    shared = f" | {pairs.pop()}" if len(pairs) == 1 else ""
+    headings = (Heading("cases", "prose"), *(Heading(one) for one in verdicts))
+    rows = tuple(
+        (Cell(title.replace(shared, "", 1).replace(" | ", " ")), *(Cell(count[one], COUNT) for one in verdicts))
+        for title, count in counts.items()
+    )
+    return [Sheet(f"Numbers by verdict: {shared.removeprefix(' | ') or 'A -> B'}", headings, rows)]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:

@@ -55,7 +55,7 @@ def test_rows_with_a_model_each_compare_on_bits_per_byte(tmp_path: Path) -> None
     outcome = session.run([*rows, "raw_bytes"], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
     (difference,) = (one for one in comparison.rows(outcome.record, *rows) if one.metric == "bits_per_byte")
     assert difference.interval is not None
-    assert difference.verdict in ("better", "worse", "not resolved")
+    assert difference.verdict in ("better", "worse", "not significant")
     assert difference.title.endswith("texts.jsonl"), "nothing varies among what was measured"
     kinds = [one.details["model"]["architecture"] for one in outcome.record.of("next_token_entropy")[:2]]
     assert kinds == ["GPT2LMHeadModel", "LlamaForCausalLM"]

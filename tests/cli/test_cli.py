@@ -55,7 +55,7 @@ def test_comparing(tmp_path: Path) -> None:
     assert "bytes_per_token" in done.stdout
     assert "better" in done.stdout
     assert "same" in call("compare", str(output), str(output)).stdout
-    assert "| metric |" in call("compare", str(output), str(output), "--format", "markdown").stdout
+    assert "| cases | same |" in call("compare", str(output), str(output), "--format", "markdown").stdout
     assert "unknown tokenizer in this record 'mistral:v2'" in refused("compare", str(output), "raw_bytes", "mistral:v2")
 
 

@@ -159,10 +159,10 @@ def record(schema: int, curves: Sequence[Sequence[float | None]], grows: bool | 
     ("b", "verdict"),
     [
         ((1.0, 1.5, 2.2, 3.0), "better"),
-        ((0.4, 1.5, 2.2, 3.0), "size decides"),
-        ((1.0, 1.5, 1.6, 3.0), "size decides"),
-        ((1.0, 1.2, 2.2, 3.0), "size decides"),  # no difference at all on a quarter of the text
-        ((None, 1.5, 2.2, 3.0), "size decides"),
+        ((0.4, 1.5, 2.2, 3.0), "depends on size"),
+        ((1.0, 1.5, 1.6, 3.0), "depends on size"),
+        ((1.0, 1.2, 2.2, 3.0), "depends on size"),  # no difference at all on a quarter of the text
+        ((None, 1.5, 2.2, 3.0), "depends on size"),
     ],
 )
 def test_a_verdict_needs_one_sign_along_the_curve(b: Sequence[float | None], verdict: str) -> None:

@@ -66,12 +66,12 @@ def test_resolved_differences_come_first_the_worse_before_the_better_and_the_lar
     differences = comparison.rows(compared(), "a", "b", "c", "d", "e")
     text = report.to_pull_request(comments.comparison_comment(differences, "x.json: a, b"))
     opened, folded = text.split("<details>")
-    assert opened.splitlines()[0] == "**8 differences B - A: 2 worse, 4 better, 2 not resolved.**"
+    assert opened.splitlines()[0] == "**8 differences B - A: 2 worse, 4 better, 2 not significant.**"
     (table,), (rest,) = tables(opened), tables(folded)
     assert [row[2] for row in table[1:]] == ["worse"] * 2 + ["better"] * 4
     assert [row[0].split(" | ")[1] for row in table[1:]] == ["a -> b"] * 2 + ["a -> d"] * 2 + ["a -> c"] * 2
-    assert "<summary>2 not resolved</summary>" in folded
-    assert [row[2] for row in rest[1:]] == ["not resolved"] * 2
+    assert "<summary>2 not significant</summary>" in folded
+    assert [row[2] for row in rest[1:]] == ["not significant"] * 2
     assert all(SHARE.fullmatch(row[-1]) for row in (*table[1:], *rest[1:])), "an interval as text in every row"
 
 

@@ -52,7 +52,7 @@ def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.R
     assert not any(one.interval for one in timed)
     assert {one.verdict for one in timed} <= {"", "same"}
     text = report.to_text(report.difference_sheets(timed), 200)
-    assert "rows did not take turns" in text
+    assert "have no verdict" in text
     assert "over rounds" not in text
 
 
@@ -63,15 +63,23 @@ def test_intervals_of_times_are_shown_by_their_ends(result: session.Result) -> N
     )
     of_text = next(one for one in both if one.metric == "bytes_per_token")
     sheets = report.difference_sheets([of_text, timed])
-    assert [sheet.columns[4:-1] for sheet in sheets] == [("±",), ("low", "high")]
-    assert sheets[1].texts[0][1:] == ("3.214e+06", "3.224e+06", "+1e+04", "+9e+03", "+2.5e+05", "better")
+    assert [sheet.columns[4:-1] for sheet in sheets[1:]] == [("±",), ("low", "high")]
+    assert sheets[2].texts[0][1:] == ("3.214e+06", "3.224e+06", "+1e+04", "+9e+03", "+2.5e+05", "better")
     text = report.to_text(sheets)
     assert max(map(len, text.splitlines())) <= 80
     assert " ".join(text.split()).endswith(
-        "±: half of the paired 95 % interval of the difference, of as much other text of this kind; low, high: 95 % "
-        "interval of the median over rounds of B - A, and may lie to one side of the B - A shown; -: too few "
-        "documents, or a metric without an interval."
+        "±: half-width of the paired 95 % CI of B - A. low, high: 95 % CI of the median over rounds of B - A. "
+        "B - A may lie outside. -: no CI: too few documents, or none is defined for the metric."
     )
+
+
+def test_equal_numbers_are_counted_and_shown_nowhere_else() -> None:
+    both = [Difference(f"b | x -> y | {text}", name, None, 1.0, b, None, "higher", exact=True)
+            for text in ("one", "two") for name, b in (("equal", 1.0), ("other", 2.0))]  # fmt: skip
+    overview, *sheets = report.difference_sheets(both)
+    assert overview.texts == (("b one", "1", "1"), ("b two", "1", "1"))
+    assert overview.columns == ("cases", "better", "same")
+    assert [[row[0] for row in sheet.texts] for sheet in sheets] == [["other"], ["other"]]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
@@ -90,11 +98,11 @@ def test_notes_below_times_are_of_what_is_shown(result: session.Result) -> None:
     in_turn = dataclasses.replace(found[0], a=1.0, b=2.0, interval=(0.1, 2.0))
     too_long = dataclasses.replace(found[0], a=None, b=None, interval=None)  # no text of the length was there
     text = report.to_text(report.difference_sheets([in_turn, too_long]), 200)
-    assert "interval of the median over rounds" in text
-    assert "take turns" not in text
+    assert "CI of the median over rounds" in text
+    assert "have no verdict" not in text
 
 
-@pytest.mark.parametrize(("b", "verdict"), [(1.5, "better"), (0.5, "not resolved")])
+@pytest.mark.parametrize(("b", "verdict"), [(1.5, "better"), (0.5, "not significant")])
 def test_medians_and_rounds_that_disagree_resolve_nothing(b: float, verdict: str) -> None:
     one = Difference("a", "encode_bytes_per_second", None, 1.0, b, (0.1, 0.9), "higher", deterministic=False)
     assert one.verdict == verdict

@@ -55,7 +55,7 @@ def status(to: str) -> Change:
     [
         (scaled("bytes_per_token", 0.9, 0.001), 1, 1, "worse bytes_per_token 1 -> 0.9"),
         (scaled("bytes_per_token", 1.1, 0.001), 0, 1, "differs bytes_per_token 1 -> 1.1 (better)"),
-        (scaled("bytes_per_token", 0.999999, 0.1), 0, 1, "differs bytes_per_token 1 -> 0.999999 (not resolved)"),
+        (scaled("bytes_per_token", 0.999999, 0.1), 0, 1, "differs bytes_per_token 1 -> 0.999999 (not significant)"),
         (scaled("tokens_per_word", 1.1, 0.02), 1, 1, "worse tokens_per_word"),
         (scaled("shannon_entropy", 0.9), 0, 1, "differs shannon_entropy"),
         (value("compression", "continued_word_share", 0.9), 0, 1, "differs continued_word_share"),

@@ -261,7 +261,7 @@ def _beyond(first: str, last: str) -> str:
 def _said(found: Knee) -> str:
     if not found.resolved:
         end = "last" if found.size else "first"
-        return f"whether 1,000 more tokens give {LITTLE:.1%} is not resolved at the {end} size"
+        return f"whether 1,000 more tokens give {LITTLE:.1%} is not significant at the {end} size"
     if math.isinf(found.size):
         return f"1,000 more tokens give {LITTLE:.1%} or more, as far as these sizes go"
     little = f"1,000 more tokens give under {LITTLE:.1%}"

@@ -58,10 +58,10 @@ def test_rows_that_differ_in_their_size_alone_are_a_curve() -> None:
 def test_an_end_that_is_not_resolved_is_said() -> None:
     sizes = [1000, 2000, 4000]
     data = record({f"a {size}": spec("continued-bpe", size) for size in sizes})
-    said = "a 1000 to 4000: whether 1,000 more tokens give 0.5% is not resolved at the {} size."
+    said = "a 1000 to 4000: whether 1,000 more tokens give 0.5% is not significant at the {} size."
     for rate, end in ((0.01, "last"), (0.003, "first")):
         known = [result(f"a {size}", size, math.expm1(rate * size / 1000)) for size in sizes]
-        assert "not resolved" not in "".join(knees(known, data, "base"))
+        assert "not significant" not in "".join(knees(known, data, "base"))
         unknown = [
             replace(one, measurements=tuple(replace(m, replicates=()) for m in one.measurements)) for one in known
         ]

@@ -62,7 +62,7 @@ def test_implementations_of_one_profile_are_compared_round_by_round(written: tup
     rows = json.loads(call("compare", str(written[0]), "pyharness", other, "--format", "json"))
     by_metric = {row["metric"]: row for row in rows}
     assert by_metric["call_seconds"]["low"] <= by_metric["call_seconds"]["high"]
-    assert by_metric["call_seconds"]["verdict"] in ("better", "worse", "not resolved")
+    assert by_metric["call_seconds"]["verdict"] in ("better", "worse", "not significant")
     assert by_metric["floor_bytes"]["verdict"] == "same"
 
 
