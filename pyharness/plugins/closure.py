@@ -1,4 +1,4 @@
-"""The code that a module runs: files of all that it imports of its package, directly or through others."""
+"""The code that a module runs: files of all its imports from its package, direct or indirect."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
-# Read as text: to parse a hundred files takes as long as to import them.
+# Read as text: parsing a hundred files takes as long as importing them.
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _PLAIN = re.compile(r"^[ \t]*import[ \t]+([^\n]*)", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
 
 
 def import_closure(module: str, package: str) -> dict[str, Path]:
-    """Files of a module and of what it imports of a package, by the modules' names.
+    """Return the files of a module and of its imports from a package, by module name.
 
-    Imports within functions count, and those for type checking. So do the packages that a module lies in, which are
-    run with it, but for ``package`` itself: its names may stand for all there is. Extensions are files without imports.
+    Imports within functions and for type checking count. The packages that contain a module count, as they run with it.
+    ``package`` itself does not: its names may refer to everything. Extensions are files without imports.
     """
     files: dict[str, Path] = {}
     waiting = [module]
@@ -47,7 +47,7 @@ def _imports(source: str, package: str) -> Iterator[str]:
 
 
 def _modules(source: str, names: list[str]) -> Iterator[str]:
-    """Modules behind ``from source import names``: the source, and those of the names that are modules in it."""
+    """Yield the modules behind ``from source import names``: the source, and each name that is a module in it."""
     yield source
     spec = _spec(source)
     if spec is not None and spec.submodule_search_locations is not None:

@@ -1,4 +1,4 @@
-"""Optional libraries: whether one is installed, and the one line that says how to get it."""
+"""Optional libraries: whether one is installed, and the line that says how to install it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROJECT = "pyharness"
 
 
 def folder_of(module: str) -> Path | None:
-    """Folder of an installed package, found without importing it; None where there is none.
+    """Return the folder of an installed package without importing it; None if it is not installed.
 
     >>> folder_of("email").name
     'email'
@@ -28,14 +28,14 @@ def folder_of(module: str) -> Path | None:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module can be imported, told without importing it.
+    """Return whether a module can be imported, without importing it.
 
     >>> is_installed("email"), is_installed("no_such_module")
     (True, False)
     """
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # the package that a submodule would be in
+    except ModuleNotFoundError:  # of a submodule's package
         return False
     except ValueError:  # a module made by hand has no __spec__
         return sys.modules.get(module) is not None
@@ -49,22 +49,22 @@ def require(
     error: type[Exception] = InputError,
     otherwise: str = "",
 ) -> None:
-    """Raise ``error`` where a module is not installed.
+    """Raise ``error`` if a module is not installed.
 
     Args:
         purpose: what needs the module; the message begins with it.
         module: name to import.
         extra: extras of ours that provide it; the message says how to install them.
-        distribution: what the module's package is called, where that is another name.
-        error: class of what is raised.
-        otherwise: what can be done without the module; the message ends with it.
+        distribution: name of the module's distribution, where it differs.
+        error: class of the exception.
+        otherwise: what is possible without the module; the message ends with it.
     """
     if not is_installed(module):
         raise error(f"{purpose} needs {distribution or module}, which is not installed: {_advice(extra, otherwise)}")
 
 
 def require_folder(purpose: str, module: str, extra: str, distribution: str | None = None) -> Path:
-    """Folder of a package whose files are read without importing it; ``InputError`` where it is not installed."""
+    """Return the folder of a package, to read its files without importing it; ``InputError`` if it is not installed."""
     require(purpose, module, extra, distribution)
     folder = folder_of(module)
     if folder is None:
@@ -80,7 +80,7 @@ def load(
     error: type[Exception] = InputError,
     otherwise: str = "",
 ) -> Any:
-    """Import an optional library; raises ``error`` like ``require``, also where it is installed and fails to import."""
+    """Import an optional library; raise ``error`` as ``require`` does, and also where the import fails."""
     require(purpose, module, extra, distribution, error, otherwise)
     try:
         return importlib.import_module(module)

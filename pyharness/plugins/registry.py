@@ -1,4 +1,4 @@
-"""Finds what each plug-in module offers: one constant per kind, one module per plug-in; and picks by name."""
+"""Discovery of plug-in modules: one constant per kind, one module per plug-in; and choice by name."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pyharness.types import InputError
 T = TypeVar("T")
 
 
-FEATURES = f"{__name__.split('.')[0]}.features"  # each folder of it says in PLUGINS what it offers: "module:CONSTANT"
+FEATURES = f"{__name__.split('.')[0]}.features"  # each feature folder names its modules in PLUGINS: "module:CONSTANT"
 
 
 class Offers(Mapping[str, T]):
-    """What modules offer by a constant, by ``.name``. A name loads what it needs, a list of all loads all.
+    """Constants that modules offer, by ``.name``. A lookup loads the modules it needs; iteration loads all.
 
-    A name is first looked for in the modules that bear it, then in the others, ours before a stranger's.
+    A lookup first tries modules of that name, then the others; our modules precede third-party ones.
     """
 
     def __init__(self, group: str, constant: str, modules: Sequence[str]) -> None:
         self._group, self._constant = group, constant
-        self._modules = list(modules)  # of ours, in order
+        self._modules = list(modules)  # ours, in order
         self._loaded: dict[str, Mapping[str, T]] = {}  # by module
 
     def __getitem__(self, name: str) -> T:
@@ -70,9 +70,9 @@ class Offers(Mapping[str, T]):
 def discover(package: ModuleType, constant: str) -> Offers[Any]:
     """Collect ``constant`` from every module of ``package``, from features and from plug-ins, by ``.name``.
 
-    Third-party packages register a module under the entry-point group ``pyharness.<package>``; a module of one's own
-    is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas). A feature names its
-    modules in ``PLUGINS``, by the same groups.
+    Third-party packages register a module under the entry-point group ``pyharness.<package>``. The environment
+    variable ``PYHARNESS_PLUGINS`` names further modules (separated by commas). A feature names its modules in
+    ``PLUGINS``, by the same groups.
     """
     names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     return Offers(package.__name__, constant, [*names, *_of_features(package.__name__, constant)])
@@ -80,18 +80,18 @@ def discover(package: ModuleType, constant: str) -> Offers[Any]:
 
 @cache
 def offered(group: str, constant: str) -> Offers[Any]:
-    """Collect ``constant`` from what features and plug-ins offer a group, by ``.name``: the trunk has none itself."""
+    """Collect ``constant`` from features and plug-ins that serve a group, by ``.name``; the trunk itself has none."""
     return Offers(group, constant, list(_of_features(group, constant)))
 
 
 def of_features(group: str, constant: str) -> Mapping[str, Any]:
-    """Collect ``constant`` as ``offered`` does, but from nobody else's plug-ins."""
+    """Collect ``constant`` as ``offered`` does, but without third-party plug-ins."""
     modules = map(importlib.import_module, _of_features(group, constant))
     return {item.name: item for module in modules for item in getattr(module, constant, ())}
 
 
 def _of_features(group: str, constant: str) -> Iterator[str]:
-    """Names of the modules in which features offer a constant to a group; only the manifests are imported."""
+    """Yield the modules in which features offer a constant to a group; only the manifests are imported."""
     for info in pkgutil.iter_modules(importlib.import_module(FEATURES).__path__, f"{FEATURES}."):
         for entry in importlib.import_module(info.name).PLUGINS.get(group, ()):
             module, _, offer = entry.partition(":")
@@ -100,7 +100,7 @@ def _of_features(group: str, constant: str) -> Iterator[str]:
 
 
 def _plugins(group: str) -> Iterator[tuple[str, Any]]:
-    """Third-party modules, with what messages call them. One that cannot be imported is named."""
+    """Yield third-party modules with their names for messages; the error for one that cannot be imported names it."""
     for entry in entry_points(group=group):
         name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
         yield name, _imported(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
@@ -114,7 +114,7 @@ def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:
         return load()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever a stranger's module does: SystemExit and panics of Rust, too
+    except BaseException as error:  # whatever third-party code raises, SystemExit and panics of Rust included
         about = " ".join(str(error).split())
         kind = "" if isinstance(error, ImportError | InputError) else f"{type(error).__name__}: "
         raise InputError(f"{said}: {kind}{about}; {advice}") from error
@@ -128,7 +128,7 @@ def _items(name: str, plugin: Any, constant: str) -> Sequence[Any]:
 
 
 def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error for an unknown name: what was asked for, and what comes close or what there is."""
+    """Return the error for an unknown name, with the closest names or all known ones."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, 3, cutoff=0.5) or [n for n in names if name and name in n][:3]
     if close:
@@ -137,7 +137,7 @@ def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def pick(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """Look a name up; an unknown one raises ``InputError`` with the closest names."""
+    """Look up a name; raise ``InputError`` with the closest names if it is unknown."""
     try:
         return known[name]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Specifications: how a tokenizer, a corpus or a benchmark is named, ``[engine+]name[:argument][?key=value&...]``.
+"""Specifications: names of tokenizers, corpora and benchmarks, ``[engine+]name[:argument][?key=value&...]``.
 
-The argument ends at the first ``?``; a ``?`` of its own is written ``%3F``. Values of options are percent-decoded: a
-``&`` in one is written ``%26``, a ``%`` is written ``%25``.
+The argument ends at the first ``?``; write a ``?`` within it as ``%3F``. Values of options are percent-decoded: write
+``&`` in a value as ``%26``, and ``%`` as ``%25``.
 
 >>> TOKENIZER.parse("gigatoken+file:/x/cl100k_base.tiktoken?pattern=cl100k_base").argument
 '/x/cl100k_base.tiktoken'
@@ -24,7 +24,7 @@ _PAIRS = re.compile(r"[A-Za-z_]\w*=[^&]*(&[A-Za-z_]\w*=[^&]*)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A specification string, taken apart."""
+    """A parsed specification string."""
 
     text: str
     name: str
@@ -41,26 +41,26 @@ class Specification:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How one kind of thing is named."""
+    """Syntax for the names of one kind of thing."""
 
-    kind: str  # what messages call it
+    kind: str  # its name in messages
     shape: str
     example: str
     engines: bool = False  # whether another engine may stand before the name
-    globs: bool = False  # arguments are paths: a "?" that no options follow is theirs, and an empty one is the family's
+    globs: bool = False  # arguments are paths: they keep a "?" that no options follow; empty: the family itself
 
     def parse(self, text: str) -> Specification:
-        """Take a specification apart; the names in it are not looked up here.
+        """Parse a specification, without looking up its names.
 
         Raises:
-            InputError: it is not written as the grammar has it, or gives an option twice.
+            InputError: it breaks the grammar, or gives an option twice.
         """
         if "\0" in text or not (text.strip() or self.globs):
             raise InputError(f"empty {self.kind} specification {text!r}; {self._written()}")
         head, mark, query = self._cut(text)
         family, colon, argument = head.partition(":")
         engine, plus, name = family.rpartition("+") if self.engines else ("", "", family)
-        if "+" in engine:  # one after the first ":" belongs to the argument
+        if "+" in engine:  # a "+" after the first ":" belongs to the argument
             raise InputError(f"{self.kind} {text!r} names two engines; one engine runs one vocabulary: {self.shape}")
         if not self.globs and (not name or (plus and not engine) or (colon and not argument)):
             raise InputError(f"incomplete {self.kind} specification {text!r}; {self._written()}")
@@ -74,9 +74,9 @@ class Grammar:
         options: Mapping[str, str] | None = None,
         engine: str | None = None,
     ) -> str:
-        """Write a specification that ``parse`` takes apart into the same.
+        """Write a specification that ``parse`` reads back as the same.
 
-        An argument that has ``%3F`` in it cannot be written: there it stands for a ``?``.
+        An argument that contains ``%3F`` cannot be written: there it stands for a ``?``.
         """
         text = (f"{engine}+" if engine else "") + name
         text += "" if argument is None else f":{argument.replace('?', '%3F')}"
@@ -84,7 +84,7 @@ class Grammar:
         return "?".join(part for part in (text, "&".join(pairs)) if part)
 
     def _cut(self, text: str) -> tuple[str, str, str]:
-        """Cut at the ``?`` before the options: the first, or of a path the first that pairs follow to the end."""
+        """Cut at the ``?`` before the options: the first, or in a path the first that only pairs follow."""
         if not self.globs:
             return text.partition("?")
         for match in re.finditer(r"\?", text):
@@ -109,7 +109,7 @@ class Grammar:
 
 
 def escaped(value: str) -> str:
-    """Write the value of an option.
+    """Escape the value of an option.
 
     >>> escaped("50% & more")
     '50%25 %26 more'
@@ -118,7 +118,7 @@ def escaped(value: str) -> str:
 
 
 def _unescaped(argument: str) -> str:
-    """Put ``?`` for its escape, the only one of an argument: a file may well be called ``100%25.txt``."""
+    """Replace the escape of ``?``, the only one in an argument: a file may be called ``100%25.txt``."""
     return argument.replace("%3F", "?").replace("%3f", "?")
 
 

@@ -1,1 +1,1 @@
-"""Statistics: intervals of what was counted and of what was timed."""
+"""Statistics: intervals of counts and of timings."""

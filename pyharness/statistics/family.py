@@ -1,21 +1,21 @@
-"""Which rows of a table a text tells apart, over all pairs of them at once.
+"""Which rows of a table differ on a text, tested over all pairs of rows at once.
 
 One pair has its paired 95 % interval. Thirty rows have 435 pairs, of which some exclude 0 where all rows are alike. So
-all pairs share one bound: of 100 tables of rows that are equally good, at most five have any pair told apart.
+all pairs share one bound: of 100 tables of equally good rows, at most five have any pair that seems to differ.
 
-The bound comes from signs. Each group of documents gives each row a part of its logarithm (the row beside the mean of
-all). Were two rows equally good, the difference of their parts would as well have the other sign, in each group. So the
-signs of whole groups are changed, of all rows alike, which leaves what rows have in common as it is; the largest
-statistic over all pairs, in 95 of 100 such changes, is the bound (Westfall and Young 1993; of one pair it is Fisher's
-test of signs, 1935). Nothing is assumed of how rows hang together, nor how large groups are; but that a group is as
-often above as below what is expected of it. How often it holds: docs/measuring.md, "Ranks".
+The bound comes from signs. Each group of documents gives each row a part of its logarithm, relative to the mean of all
+rows. If two rows were equally good, the difference of their parts could as well have the other sign, in each group. So
+the signs of whole groups are changed, for all rows alike, which preserves what rows have in common. The bound is the
+largest statistic over all pairs, in 95 of 100 such changes (Westfall and Young 1993; for one pair it is Fisher's test
+of signs, 1935). Nothing is assumed of the dependence of rows, nor of the size of groups. One assumption remains: a
+group is as often above as below its expected value. How often it holds: docs/measuring.md, "Ranks".
 
-Over several texts, one row is to another as the geometric mean of the ratios, each text counting alike.
+Over several texts, the ratio of two rows is the geometric mean of their ratios; each text counts alike.
 
 A group of documents is left out of all texts at once, as the jackknife of one text leaves it out of that. Documents
-fall into groups by a hash of their content: one that two texts share leaves both together, and is not taken for twice
-as much evidence. The interval is about as much other text of each kind; which kinds there are is the choice of who made
-the suite, and no interval is about that.
+fall into groups by a hash of their content. A document that two texts share leaves both together, and does not count
+twice as evidence. The interval is about as much other text of each kind. The choice of kinds is that of the suite's
+author, and no interval is about that.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from pyharness.types import Measurement
 
 Parts = NDArray[np.float64]  # [rows, GROUPS]
 
-OPPOSED = 1  # groups that may say otherwise, where a pair of rows has no interval
-# Documents that weigh as fewer alike ones, and groups that differ so much more in bytes than in documents: a text of
-# them may lack the few that decide a pair, and then looks calm. An interval is not enough there: the difference has to
-# be ``clear``. Chosen on JavaScript, C++, books and Hindi.
+OPPOSED = 1  # groups that may disagree, where a pair of rows has no interval
+# Groups that vary in bytes as fewer than 256 equal documents would, and twice as much as in documents: such a text may
+# lack the few documents that decide a pair. There an interval is not enough: the difference has to be ``clear``. Chosen
+# on JavaScript, C++, books and Hindi.
 RANKED_ALIKE = 256
 RANKED_UNEQUAL = 2.0
-LARGE = 0.1  # a difference, in logarithms, that a few documents hardly undo: it is clear though groups say otherwise
+LARGE = 0.1  # a difference, in logarithms, that a few documents hardly undo: clear even if groups disagree
 CHANGES = 1999  # of signs; with the signs as they are, 2,000
 _LEVEL = 0.95
 _AT_ONCE = 2_000_000  # statistics
 
 
 def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -> Parts:
-    """What each group of documents adds to the logarithm of each row's value, beside the mean of all rows.
+    """Return what each group of documents adds to the logarithm of each row's value, relative to the mean of all rows.
 
     Args:
         measured: of each row, on the very same documents; values are positive, replicates are of ``GROUPS`` groups.
-        counts: of each row, in each group, what the value is a mean over: tokens.
+        counts: of each row, in each group, the denominator of the mean: tokens.
 
-    A value without group g differs by the group's deviation from the row's *own* mean, over one less its share. Where
-    groups are of unequal size, that is not what the group says of two rows with *one* mean: taken for it, rows of a
-    large group are told apart. So the share is put back, and the mean of the row beside that of all.
+    A value without group g differs by the group's deviation from the row's *own* mean, over one minus its share. Where
+    groups are of unequal size, that is not what the group says of two rows with *one* mean. Used for it, rows with a
+    large group seem to differ. So the share is put back, and the mean of the row relative to that of all.
     """
     values = np.log([float(one.value or 0) for one in measured])
     known = [[one.value if each is None else each for each in one.replicates] for one in measured]
@@ -67,7 +67,7 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
 
 
 def told_apart(parts: Parts) -> NDArray[np.bool_]:
-    """Tell for each two rows whether they differ: bool [rows, rows]."""
+    """Return whether each two rows differ: bool [rows, rows]."""
     first, second, found, _ = _pairs(parts)
     told = np.zeros((len(parts), len(parts)), np.bool_)
     told[first, second] = told[second, first] = found > bound(parts)
@@ -75,17 +75,17 @@ def told_apart(parts: Parts) -> NDArray[np.bool_]:
 
 
 def agreed(parts: Parts) -> NDArray[np.bool_]:
-    """Tell for each two rows whether all groups say the same of which is better: bool [rows, rows].
+    """Return, for each two rows, whether all groups agree on which is better: bool [rows, rows].
 
-    ``OPPOSED`` may say otherwise; those without documents say nothing. It heeds no size, and so no document that is
-    large: what a few of them carry, one way or the other, the others have to bear out.
+    ``OPPOSED`` groups may disagree; those without documents do not count. The size of a difference has no effect, nor
+    has any large document: the other documents must confirm what a few of them show.
     """
     return _agreed(parts, OPPOSED)
 
 
 def clear(parts: Parts) -> NDArray[np.bool_]:
-    """Tell for each two rows whether all groups without exception agree, or the difference is large."""
-    sums = parts.sum(axis=1)  # differences of these are those of the logarithms of values
+    """Return, for each two rows, whether all groups without exception agree, or the difference is large."""
+    sums = parts.sum(axis=1)  # their differences are those of the logarithms of values
     large: NDArray[np.bool_] = np.abs(sums[:, None] - sums) > LARGE
     return _agreed(parts, 0) | large
 
@@ -100,7 +100,7 @@ def _agreed(parts: Parts, opposed: int) -> NDArray[np.bool_]:
 
 
 def needs_clarity(documents: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether documents are of such sizes that a difference has to be ``clear`` though it has an interval.
+    """Return whether a difference must be ``clear`` in spite of its interval, by the sizes of documents.
 
     Args:
         documents: uncut ones of every group.
@@ -110,7 +110,7 @@ def needs_clarity(documents: Sequence[int], sizes: Sequence[int]) -> bool:
 
 
 def bound(parts: Parts) -> float:
-    """What the statistic of a pair, which is at most the root of ``GROUPS``, must exceed; of one row, nothing does."""
+    """Return what the statistic of a pair, at most the root of ``GROUPS``, must exceed; for one row, infinity."""
     first, second, _, spread = _pairs(parts)
     if not len(first):
         return math.inf
@@ -120,34 +120,34 @@ def bound(parts: Parts) -> float:
 
 
 def _pairs(parts: Parts) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """All pairs, with their statistic (sum over root of the sum of squares) and what it was divided by."""
+    """Return all pairs, with their statistic (sum over root of the sum of squares) and its divisor."""
     first, second = np.triu_indices(len(parts), 1)
     spread = np.concatenate([np.linalg.norm(parts[place + 1 :] - row, axis=1) for place, row in enumerate(parts)])
-    spread[spread == 0] = np.inf  # the same numbers
+    spread[spread == 0] = np.inf  # equal numbers
     sums = parts.sum(axis=1)
     return first, second, np.abs(sums[first] - sums[second]) / spread, spread
 
 
 @cache
 def _signs() -> Parts:
-    """Changes of signs, float64 [CHANGES, GROUPS]: the same on every machine, so that a record has one table."""
+    """Return changes of signs, float64 [CHANGES, GROUPS]: equal on every machine, so that a record has one table."""
     drawn = hashlib.shake_256(b"signs of groups").digest(CHANGES * GROUPS // 8)
     return np.where(np.unpackbits(np.frombuffer(drawn, np.uint8)).reshape(CHANGES, GROUPS), 1.0, -1.0)
 
 
-Pair: TypeAlias = tuple[Measurement, Measurement]  # one metric of A and of B, of the very same documents
+Pair: TypeAlias = tuple[Measurement, Measurement]  # one metric of A and of B, on the very same documents
 
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """B relative to A; above 1 where B has more."""
+    """Ratio of B to A; above 1 where B has more."""
 
     ratio: float
     interval: tuple[float, float] | None  # 95 %; None where a text has none, or a few documents decide it
 
 
 def overall(pairs: Sequence[Pair]) -> Overall | None:
-    """Geometric mean over texts of ``B / A``, with its paired interval; None where a text has no positive value.
+    """Return the geometric mean over texts of ``B / A``, with its paired interval; None if a value is not positive.
 
     Args:
         pairs: A and B on each text; the caller checks that both read the same.
@@ -168,7 +168,7 @@ def overall(pairs: Sequence[Pair]) -> Overall | None:
 
 
 def _replicates(a: Measurement, b: Measurement, of_all: float) -> list[float]:
-    """Logarithms of the ratio without each group; to leave out a group without documents changes nothing."""
+    """Return logarithms of the ratio without each group; leaving out a group without documents changes nothing."""
     if not len(a.replicates) == len(b.replicates) == GROUPS or a.replicates.count(None) > GROUPS - MIN_GROUPS:
         return []
     found = (_log_ratio(*pair) for pair in zip(a.replicates, b.replicates, strict=True))

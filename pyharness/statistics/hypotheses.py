@@ -1,6 +1,6 @@
-"""Tests of hypotheses, without a library: Student's t, Holm, signs, and bounds of a rate.
+"""Hypothesis tests without a library: Student's t, Holm, signs, and bounds of a rate.
 
-All of it is compared with scipy or with a slow reference in the tests.
+Tests compare them with scipy or with a slow reference.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _STEPS = 500  # of a continued fraction that needs about the root of its larger 
 
 
 def t_survival(t: float, freedom: float) -> float:
-    """P(T > t) of Student's t with ``freedom`` degrees of freedom (NIST DLMF 8.17, Abramowitz and Stegun 26.7.1)."""
+    """Return P(T > t) of Student's t (NIST DLMF 8.17, Abramowitz and Stegun 26.7.1), given degrees of freedom."""
     tail = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
     return tail if t >= 0 else 1 - tail
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """Regularised incomplete beta function I_x(a, b), a and b above 0, by its continued fraction (DLMF 8.17.22)."""
+    """Return the regularised incomplete beta function I_x(a, b), a, b > 0, by its continued fraction (DLMF 8.17.22)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on one side of the mean: DLMF 8.17.4 gives the other
@@ -32,7 +32,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Continued fraction of the incomplete beta function, by Lentz's method as Thompson and Barnett changed it."""
+    """Return the continued fraction of the incomplete beta function, by Lentz's method (Thompson and Barnett)."""
     upper, lower = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = lower
     for m in range(1, _STEPS):
@@ -52,7 +52,7 @@ def _away_from_zero(value: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values, in the order given (Holm 1979): all of them below a level hold together at that level.
+    """Return adjusted p values, in the order given (Holm 1979): all of them below a level hold together at that level.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -65,7 +65,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def difference_interval(values: Sequence[float], others: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean of ``values`` minus that of ``others``, one variance for both; None below 3 values."""
+    """Return the 95 % interval of mean(``values``) - mean(``others``), one variance for both; None below 3 values."""
     freedom = len(values) + len(others) - 2
     if not values or not others or freedom < 1:
         return None
@@ -77,7 +77,7 @@ def difference_interval(values: Sequence[float], others: Sequence[float]) -> tup
 
 
 def sign_test(positive: int, count: int) -> float:
-    """Two-sided p of ``positive`` signs of ``count`` where both signs are as likely.
+    """Return the two-sided p of ``positive`` signs among ``count`` where both signs are equally likely.
 
     >>> sign_test(33, 37) < 0.00001
     True
@@ -87,7 +87,7 @@ def sign_test(positive: int, count: int) -> float:
 
 
 def rate_bound(events: int, count: int, confidence: float = 0.95) -> float:
-    """Upper bound of a rate, of ``events`` seen in ``count`` (Clopper and Pearson 1934, one-sided).
+    """Return the upper bound of a rate, from ``events`` in ``count`` trials (Clopper and Pearson 1934, one-sided).
 
     >>> f"{rate_bound(0, 300):.4f}"
     '0.0099'

@@ -1,4 +1,4 @@
-"""The interval of any measurement, from the raw values that it keeps."""
+"""The interval of any measurement, from its raw values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for 
 
 
 def interval_of(measurement: Measurement) -> tuple[float, float] | None:
-    """95 % interval of a value: of paired ratios, of the median of samples, or of as much other text by replicates."""
+    """Return the 95 % interval of a value: of paired ratios, of the median of samples, or from jackknife replicates."""
     if measurement.value is None or measurement.no_interval is not None:
         return None
     if measurement.paired:
@@ -22,7 +22,7 @@ def interval_of(measurement: Measurement) -> tuple[float, float] | None:
 
 
 def lack_of(measurement: Measurement) -> str | None:
-    """Why there is no value, or no interval; of an older record, which does not say, as its replicates have it."""
+    """Return why there is no value, or no interval; an older record does not say, so its replicates decide."""
     if said := measurement.reason or measurement.no_interval:
         return said
     return lack(measurement.replicates) if measurement.replicates and not measurement.samples else None

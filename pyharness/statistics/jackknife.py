@@ -1,13 +1,13 @@
-"""Delete-a-group jackknife: one way to an interval for ratios and entropies alike.
+"""Delete-a-group jackknife: one method of intervals for ratios and entropies alike.
 
-Documents fall, whole, into G = 32 groups by a hash of their content; a metric is computed once from all groups and
-once without each. The replicates are kept, so the difference of two tokenizers on the same text gets a *paired*
-interval, far narrower than two separate ones. Pieces of a document that was cut share its group and count once: hashed
-one by one they pass for independent, and the interval is too narrow.
+Documents fall, whole, into G = 32 groups by a hash of their content. A metric is computed once from all groups and once
+without each. The replicates are kept, so the difference of two tokenizers on the same text gets a *paired* interval,
+far narrower than two separate ones. Pieces of a document that was cut share its group and count once: hashed one by
+one they would seem independent, and the interval would be too narrow.
 
-An interval is about as much other text of the same kind. What grows with the text (``Metric.grows_with_text``) has
-other values in more of it: there, replicates are corrected to one size, and values on nested parts are kept beside
-them. How often intervals cover what they claim to is measured: docs/measuring.md.
+An interval is about as much other text of the same kind. A metric that grows with the text
+(``Metric.grows_with_text``) has other values in more of it. There, replicates are corrected to one size, and values on
+nested parts are kept with them. How often intervals cover what they claim to is measured: docs/measuring.md.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pyharness.types import Measurement
 GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
-UNEQUAL = 3.0  # times as much as their documents do, groups of unequal documents differ in bytes
-MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
-# Groups, as many as would have the concentration of the variance if each had as much: with fewer there is no interval.
-# It and the share of what matching moments gives were chosen on six pools of studies/shown/concentration.py.
+UNEQUAL = 3.0  # least ratio of the variation of groups in bytes to that in documents, for documents of unequal size
+MIN_WORKS = 6  # fewer works that are groups of their own, and there is no interval
+# Fewest effective groups for an interval: as many equal groups would have the concentration of the variance. It and the
+# share of what matching moments gives were chosen on six pools of studies/shown/concentration.py.
 LEAST_EFFECTIVE = 6.0
 FREEDOM_SHARE = 0.3
-# Significant digits of a replicate. Its seventeenth says nothing of an interval, and half of a record would be such.
+# Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
 NO_SPREAD = "every document has the same: a constant of the row, or what differs is too rare here"
@@ -45,7 +45,7 @@ NESTED = (
     GROUPS // 4,
     GROUPS // 2,
     GROUPS,
-)  # groups from the first on: parts of the text within each other
+)  # groups from the first on: nested parts of the text
 # 97.5 % quantiles of Student's t for 1..31 degrees of freedom (checked against scipy.stats.t in the tests).
 T_QUANTILES = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004,
                2.262157, 2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905,
@@ -54,16 +54,16 @@ T_QUANTILES = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.36
 
 
 class Undefined(Exception):
-    """A metric that does not apply says why; the number is null, which is not 0."""
+    """A metric does not apply, for this reason; the number is null, which is not 0."""
 
 
 def group_of(digest: bytes) -> int:
-    """Group of a document by the digest of its content."""
+    """Return the group of a document, from the digest of its content."""
     return digest[0] % GROUPS
 
 
 def too_few(documents: Sequence[int]) -> str | None:
-    """Say why there is no interval, if so; ``documents``: the uncut documents of every group."""
+    """Return why there are too few documents for an interval, if so; ``documents``: uncut ones of every group."""
     total, used = sum(documents), sum(count > 0 for count in documents)
     if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
         return None
@@ -75,11 +75,11 @@ def too_few(documents: Sequence[int]) -> str | None:
 
 
 def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
-    """Say why documents of very unequal size give no interval, if so; ``sizes``: bytes of every group.
+    """Return why documents of very unequal size give no interval; None if they do. ``sizes``: bytes of every group.
 
-    Groups of n documents that are alike differ in bytes by chance: the squared coefficient of variation is GROUPS / n.
-    One that is larger is that of fewer documents, and their number is what counts; unless groups differ as much in how
-    many documents they have, as they do where works are few. docs/measuring.md, "How it is computed".
+    Groups of n equal documents differ in bytes by chance: the squared coefficient of variation is GROUPS / n. A
+    larger one corresponds to fewer documents, and their number counts. The exception: groups differ as much in their
+    number of documents, as they do where works are few. docs/measuring.md, "How it is computed".
     """
     if not uneven(documents, sizes, MIN_DOCUMENTS, UNEQUAL):
         return None
@@ -88,12 +88,12 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
 
 
 def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
-    """Whether groups differ in bytes as fewer than ``alike`` documents do, and ``times`` as much as in documents."""
+    """Return whether groups vary in bytes as under ``alike`` documents do, and ``times`` as much as in documents."""
     return _variation(sizes) > max(GROUPS / alike, times * _variation(documents))
 
 
 def _variation(sums: Sequence[int]) -> float:
-    """Squared coefficient of variation; 0 where there is nothing."""
+    """Return the squared coefficient of variation; 0 for a sum of 0."""
     mean = sum(sums) / len(sums)
     return math.fsum((one / mean - 1) ** 2 for one in sums) / (len(sums) - 1) if mean else 0.0
 
@@ -106,7 +106,7 @@ def estimate(
     sizes: Sequence[int] | None = None,
     grows: bool = False,
 ) -> Measurement:
-    """A metric with the replicates of its interval, and with the reason where it has none.
+    """Estimate a metric with the replicates of its interval, or with the reason why it has no interval.
 
     ``documents``: uncut documents of every group. ``of(groups)`` is the metric of some groups; it raises ``Undefined``
     where there is no number. ``sizes``: bytes of every group, unless each document counts alike. ``grows``: with the
@@ -132,7 +132,7 @@ def estimate(
 def estimate_of_works(
     metric: str, works: int, of: Callable[[Groups], float | int], part: str | None = None
 ) -> Measurement:
-    """Like ``estimate`` where there are a few wholes, such as clips of motion: each is a group of its own.
+    """Estimate a metric where there are a few works, such as clips of motion: each is a group of its own.
 
     Of more than 32, every 32nd is in one group. ``of`` takes bool [min(works, 32)].
     """
@@ -149,15 +149,15 @@ def estimate_of_works(
 
 
 def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurement:
-    """Add replicates. They are kept where they give no interval, too: differences from other rows may have one."""
+    """Add replicates. They are kept even where they give no interval: differences from other rows may have one."""
     kept = rounded(replicates)
     if not all(one is None or isinstance(one, Real) for one in kept):
-        return replace(measured, replicates=kept)  # a stranger's metric: what checks its value names it
+        return replace(measured, replicates=kept)  # a third-party metric: the check of its value names it
     return replace(measured, replicates=kept, no_interval=measured.no_pair or lack(kept))
 
 
 def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
-    """A metric whose replicates would not hold what an interval claims, with the reason."""
+    """Measure a metric whose replicates would not keep the promise of an interval, with the reason."""
     try:
         return Measurement(metric, of(np.ones(GROUPS, np.bool_)), no_interval=reason)
     except Undefined as undefined:
@@ -165,7 +165,7 @@ def without_interval(metric: str, of: Callable[[Groups], float | int], reason: s
 
 
 def rounded(replicates: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Replicates to the digits that a record keeps of them; whole numbers stay whole.
+    """Round replicates to the digits that a record keeps; integers stay integers.
 
     >>> rounded([1 / 3, None, 10_000_000_000_001])
     (0.333333333, None, 10000000000001)
@@ -185,9 +185,9 @@ def _defined(of: Callable[[Groups], float | int], groups: Groups) -> float | Non
 def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequence[int]) -> tuple[float | None, ...]:
     """Correct every replicate, to first order, to the size of the whole text.
 
-    Without a group there is less text, and what grows is smaller for that alone, the more so the larger the group. All
-    groups together tell how fast it grows; what a group takes away beyond its share of the text is what it has of its
-    own. Without this the interval is up to twice too wide: it speaks of texts of any size.
+    Without a group there is less text, and a growing metric is smaller for that alone, the more so the larger the
+    group. All groups together give the rate of growth; what a group removes beyond its share of the text is its own
+    effect. Without this correction the interval is up to twice too wide: it would be about texts of any size.
     """
     known = [(replicate, size) for replicate, size in zip(replicates, sizes, strict=True) if replicate is not None]
     lost = math.fsum(value - replicate for replicate, _ in known)
@@ -200,12 +200,12 @@ def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequenc
 
 
 def lack(replicates: Sequence[float | None]) -> str | None:
-    """Say why replicates give no interval, if so.
+    """Return why replicates give no interval; None if they do.
 
-    Of 32 groups that documents fall into by their hash, 16 are needed; fewer replicates than 32 are of wholes that are
-    groups of their own (``estimate_of_works``), of which 6 are. Replicates that are all the same say nothing of how
-    far a number would move: a constant does not, and what is rare may not have been met yet. And where a few groups
-    carry the variance, as a few documents do that differ from all others, other text may have more of these or none.
+    Of 32 groups that documents fall into by their hash, 16 are needed. Fewer replicates than 32 are of works that are
+    groups of their own (``estimate_of_works``); of these, 6 are needed. Equal replicates do not show how far a number
+    would move: a constant does not, and a rare event may not have occurred yet. Where a few groups carry the variance,
+    a few documents differ from all others; other text may have more of these or none.
     """
     known = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
@@ -220,10 +220,10 @@ def lack(replicates: Sequence[float | None]) -> str | None:
 
 
 def effective(squares: Sequence[float]) -> float:
-    """Effective number of groups: as many, each with as much of the variance, would be as concentrated.
+    """Return the effective number of groups: as many, with equal shares of the variance, would be as concentrated.
 
-    The squared deviations' sum, squared, over the sum of their squares (Kish 1965): G over the kurtosis. About 11 of 32
-    where documents are many and alike; 1 where one group has all.
+    The squared sum of the squared deviations over the sum of their squares (Kish 1965): G over the kurtosis. About 11
+    of 32 where documents are many and alike; 1 where one group has all.
     """
     total = math.fsum(squares)
     return 1 / math.fsum((square / total) ** 2 for square in squares) if total else float(len(squares))
@@ -235,7 +235,7 @@ def _squares(known: Sequence[float]) -> list[float]:
 
 
 def _few_carry(squares: Sequence[float]) -> str:
-    """Say how many groups carry over half of the variance."""
+    """Describe how many groups carry over half of the variance."""
     total, carried, count = math.fsum(squares), 0.0, 0
     for square in sorted(squares, reverse=True):
         carried, count = carried + square / total, count + 1
@@ -247,9 +247,9 @@ def _few_carry(squares: Sequence[float]) -> str:
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
-    """95 % interval around ``value``; None where there is no value, or the replicates give none (``lack``).
+    """Return the 95 % interval around ``value``; None if there is no value, or the replicates give none (``lack``).
 
-    It speaks of as much other text of the same kind. Degrees of freedom fall from G - 1 where few groups carry the
+    It is about as much other text of the same kind. Degrees of freedom fall from G - 1 where few groups carry the
     variance, as they do when a few documents are far larger than the others.
     """
     if value is None or lack(replicates) is not None:
@@ -259,18 +259,18 @@ def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[f
 
 
 def half_width(replicates: Sequence[float | None]) -> float:
-    """Half of the interval that replicates give, whether it is shown or not; at least two are known."""
+    """Return half of the interval from replicates, whether it is shown or not; at least two must be known."""
     squares = _squares([replicate for replicate in replicates if replicate is not None])
     variance = (len(squares) - 1) / len(squares) * math.fsum(squares)
     return t_quantile(degrees_of_freedom(squares)) * math.sqrt(variance)
 
 
 def degrees_of_freedom(squares: Sequence[float]) -> float:
-    """Degrees of freedom of a variance, from the squared deviations that it is a sum of.
+    """Return the degrees of freedom of a variance, from its squared deviations.
 
-    Matching moments (Satterthwaite 1946) gives 2 G / (kurtosis - 1). The kurtosis of 32 values is less than that of the
-    heavy tail they come from, the more so where an interval is shown only if it is small: three tenths of it are taken.
-    docs/measuring.md has what covers.
+    Matching moments (Satterthwaite 1946) gives 2 G / (kurtosis - 1). The kurtosis of 32 values is less than that of
+    their heavy-tailed distribution, the more so where an interval is shown only if it is small. So three tenths of it
+    are taken. docs/measuring.md gives the coverage.
     """
     most, total = len(squares) - 1, math.fsum(squares)
     kurtosis = len(squares) / effective(squares) if total else 1.0
@@ -278,9 +278,9 @@ def degrees_of_freedom(squares: Sequence[float]) -> float:
 
 
 def t_quantile(freedom: float) -> float:
-    """97.5 % quantile of Student's t for 1 to 31 degrees of freedom, whole or not.
+    """Return the 97.5 % quantile of Student's t for 1 to 31 degrees of freedom, integer or not.
 
-    Between whole ones its logarithm is taken as linear in 1 / ``freedom``: up to 0.5 % too large from 2 on, 3 % below.
+    Between integers its logarithm is taken as linear in 1 / ``freedom``: up to 0.5 % too large from 2 on, 3 % below.
     """
     steps = [(1 / whole, math.log(quantile)) for whole, quantile in enumerate(T_QUANTILES, 1)]
     for (above, higher), (below, lower) in pairwise(steps):
@@ -290,14 +290,14 @@ def t_quantile(freedom: float) -> float:
 
 
 def paired_interval(a: Measurement, b: Measurement) -> tuple[float, float] | None:
-    """95 % interval of ``b - a`` measured on the same documents (the caller checks the digests)."""
+    """Return the 95 % interval of ``b - a``, measured on the same documents (the caller checks the digests)."""
     if a.value is None or b.value is None or a.no_pair or b.no_pair:
         return None
     return interval(b.value - a.value, _differences(a, b))
 
 
 def paired_lack(a: Measurement, b: Measurement) -> str | None:
-    """Say why ``b - a`` has no interval, if so; None where one of the two has no replicates and does not say why."""
+    """Return why ``b - a`` has no interval; None if it has, or if one lacks replicates without a reason."""
     if no_pair := a.no_pair or b.no_pair:
         return no_pair
     if a.replicates and b.replicates:

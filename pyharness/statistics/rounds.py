@@ -1,9 +1,9 @@
-"""Rows that take turns: their order, the ratios within a round, and the interval of the mean of these.
+"""Rows measured in rounds: their order, the ratios within a round, and the interval of the mean ratio.
 
-A machine drifts: it warms up, others use it. Rows that are measured one after the other get different machines. So all
-rows take a turn in every round; a ratio is formed within a round, where both of its sides had about the same machine;
-and the order changes from round to round, so that no row has the better place. How often the interval covers, under
-drift and noise, is simulated by ``studies/rounds.py``: docs/measuring.md "Rows in rounds".
+A machine drifts: it warms up, others use it. Rows measured one after the other would meet different machines. So all
+rows take a turn in every round. A ratio is formed within a round, where both of its sides had about the same machine.
+The order changes from round to round, so that no row has the better place. ``studies/rounds.py`` simulates how often
+the interval covers, under drift and noise: docs/measuring.md "Rows in rounds".
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _LARGEST = math.log(sys.float_info.max)
 
 
 def turns(count: int, number: int) -> list[int]:
-    """Order of ``count`` rows in round ``number``: every second round is the one before it backwards, then all move up.
+    """Return the order of ``count`` rows in round ``number``: odd rounds reverse the one before, then all move up.
 
-    Over such a pair all rows have the same mean place, so a steady drift cancels.
+    Over such a pair all rows have the same mean place, so a linear drift cancels.
 
     >>> [turns(3, number) for number in range(4)]
     [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]]
@@ -31,7 +31,7 @@ def turns(count: int, number: int) -> list[int]:
 
 
 def ratios(values: Sequence[float], reference: Sequence[float]) -> tuple[float, ...]:
-    """Ratio of every round to the reference in the same round; both have one positive value per round.
+    """Return the ratio of every round to the reference in the same round; both have one positive value per round.
 
     >>> ratios([2.0, 3.0], [1.0, 2.0])
     (2.0, 1.5)
@@ -40,7 +40,7 @@ def ratios(values: Sequence[float], reference: Sequence[float]) -> tuple[float, 
 
 
 def mean_ratio(per_round: Sequence[float]) -> float:
-    """Geometric mean: that of the inverse ratios is its inverse.
+    """Return the geometric mean: that of the inverse ratios is its inverse.
 
     >>> mean_ratio([0.5, 2.0])
     1.0
@@ -49,9 +49,9 @@ def mean_ratio(per_round: Sequence[float]) -> float:
 
 
 def ratio_interval(per_round: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean ratio, from Student's t on the logarithms of the ratios.
+    """Return the 95 % interval of the mean ratio, from Student's t on the logarithms of the ratios.
 
-    None below two rounds, or where the upper end is beyond all floats.
+    None below two rounds, or where the upper end overflows a float.
     """
     count = len(per_round)
     if count < 2:

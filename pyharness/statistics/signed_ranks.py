@@ -1,9 +1,9 @@
-"""Wilcoxon's signed-rank test of counts on the same documents: what can be said of few of them, without an interval.
+"""Wilcoxon's signed-rank test of counts on the same documents: a comparison for few documents, without an interval.
 
-Where two rows differ by chance alone, either side of a document is as likely to be the larger one, whatever its size:
-the signs of the logarithms of the ratios are fair coins. The ranks of their sizes are added up by sign; how likely a
-sum is follows by counting, so that p is exact from the first pair on, for ties, too (Wilcoxon 1945; Pratt and Gibbons
-1981, 3.4). Pairs that are equal say nothing of a side and are left out. How often it errs: docs/measuring.md.
+Where two rows differ by chance alone, either side of a document is equally likely to be larger, whatever its size:
+the signs of the logarithms of the ratios are fair coins. The ranks of their absolute values are summed by sign. The
+probability of a sum follows by counting, so that p is exact from the first pair on, also for ties (Wilcoxon 1945; Pratt
+and Gibbons 1981, 3.4). Equal pairs have no sign and are left out. How often it errs: docs/measuring.md.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.05  # two-sided
-FEWEST = 6  # pairs that differ, below which no p is as small as that: 2 / 2^6 is 0.03, 2 / 2^5 is 0.06
-_MOST_COUNTED = 256  # pairs; of more, the normal curve of the same mean and variance is near enough
+FEWEST = 6  # unequal pairs; with fewer, no p is as small as ``LEVEL``: 2 / 2^6 is 0.03, 2 / 2^5 is 0.06
+_MOST_COUNTED = 256  # pairs; for more, the normal curve of the same mean and variance is near enough
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRanks:
-    """Which side of the pairs is the larger one, as far as chance does not explain it."""
+    """Which side of the pairs is larger, as far as chance does not explain it."""
 
     pairs: int
     differing: int  # pairs whose sides differ
     larger: int  # pairs whose second side is the larger one
-    sign: int  # 1: by their ranks the second sides are larger, -1: the first ones are, 0: neither
+    sign: int  # 1: by their ranks the second sides are larger, -1: the first sides, 0: neither
     p: float  # two-sided
 
     @property
     def decides(self) -> bool:
-        """Whether chance explains it at most once in twenty times."""
+        """Whether chance explains the difference with p of at most ``LEVEL``."""
         return self.differing >= FEWEST and self.p <= LEVEL
 
 
 def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
     """Compare counts of 0 and more, pair by pair, by the ranks of the logarithms of their ratios.
 
-    A count beside 0 differs by more than any two counts.
+    A pair with a count of 0 differs by more than any two positive counts.
 
     >>> signed_ranks([10, 20, 30, 40, 50, 60], [11, 23, 35, 47, 59, 71])
     SignedRanks(pairs=6, differing=6, larger=6, sign=1, p=0.03125)
@@ -56,18 +56,18 @@ def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
 
 
 def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the ranks from 1 on; equal sizes share the mean of theirs, which is whole or half."""
+    """Return twice the ranks from 1 on; equal sizes share their mean rank, which is whole or half."""
     _, groups, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((2 * last - counts + 1)[groups], np.int64)
 
 
 def _two_sided(ranks: NDArray[np.int64], smaller: int) -> float:
-    """Probability that the sum of one sign is ``smaller`` or less, or as far on the other side."""
+    """Return the probability that the sum of one sign is ``smaller`` or less, or as far on the other side."""
     if len(ranks) > _MOST_COUNTED:
         total = int(ranks.sum())
         deviation = math.sqrt(float((ranks.astype(np.float64) ** 2).sum())) / 2
-        # Sums move in steps of 2 where no ranks are halves: half a step is added, as for any whole number.
+        # Without half ranks, sums move in steps of 2: half a step is added, as for any integer.
         return math.erfc(max(0.0, total / 2 - smaller - 1) / deviation / math.sqrt(2))
     chances = np.zeros(int(ranks.sum()) + 1)  # of each sum
     chances[0], reached = 1.0, 0

@@ -12,9 +12,9 @@ from math import inf, sqrt
 class StoppingRule:
     """When a series of timings is long enough.
 
-    At least ``min_samples`` samples that take ``min_seconds`` together; then as soon as the noise is at most
-    ``max_noise``, or has settled above it: a machine that is noisy by nature never gets there. The loop that
-    takes the samples ends a series at ``max_seconds`` in any case.
+    At least ``min_samples`` samples that take ``min_seconds`` together. Then it ends as soon as the noise is at most
+    ``max_noise``, or has settled above it: an inherently noisy machine never gets there. The loop that takes the
+    samples ends a series at ``max_seconds`` in any case.
 
     Source: ``nvbench/detail/stdrel_criterion.cxx`` of NVIDIA's nvbench, whose 5 % are kept; its window has 64 to 512.
     """
@@ -29,7 +29,7 @@ class StoppingRule:
 
 @dataclass(slots=True)
 class Timings:
-    """Timings in seconds, in order, with the running figures that the rule asks for: constant work per sample."""
+    """Timings in seconds, in order, with the running figures of the rule: constant work per sample."""
 
     rule: StoppingRule = field(default_factory=StoppingRule)
     samples: list[float] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Timings:
     _noises: deque[float] = field(default_factory=deque)
 
     def add(self, seconds: float) -> None:
-        """Take one more sample."""
+        """Add a sample."""
         self.samples.append(seconds)
         distance = seconds - self._mean
         self._mean += distance / len(self.samples)
@@ -49,14 +49,14 @@ class Timings:
 
     @property
     def noise(self) -> float:
-        """Standard deviation over mean; infinite below two samples, whose spread says nothing."""
+        """Standard deviation over mean; infinite below two samples."""
         if len(self.samples) < 2:
             return inf
         return sqrt(self._squares / (len(self.samples) - 1)) / self._mean if self._mean > 0 else 0.0
 
     @property
     def enough(self) -> bool:
-        """Whether the rule lets the series end here."""
+        """Whether the rule ends the series here."""
         count = len(self.samples)
         if count < self.rule.min_samples or self._mean * count < self.rule.min_seconds:
             return False
@@ -70,7 +70,7 @@ class Timings:
 
 
 def noise(samples: Sequence[float]) -> float | None:
-    """Standard deviation over mean; None below two samples."""
+    """Return the standard deviation over the mean; None below two samples."""
     series = Timings()
     for sample in samples:
         series.add(sample)

@@ -1,7 +1,7 @@
-"""Zip archives of strangers: read within bounds, whatever they say of themselves.
+"""Zip archives of untrusted origin, read within bounds, whatever their headers say.
 
-Members that are stored or deflated are read, and no others: ``zipfile`` unpacks bzip2 and LZMA without a bound, so that
-a few kB become many GB.
+Only stored and deflated members are read: ``zipfile`` unpacks bzip2 and LZMA without a bound, so that a few kB become
+many GB.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import zipfile
 import zlib
 from typing import IO, BinaryIO
 
-MOST_AT_ONCE = 16 << 20  # bytes of the file: of its directory, too, which is read whole; 150,000 members have less
-# What zipfile raises for what is no archive, or a damaged one, has no common name.
+MOST_AT_ONCE = 16 << 20  # bytes of one read, also of the directory, which is read whole; 150,000 members need less
+# Errors of zipfile for damage, or a file that is no archive; they have no common base class.
 DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, NotImplementedError, OSError, RuntimeError,
     ValueError,
@@ -21,7 +21,7 @@ _READ = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class _InPieces:
-    """A file of which nobody gets more than a piece at a time."""
+    """A file whose reads return at most one piece."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -32,9 +32,9 @@ class _InPieces:
 
 
 def opened(file: BinaryIO) -> zipfile.ZipFile:
-    """Open an archive; the file is the caller's to close. What is too large a directory counts as cut off.
+    """Open an archive; the caller closes the file. A directory that is too large counts as truncated.
 
-    Raises one of ``DAMAGE`` where it is no archive.
+    Raises one of ``DAMAGE`` if the file is no archive.
     """
     return zipfile.ZipFile(_InPieces(file))
 
@@ -42,7 +42,7 @@ def opened(file: BinaryIO) -> zipfile.ZipFile:
 def member(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo) -> IO[bytes]:
     """Open a member: reading n bytes of it takes no more than a piece of the file and n bytes of memory.
 
-    Raises one of ``DAMAGE``, here or when it is read: there is none, or it is packed in another way than by deflate.
+    Raises one of ``DAMAGE``, here or when it is read: the member is missing, or packed otherwise than by deflate.
     """
     about = archive.getinfo(name) if isinstance(name, str) else name
     if about.compress_type not in _READ:
@@ -54,7 +54,7 @@ def member(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo) -> IO[bytes]:
 
 
 def read(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, most: int) -> bytes:
-    """Content of a member of at most ``most`` bytes; raises what ``member`` raises, and where it has more."""
+    """Return the content of a member of at most ``most`` bytes; raise as ``member`` does, and if it is larger."""
     with member(archive, name) as file:
         content = file.read(most + 1)
     if len(content) > most:

@@ -1,8 +1,8 @@
-"""Files that are written whole or not at all: on disk aside, then moved into place. What is no file is written through.
+"""Files that are written whole or not at all: to a temporary file, then moved. Other things are written through.
 
-A symbolic link stays: what it leads to is written. A device, a FIFO and an open file by its name (``/dev/stdout``) are
-written into as a pipe is: replaced by a file, they would be lost to everybody else who uses them. A process that is
-killed may leave ``.NAME.*.part`` beside the file; it can be removed.
+A symbolic link stays: its target is written. A device, a FIFO and an open file by its name (``/dev/stdout``) are
+written into as a pipe is: a file in their place would break them for every other user. A killed process may leave
+``.NAME.*.part`` next to the file; it can be removed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import IO, TypeAlias
 from pyharness.types import InputError
 
 Writer: TypeAlias = Callable[[IO[bytes]], None]
-Content: TypeAlias = str | bytes | Path | Writer  # a text in UTF-8, bytes, a file to be copied, or what writes it
+Content: TypeAlias = str | bytes | Path | Writer  # a text in UTF-8, bytes, a file to copy, or a function that writes
 ADVICE = "replace it with --force, or choose another --output"
-_LINKS = 40  # that the system follows
+_LINKS = 40  # most links that the system follows
 _NEW = 0o666  # before the umask
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 def write(path: Path, content: Content, *, overwrite: bool = False, advice: str = ADVICE) -> None:
-    """Write a file, text in UTF-8. Interrupted, it leaves what was there before, and nothing beside it.
+    """Write a file, text in UTF-8. Interrupted, it leaves the previous state, and no other file next to it.
 
     Raises:
-        InputError: the file cannot be written, or is there and ``overwrite`` is not set (``advice``: what to do then).
+        InputError: the file cannot be written, or exists and ``overwrite`` is not set (``advice``: what to do then).
     """
     try:
         (replace if overwrite else create)(path, content)
@@ -56,7 +56,7 @@ def replace(path: Path, content: Content) -> None:
 
 
 def keep(path: Path, content: Content) -> None:
-    """As ``replace``, in a cache: what is no file there (a FIFO, say) is removed, and not written into."""
+    """Replace a file in a cache as ``replace`` does; remove anything else of that name (a FIFO, say) first."""
     if not path.is_file():
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
@@ -64,10 +64,10 @@ def keep(path: Path, content: Content) -> None:
 
 
 def create(path: Path, content: Content) -> None:
-    """As ``replace``, where nothing is yet: of several that try at once one succeeds, the others' files are refused.
+    """Write a file as ``replace`` does, if the name is free: of several simultaneous attempts, one succeeds.
 
     Raises:
-        FileExistsError: there is a file, or a disk.
+        FileExistsError: there is a file, or a device.
         OSError: it cannot be written.
     """
     if is_stream(path):
@@ -81,7 +81,7 @@ def create(path: Path, content: Content) -> None:
 
 
 def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
-    """Refuse, before anything is measured, what ``write`` would refuse as things stand now. Folders are made later."""
+    """Refuse before measurement what ``write`` would refuse at present. Folders are made later."""
     try:
         if not path.name or path.is_dir():
             raise InputError(f"{str(path)!r} is a folder; name a file in it with --output, such as record.json")
@@ -95,7 +95,7 @@ def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a path beside which no file can be made: before anything is measured."""
+    """Refuse a path next to which no file can be made, before measurement."""
     try:
         if is_stream(path):
             return
@@ -107,9 +107,9 @@ def check_folder(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether a path names a device, a pipe or an open file: these are written into and not replaced.
+    """Return whether a path names a device, a pipe or an open file: these are written into and not replaced.
 
-    Raises ``OSError`` for links in a circle.
+    Raises ``OSError`` for a cycle of links.
     """
     mode = _status(path)
     if mode is None or stat.S_ISDIR(mode):
@@ -120,12 +120,12 @@ def is_stream(path: Path) -> bool:
 def _status(path: Path) -> int | None:
     try:
         return path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):  # the latter is said where something is to be made there
+    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the file is made
         return None
 
 
 def descriptor(path: Path) -> int | None:
-    """Return the number of the open file of this process that a path names: 1 for ``/dev/stdout``."""
+    """Return the descriptor of this process's open file that a path names: 1 for ``/dev/stdout``."""
     for _ in range(_LINKS):
         if os.path.realpath(path.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and path.name.isdecimal():
             return int(path.name)
@@ -136,7 +136,7 @@ def descriptor(path: Path) -> int | None:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    number = descriptor(path)  # opened by its name, a file would begin anew, whatever ``>>`` had found in it
+    number = descriptor(path)  # opening by name would start at offset 0, even after ``>>``
     handle = os.open(path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
     try:
         if number is None and stat.S_ISREG(os.fstat(handle).st_mode):  # it has become a file
@@ -150,13 +150,13 @@ def _write_through(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def _aside(target: Path, content: Content, permissions: int | None = None) -> Iterator[Path]:
-    """Write a file beside its target, and remove it if it is not moved there."""
+    """Write a temporary file next to its target, and remove it unless it is moved there."""
     handle, part = _temporary_beside(target, _NEW if permissions is None else permissions)
     try:
         with os.fdopen(handle, "wb") as file:
             _fill(file, content)
             file.flush()
-            os.fsync(file.fileno())  # or a crash of the machine could leave the new name with nothing behind it
+            os.fsync(file.fileno())  # or a crash of the machine could leave the new name without content
         yield part
     except BaseException:
         with contextlib.suppress(OSError):
@@ -166,11 +166,11 @@ def _aside(target: Path, content: Content, permissions: int | None = None) -> It
 
 def _move_to_free_name(part: Path, target: Path) -> None:
     try:
-        os.link(part, target)  # refuses what is there, unlike a rename
+        os.link(part, target)  # refuses an existing target, unlike a rename
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL))  # the name is ours now, with nothing in it yet
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))  # reserves the name, still empty
         try:
             part.replace(target)
         except BaseException:
@@ -197,7 +197,7 @@ def _data(content: Content) -> bytes:
 
 
 def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:
-    """Make a file beside another. Unlike with ``tempfile``, the umask decides who may read it."""
+    """Make a file next to another. Unlike ``tempfile``, let the umask decide on permissions."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         with contextlib.suppress(FileExistsError):
@@ -205,7 +205,7 @@ def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:
 
 
 def _permissions(path: Path) -> int | None:
-    """Permissions of a file that is there: what replaces it has the same."""
+    """Return the permissions of an existing file: its replacement gets the same."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:

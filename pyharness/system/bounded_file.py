@@ -1,4 +1,4 @@
-"""Files that are read whole: never more of them than there is room for, whatever they are."""
+"""Files that are read whole, up to a limit, whatever kind they are."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 from pyharness.system import atomic_file
 from pyharness.types import InputError
 
-MOST_PARTS = 100  # of a key of TOML: of n parts, tomllib keeps n tuples of up to n names
+MOST_PARTS = 100  # of a TOML key: for n parts, tomllib keeps n tuples of up to n names
 _LONG_KEY = re.compile(rb"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){%d}" % MOST_PARTS)
 
 
 def opened(path: Path) -> BufferedReader:
-    """Open a file or a device to be read. What this process has open has a name, too (``/dev/stdin``, ``/dev/fd/63``).
+    """Open a file or a device for reading, also an open one by its name (``/dev/stdin``, ``/dev/fd/63``).
 
     Raises:
-        OSError: the system refuses, or it is a folder, or a named pipe that could be waited for for ever.
+        OSError: the system refuses, or it is a folder, or a named pipe that could block for ever.
     """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
     try:
@@ -40,7 +40,7 @@ def opened(path: Path) -> BufferedReader:
 
 
 def digest(file: Path | BufferedReader) -> str:
-    """SHA-256 of a file, or of what is still to be read of an open one, in hexadecimal digits; raises ``OSError``."""
+    """Return the SHA-256 of a file, or of the rest of an open one, in hexadecimal; raise ``OSError``."""
     if isinstance(file, Path):
         with opened(file) as content:
             return digest(content)
@@ -48,10 +48,10 @@ def digest(file: Path | BufferedReader) -> str:
 
 
 def read(path: Path, most: int, what: str) -> bytes:
-    """Content of a file or device of at most ``most`` bytes, as ``opened`` opens it; messages call it ``what``.
+    """Return the content of a file or device of at most ``most`` bytes (see ``opened``); messages call it ``what``.
 
     Raises:
-        InputError: there is more; no more than that was read.
+        InputError: it is larger; no more than that was read.
         OSError: the system refuses.
     """
     with opened(path) as file:
@@ -62,7 +62,7 @@ def read(path: Path, most: int, what: str) -> bytes:
 
 
 def read_toml(path: Path, most: int, what: str) -> dict[str, Any]:
-    """Tables of a TOML file of at most ``most`` bytes; ``what`` is what messages call it.
+    """Return the tables of a TOML file of at most ``most`` bytes; messages call it ``what``.
 
     Raises:
         InputError: it cannot be read, is too large, or is no TOML.
@@ -76,5 +76,5 @@ def read_toml(path: Path, most: int, what: str) -> dict[str, Any]:
         raise
     except OSError as error:
         raise InputError(f"{what} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, bottomless
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, too deep nesting
         raise InputError(f"{what} is not valid TOML: {error}") from None

@@ -1,7 +1,7 @@
-"""A Python process of ours: started, listened to within a time and a memory limit, and buried with all it has started.
+"""A Python child process: started, read within time and memory limits, and ended with all its descendants.
 
-Whatever runs a stranger's code runs in one. Its standard output is a protocol of lines; it ends for the parent when the
-process ends, although a grandchild may hold the pipe open for ever.
+All third-party code runs in one. Its standard output is a protocol of lines. For the parent, the output ends with the
+process, although a grandchild may hold the pipe open for ever.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from pyharness.system.threads import Stopped
 from pyharness.types import InputError
 
 THIS = (sys.executable, "-P", "-m")  # -P: nothing in the current folder shadows a library
-POLL_SECONDS = 0.1  # between two looks at a child's memory: what fills 4 GB/s is noticed 0.4 GB late
-LONGEST_LINE = 64 << 20  # bytes: nothing that ours say comes near
+POLL_SECONDS = 0.1  # between two checks of a child's memory: a child that fills 4 GB/s is noticed 0.4 GB late
+LONGEST_LINE = 64 << 20  # bytes: no message of ours comes near
 COMPLAINTS_KEPT = 16 << 20  # bytes of standard error on disk; a library that repeats itself must not fill it
 LAST_WORDS = 4000
 BLOCK = 1 << 16
-GRACE_SECONDS = 10.0  # for a process that has closed its output to end
+GRACE_SECONDS = 10.0  # time to end for a process that has closed its output
 FREE_SHARE = 0.75  # of the memory that is free when a child starts: the default limit
 
 Answer = TypeVar("Answer")
 
 
 class ChildDied(Exception):
-    """The process ended or was ended; the message, which says how, lacks a subject."""
+    """The process ended or was ended; the message says how, and lacks a subject."""
 
 
 class Overdue(ChildDied):
-    """It was ended because it said nothing in time."""
+    """The process was ended because it wrote nothing in time."""
 
 
 def default_memory_limit() -> int | None:
-    """Bytes that a child may hold where nobody says: a share of what is free now; None where the system is silent."""
+    """Return the default memory limit of a child in bytes: a share of the memory free now; None if that is unknown."""
     free = available_memory_bytes() or memory_bytes()
     return None if free is None else int(free * FREE_SHARE)
 
 
 class Child:
-    """One process and its pipes: ``python -m MODULE ARGUMENTS``, or what another ``program`` makes of the command.
+    """One process and its pipes: ``python -m MODULE ARGUMENTS``, or the command as another ``program`` runs it.
 
     Args:
-        command: a module and its arguments, or what ``program`` takes.
-        program: what runs it; this interpreter by default.
-        folder: where it works; that of this process by default.
+        command: a module and its arguments, or arguments of ``program``.
+        program: the executable; this interpreter by default.
+        folder: its working directory; that of this process by default.
         environment: variables beside those of this process, or all of them (but our mark) with ``bare``.
         bare: whether it inherits no variable.
         memory_limit: bytes that it may hold with its children.
-        asked: whether its standard input is a pipe; it is empty otherwise.
+        asked: whether its standard input is a pipe; otherwise it is empty.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Child:
         return self.process.stdout
 
     def tell(self, line: bytes, deadline: float = float("inf")) -> None:
-        """Write a line to its standard input; raises ``ChildDied`` when it does not read."""
+        """Write a line to its standard input; raise ``ChildDied`` if it does not read."""
         assert self.process.stdin is not None  # noqa: S101 -- a pipe was asked for
         pipe = self.process.stdin.fileno()
         os.set_blocking(pipe, False)
@@ -119,16 +119,18 @@ class Child:
                 left = left[os.write(pipe, left) :]
             except BlockingIOError:
                 self._check(deadline)
-                if self.process.poll() is not None:  # somebody else holds the pipe
+                if self.process.poll() is not None:  # another process holds the pipe
                     raise ChildDied(self._post_mortem()) from None
                 _ready(pipe, select.POLLOUT, POLL_SECONDS)
             except OSError:
                 raise ChildDied(self._post_mortem()) from None
 
     def ask(self, request: bytes, is_news: Callable[[Any], bool], deadline: float = float("inf")) -> tuple[bytes, Any]:
-        """Write a line; return the first line that is no news, and the JSON value in it. ``is_news`` hears every value.
+        """Write a line; return the first line whose JSON value is no news, and that value.
 
-        Raises ``ChildDied`` where it ends before, or says what is no JSON; see ``listen``.
+        ``is_news`` gets every value.
+
+        Raises ``ChildDied`` if the child ends first, or writes what is no JSON; see ``listen``.
         """
         self.tell(request, deadline)
         while (line := self.listen(deadline)) is not None:
@@ -141,16 +143,16 @@ class Child:
         raise ChildDied("ended with status 0 and without an answer")
 
     def listen(self, deadline: float = float("inf")) -> bytes | None:
-        """Next line of its standard output, without the newline; None when it has ended well.
+        """Return the next line of its standard output, without the newline; None when it has ended well.
 
         Raises:
-            ChildDied: it ended badly, is over a limit, or says nothing before ``deadline`` (``time.monotonic``).
+            ChildDied: it ended badly, is over a limit, or wrote nothing before ``deadline`` (``time.monotonic``).
         """
         while True:
             if (line := self._taken()) is not None:
                 return line
             self._check(deadline)
-            ended = self.process.poll() is not None  # before reading: what it said last is still to be read
+            ended = self.process.poll() is not None  # before reading: its last output is still to be read
             if self._read(0.0 if ended else POLL_SECONDS):
                 continue
             if ended or not self._open:
@@ -164,7 +166,7 @@ class Child:
 
     def _taken(self) -> bytes | None:
         end = self._buffer.find(b"\n", self._searched)
-        self._searched = len(self._buffer)  # a long line is not searched again for every block of it
+        self._searched = len(self._buffer)  # avoids a second search of a long line at every block
         if end < 0:
             return None
         line = bytes(self._buffer[:end])
@@ -173,7 +175,7 @@ class Child:
         return line
 
     def _read(self, seconds: float) -> bool:
-        """Take what there is, after a wait of up to ``seconds``; False when there was nothing."""
+        """Read the available output, after a wait of up to ``seconds``; return False if there was no output."""
         if not self._open:
             time.sleep(seconds)
             return False
@@ -210,7 +212,7 @@ class Child:
         return ending(status, self.complaints())
 
     def complaints(self) -> str:
-        """The last of what it wrote to standard error."""
+        """Return the end of its standard error."""
         if self._stderr is None:
             return ""
         size = self._stderr.seek(0, os.SEEK_END)
@@ -218,8 +220,8 @@ class Child:
         return self._stderr.read().decode(errors="replace").replace("\0", "")
 
     def close(self) -> None:
-        """End the process and whatever it has started."""
-        # A number that was waited for may be another process's by now.
+        """End the process and all its descendants."""
+        # Once waited for, the process id may belong to another process.
         process_tree.end(self.process.pid if self.process.poll() is None else None, self.mark)
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self._stderr):
@@ -230,24 +232,24 @@ class Child:
 
 
 class Asked:
-    """Children that are asked, one at a time: each serves on for as long as nothing ends it.
+    """Children that answer requests, one child at a time: each serves until something ends it.
 
-    What fails in one that has served something else before, or ends it, is tried again in a fresh one: the other may
-    have left it without file handles, or a library in a bad state, and each pays for itself alone.
+    A request that fails in a child that has served others, or ends it, is tried again in a fresh one. Earlier
+    requests may have used up its file handles or broken a library; each request must fail only by itself.
     """
 
     def __init__(self) -> None:
         self.child: Child | None = None
-        self.served: list[str] = []  # names of what the child was asked for
+        self.served: list[str] = []  # names of the requests that the child has served
         self._stopped = False
 
     def ask(
         self, name: str, start: Callable[[], Child], ask: Callable[[Child], Answer], failed: Callable[[Answer], bool]
     ) -> Answer:
-        """Return what ``ask`` gets of the child, or of one that ``start`` makes; ``failed`` tells what is tried again.
+        """Return what ``ask`` gets from the child, or from one that ``start`` makes; retry where ``failed`` holds.
 
         Raises:
-            ChildDied: one that has served nothing else died.
+            ChildDied: a child that had served no other request died.
             Stopped: ``stop`` was called.
         """
         try:
@@ -269,7 +271,7 @@ class Asked:
         return self.ask(name, start, ask, failed)
 
     def stop(self) -> None:
-        """Let what is asked end now, from another thread."""
+        """End the current request, from another thread."""
         self._stopped = True
         if (child := self.child) is not None:
             child.process.kill()
@@ -282,7 +284,7 @@ class Asked:
 
 
 def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator[bytes]:
-    """Lines that ``python -m`` with these arguments writes; raises ``ChildDied`` where it does not end well."""
+    """Yield the lines that ``python -m`` with these arguments writes; raise ``ChildDied`` if it does not end well."""
     child = Child(command, memory_limit=memory_limit)
     try:
         while (line := child.listen()) is not None:
@@ -292,13 +294,13 @@ def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator
 
 
 def _ready(file: int, events: int, seconds: float) -> bool:
-    poll = select.poll()  # select() knows no file numbers from 1,024 on
+    poll = select.poll()  # select() does not support descriptors from 1,024 on
     poll.register(file, events)
     return bool(poll.poll(seconds * 1000))
 
 
 def ending(status: int, stderr: str) -> str:
-    """Say how a process ended, with the last line it wrote."""
+    """Describe how a process ended, with the last line it wrote."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     if status == -signal.SIGKILL:

@@ -1,4 +1,4 @@
-"""Fingerprint of where a run took place: machine, system, versions. Nothing here identifies a person or a host."""
+"""Fingerprint of the environment of a run: machine, system, versions. Nothing here identifies a person or a host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = ("numpy", "pandas", "sentencepiece", "tiktoken", "tokenizers")
 
 
 def version_of(distribution: str) -> str | None:
-    """Version of an installed distribution, or None."""
+    """Return the version of an installed distribution, or None."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -23,7 +23,7 @@ def version_of(distribution: str) -> str | None:
 
 
 def cpu_model() -> str:
-    """Name of the processor as the system gives it."""
+    """Return the name of the processor, as the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith(("model name", "Model")):
@@ -34,7 +34,7 @@ def cpu_model() -> str:
 
 
 def memory_bytes() -> int | None:
-    """Physical memory, or None where the system does not say."""
+    """Return the physical memory in bytes, or None if the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -42,13 +42,13 @@ def memory_bytes() -> int | None:
 
 
 def available_memory_bytes() -> int | None:
-    """Memory that a process could still take: of the machine or of its control group; None where nothing says."""
+    """Return the bytes still available to a process, of the machine or of its control group; None if unknown."""
     limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         limits += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
         limit, used = (int((CONTROL_GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
-        # Files read once fill a group up to its limit; their pages are given back when memory is asked for.
+        # The page cache fills a group up to its limit; the system frees these pages on demand.
         cached = dict(line.split() for line in (CONTROL_GROUP / "memory.stat").read_text().splitlines())
         limits.append(max(limit - used + int(cached.get("inactive_file", 0)), 0))
     except (OSError, ValueError):  # not Linux, no control group, or "max": no limit
@@ -57,7 +57,7 @@ def available_memory_bytes() -> int | None:
 
 
 def cores() -> int:
-    """Processors this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
@@ -65,7 +65,7 @@ def cores() -> int:
 
 
 def gpus() -> list[str]:
-    """Name and driver of each CUDA device, as nvidia-smi says; empty where it is missing or fails."""
+    """Return name and driver of each CUDA device, from nvidia-smi; empty if that is missing or fails."""
     command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=True)

@@ -1,9 +1,9 @@
-"""Folders of this user, folders that appear whole or not at all, and folders that are needed for a while.
+"""Folders of this user, folders that appear whole or not at all, and temporary folders.
 
-A process that is killed may leave ``.NAME.*.part`` beside a folder that it writes; the next one that writes there
-removes it. One in use is locked, and the system ends a lock with its process. To replace a folder, the two names are
-exchanged at once. A file system that cannot do that (NFS cannot) has two renames instead: killed between them, a
-process leaves what was there as ``.NAME.*.old``, to be renamed by hand.
+A killed process may leave ``.NAME.*.part`` next to a folder that it writes; the next one that writes there removes it.
+A folder in use is locked, and the system ends a lock with its process. To replace a folder, the two names are exchanged
+atomically. Some file systems (NFS) cannot do that and need two renames. Killed between them, a process leaves the old
+folder as ``.NAME.*.old``, to be renamed by hand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyharness.types import FileContent, InputError, Streamed
 
 
 def expanded(path: str | Path) -> Path:
-    """Put the home in the place of ``~`` or ``~user``; a user that is not known stays as it is, a name like others.
+    """Expand ``~`` or ``~user``; an unknown user stays, as a plain name.
 
     ``Path.expanduser`` raises ``RuntimeError`` there.
     """
@@ -34,16 +34,16 @@ def expanded(path: str | Path) -> Path:
 
 
 def cache() -> Path:
-    """Folder of all that is kept: PYHARNESS_CACHE, or ``pyharness`` in XDG_CACHE_HOME or ``~/.cache``."""
+    """Return the folder of all caches: PYHARNESS_CACHE, or ``pyharness`` in XDG_CACHE_HOME or ``~/.cache``."""
     own = os.environ.get("PYHARNESS_CACHE")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pyharness"
     return expanded(folder)
 
 
 def clear_abandoned(folders: Iterable[Path], locked: str = ".") -> None:
-    """Remove those of some folders that are ours and that nobody holds any more.
+    """Remove those folders that are ours and that no process holds any more.
 
-    ``locked``: the file in a folder that is locked, or the folder itself. Without it nobody knows: the folder stays.
+    ``locked``: the locked file in a folder, or the folder itself. A folder without it stays: its state is unknown.
     """
     with contextlib.suppress(OSError):
         for folder in folders:
@@ -65,16 +65,16 @@ def _is_abandoned(folder: Path, locked: Path) -> bool:
         return False
 
 
-_HERE = -100  # AT_FDCWD: paths are those of the process
+_HERE = -100  # AT_FDCWD: paths are relative to the process
 _EXCHANGE = 2  # RENAME_EXCHANGE
 _UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)  # an old kernel; a file system such as NFS
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Let two names that are there stand for each other's file or folder; False, and no change, where that cannot be.
+    """Exchange two existing names; return False, without a change, if the system cannot do that.
 
     Raises:
-        OSError: one is not there, or may not be renamed.
+        OSError: one name does not exist, or may not be renamed.
 
     Source: rename(2) of the Linux manual, RENAME_EXCHANGE.
     """
@@ -90,9 +90,9 @@ def exchange(first: Path, second: Path) -> bool:
 
 
 def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
-    """Refuse a place where no folder can be made, or that has something: before anything is computed.
+    """Refuse a path where no folder can be made, or that is not empty, before any computation.
 
-    ``force`` allows to replace a folder that was made here, which its file ``marker`` tells.
+    ``force`` allows to replace a folder that was made here, which contains the file ``marker``.
     """
     if not path.name or path.name == "..":
         raise InputError(f"{str(path)!r} is no name of a new folder")
@@ -110,7 +110,7 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
 
 
 def check_apart(path: Path, sources: Iterable[Path]) -> None:
-    """Refuse to make a folder within a folder that is read, or in the place of one that something read lies in."""
+    """Refuse to make a folder within a source folder, or in place of one that contains a source."""
     made = path.resolve()
     for source in sources:
         if source.is_dir() and source.resolve() in (made, *made.parents):
@@ -129,12 +129,12 @@ def _check_parent(parent: Path) -> None:
 
 
 def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: bool = False) -> None:
-    """Write a folder; one that is there already is replaced with ``overwrite``. Interrupted, it leaves what was there.
+    """Write a folder, or replace one with ``overwrite``. Interrupted, it leaves the previous state.
 
-    Of what is streamed, memory holds one chunk at a time.
+    Memory holds one chunk of streamed content at a time.
 
     Raises:
-        InputError: the folder cannot be written, is there and may not be replaced, or the disk has too little room.
+        InputError: the folder cannot be written, exists and may not be replaced, or the disk has too little room.
     """
     try:
         _write(path, files, overwrite=overwrite and path.is_dir() and not path.is_symlink())
@@ -147,7 +147,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
 
 
 def keep(path: Path, files: Mapping[str, FileContent]) -> None:
-    """As ``write_folder``, in a cache: what is there is replaced, whatever it is. Lets ``OSError`` out."""
+    """Write a folder in a cache as ``write_folder`` does, but replace anything of that name. Lets ``OSError`` out."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     _write(path, files, overwrite=path.exists())
@@ -161,11 +161,11 @@ def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> 
         if overwrite:
             _replace(path, made)
         else:
-            made.rename(path)  # what has come there meanwhile is refused by the system, unless it is empty
+            made.rename(path)  # the system refuses a folder that has appeared meanwhile, unless it is empty
 
 
 def _size_of(content: FileContent) -> int:
-    """Bytes of a file to be written."""
+    """Return the size in bytes of a file to be written."""
     return content.size if isinstance(content, Streamed) else len(content)
 
 
@@ -189,14 +189,14 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
 
 
 def _left_beside(path: Path) -> Iterator[Path]:
-    """Folders that were made beside one of this name."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # of an older pyharness, too
+    """Yield temporary folders that were made next to one of this name."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also of older versions of pyharness
     return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
 
 
 @contextmanager
 def _made_beside(path: Path) -> Iterator[Path]:
-    """Make a folder, locked as long as it is used; what has its name then is removed."""
+    """Make a folder, locked while in use; remove what has its name afterwards."""
     made, handle = _locked_beside(path)
     try:
         yield made
@@ -210,15 +210,15 @@ def _locked_beside(path: Path) -> tuple[Path, int]:
         made = _new_folder_beside(path)
         with suppress(FileNotFoundError):
             handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
-            with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
+            with suppress(OSError):  # a file system without locks: nothing there is ever removed as abandoned
                 lock.take(handle, wait=True)
-            if made.exists():  # or else another process was quicker, and has removed it as abandoned
+            if made.exists():  # or else another process was quicker, and removed it as abandoned
                 return made, handle
             os.close(handle)
 
 
 def _new_folder_beside(path: Path) -> Path:
-    """Make a folder beside a name. Unlike with ``tempfile``, the umask decides who may read it."""
+    """Make a folder next to a name. Unlike ``tempfile``, let the umask decide on permissions."""
     while True:
         made = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         with suppress(FileExistsError):
@@ -227,7 +227,7 @@ def _new_folder_beside(path: Path) -> Path:
 
 
 def _replace(path: Path, made: Path) -> None:
-    """Give a new folder the name of an old one, which gets a name that is removed."""
+    """Give a new folder the name of an old one; the old one gets a name that is removed."""
     if exchange(made, path):
         return
     old = made.with_suffix(".old")
@@ -246,16 +246,16 @@ LOCK = "lock"
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make a folder in TMPDIR, locked as long as it is used, and remove it with all that is in it."""
+    """Make a folder in TMPDIR, locked while in use, and remove it with its content."""
     clear()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with (folder / f".{LOCK}").open("w", encoding="ascii") as file:
             lock.take(file)
-            (folder / f".{LOCK}").rename(folder / LOCK)  # locked before it has the name that is looked for
+            (folder / f".{LOCK}").rename(folder / LOCK)  # lock first, then the name that others look for
             yield folder
 
 
 def clear() -> None:
-    """Remove folders of runs that were killed: ours, with a lock that nobody holds."""
+    """Remove folders of killed runs: ours, with a lock that no process holds."""
     clear_abandoned(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"), LOCK)

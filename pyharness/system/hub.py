@@ -12,12 +12,12 @@ SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")  # ORGANISATION/NAME[@revi
 
 
 def endpoint() -> str:
-    """Address of the Hub."""
+    """Return the address of the Hub."""
     return os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
 
 
 def switched_off(*variables: str) -> str | None:
-    """Return the first of these environment variables that forbids to ask the Hub; None when none does."""
+    """Return the first of these environment variables that forbids access to the Hub; None if none does."""
     for variable in variables:
         if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
             return variable
@@ -25,7 +25,7 @@ def switched_off(*variables: str) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Folder of the Hub's cache, as huggingface_hub finds it."""
+    """Return the folder of the Hub's cache, as huggingface_hub determines it."""
     if folder := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
         return folders.expanded(folder)
     home = os.environ.get("HF_HOME") or str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface")
@@ -33,12 +33,12 @@ def cache_folder() -> Path:
 
 
 def folder_in_cache(repository: str) -> Path:
-    """Folder that the cache keeps a model repository in, whether it is there or not."""
+    """Return the cache's folder of a model repository, which may not exist."""
     return cache_folder() / f"models--{repository.replace('/', '--')}"
 
 
 def find(repository: str, revision: str, name: str) -> Path | None:
-    """Cached file of a branch, tag or commit; None where the cache does not have it."""
+    """Return the cached file of a branch, tag or commit; None if the cache lacks it."""
     folder = folder_in_cache(repository)
     reference = folder / "refs" / revision
     commit = reference.read_text().strip() if reference.is_file() else revision

@@ -1,8 +1,7 @@
-"""What a process asks of the system for itself: to end with its parent, to keep what it starts, to be read by nobody.
+"""Requests of a process to the system: to end with its parent, to keep its descendants, to hide its memory.
 
-A child takes its first steps with ``begin``: a killed run leaves no process behind on the cores that the next
-measurement uses. A request to end is an exception (``politely``): what is half-done is undone, children are ended, and
-a journal is kept.
+A child first calls ``begin``: a killed run leaves no process on the cores that the next measurement uses. A request to
+end becomes an exception (``politely``): it undoes partial work, ends children, and keeps a journal.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from pathlib import Path
 from types import FrameType
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
-OUT_OF_MEMORY_SCORE = "500"  # of -1000 to 1000: the system, short of memory, ends a child before its parent
+OUT_OF_MEMORY_SCORE = "500"  # of -1000 to 1000: when memory is short, the system ends a child before its parent
 PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4  # prctl(2); proc(5): /proc/PID/environ and mem ask for it
 
 
 def begin() -> None:
-    """Settle in: to be called once, at the start of the process."""
+    """Prepare the process: call this once, at its start."""
     end_with_parent()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)  # daemons stay its descendants, so their memory counts
     with contextlib.suppress(OSError):
@@ -32,9 +31,9 @@ def begin() -> None:
 
 
 def end_with_parent() -> None:
-    """Ask the system to kill this process when its parent ends, and watch for it where the system cannot."""
+    """Ask the system to kill this process when its parent ends; poll for that where the system cannot."""
     parent = os.getppid()
-    # A thread would wait for the interpreter lock, which a native call may hold for ever: Linux does it better.
+    # A thread would wait for the interpreter lock, which a native call may hold for ever: Linux avoids that.
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended in between
         os._exit(3)
@@ -49,9 +48,10 @@ def _watch(parent: int) -> None:
 
 @contextmanager
 def unreadable() -> Iterator[None]:
-    """Let no process of this user read ours through ``/proc`` or trace it (Linux); what it executes is as it always is.
+    """Keep other processes of this user from reading this one through ``/proc`` or tracing it (Linux).
 
-    Root reads it all the same, and the process that has started this one is not ours to hide.
+    Programs that it executes are as readable as always. Root can still read it. The process that started this one is
+    not ours to hide.
     """
     before = _prctl(PR_GET_DUMPABLE, 0)
     if before == 1:
@@ -73,7 +73,7 @@ REQUESTS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(SystemExit):
-    """The process was asked to end; its exit status is 128 and the number of the signal, as of shells."""
+    """The process was asked to end; its exit status is 128 plus the number of the signal, as in shells."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -82,9 +82,9 @@ class Ended(SystemExit):
 
 @contextmanager
 def politely() -> Iterator[None]:
-    """Raise ``Ended`` where the system would end the process, once: nothing disturbs the tidying up.
+    """Raise ``Ended`` where the system would end the process, once: later signals do not disturb the clean-up.
 
-    What somebody ignores (``nohup``) or handles stays so. Outside the main thread nothing can be done, and is not.
+    Signals that are ignored (``nohup``) or handled stay so. Outside the main thread this has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

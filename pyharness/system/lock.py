@@ -1,7 +1,7 @@
-"""A lock on an open file or folder, which nobody else can hold: it ends when that is closed, or with the process.
+"""An exclusive lock on an open file or folder; it ends when that is closed, or with the process.
 
-It is ``flock`` of the system, in one place. The library filelock locks a descriptor by the same call, but it waits by
-asking again and again, and it would be one more dependency for one line.
+It is the system's ``flock``, in one place. The library filelock locks a descriptor by the same call, but it waits by
+polling, and it would be one more dependency for one line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import IO
 
 
 def take(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:
-    """Lock what is open; False where another holds it, and ``wait`` is not set.
+    """Lock an open file; return False if another holds it and ``wait`` is not set.
 
     Raises:
         OSError: it lies on a file system without locks.

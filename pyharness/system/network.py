@@ -1,4 +1,4 @@
-"""A quick look whether a host can be reached, so that a machine without network fails in seconds with advice."""
+"""A quick check whether a host can be reached, so that a machine without network fails in seconds with advice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONNECT_SECONDS = 3.0
 
 
 def unreachable(url: str) -> str | None:
-    """Return which host cannot be reached and why, or None when it (or the proxy for it) accepts a connection."""
+    """Return the host that cannot be reached and why, or None if it (or its proxy) accepts a connection."""
     host, port = _first_hop(url)
     reasons: list[str | None] = ["no answer"]
 
@@ -22,7 +22,7 @@ def unreachable(url: str) -> str | None:
         except OSError as error:
             reasons[0] = str(error)
 
-    # In a thread, because looking a name up has no time limit of its own.
+    # In a thread, because name resolution has no time limit of its own.
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(CONNECT_SECONDS + 1)

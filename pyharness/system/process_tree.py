@@ -1,8 +1,8 @@
-"""The processes that a process has started: what memory they hold, and how all of them are ended.
+"""The descendants of a process: the memory they hold, and how to end them all.
 
 Read from ``/proc`` (Linux: proc(5)). Elsewhere a tree is its root, its memory is unknown, and a group is ended whole.
-psutil looks at all processes of a machine for the children of one: with 90 of them it takes 2.6 ms of a processor where
-this takes 0.1 ms, ten times a second beside what is timed.
+psutil scans all processes of a machine for the children of one. With 90 of them it takes 2.6 ms of a processor where
+this takes 0.1 ms, ten times a second during what is timed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MARK = "PYHARNESS_CHILD"  # an environment variable: what is forked inherits it, in whatever session it hides
+MARK = "PYHARNESS_CHILD"  # an environment variable: descendants inherit it, in any session
 PROC = Path("/proc")
-ROUNDS = 50  # of looking for processes that are left, with a short sleep between them
+ROUNDS = 50  # of searches for remaining processes, with a short sleep between them
 PAUSE_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def members(root: int) -> list[int]:
-    """A process and all that descend from it, as far as ``/proc`` tells."""
+    """Return a process and its descendants, as far as ``/proc`` lists them."""
     processes, left = [root], [root]
     while left:
         children = [child for child in _children(left.pop()) if child not in processes]
@@ -42,14 +42,14 @@ def _children(process: int) -> Iterator[int]:
 
 
 def resident(root: int) -> int:
-    """Bytes of memory that a process and its descendants hold; pages that they share after a fork count once."""
+    """Return the bytes of memory that a process and its descendants hold; pages shared after a fork count once."""
     tree = members(root)
     largest = sum(map(own_resident, tree))
     return largest if len(tree) == 1 else min(largest, sum(map(_proportional, tree)) or largest)
 
 
 def own_resident(process: int) -> int:
-    """Bytes of memory that a process holds, without its descendants."""
+    """Return the bytes of memory that a process holds, without its descendants."""
     try:
         return int((PROC / str(process) / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
     except (OSError, IndexError):
@@ -65,9 +65,9 @@ def _proportional(process: int) -> int:
 
 
 def end(root: int | None, mark: str) -> None:
-    """Kill a process, its group, its descendants, and whatever carries its mark: daemons that left the tree.
+    """Kill a process, its group, its descendants, and all processes with its mark: daemons that left the tree.
 
-    ``root`` is None when it has been waited for already. Nothing is waited for here.
+    ``root`` is None if it was waited for already. This function does not wait.
     """
     for _ in range(ROUNDS):
         family = [] if root is None else members(root)
@@ -85,10 +85,10 @@ def end(root: int | None, mark: str) -> None:
 
 @contextmanager
 def guarded(mark: str) -> Iterator[Callable[[int], None]]:
-    """Have what is started in the block ended, should this process be killed in it: a build must not live on alone.
+    """End the processes started in the block if this process is killed in it: a build must not outlive it.
 
-    Yields a function to be called with the process that is started. A second process waits for the end of this one: a
-    limit that the system keeps (``lifeline``) is for processes whose first steps are ours.
+    Yields a function to be called with the started process. A second process waits for the end of this one, because the
+    system's own mechanism (``lifeline``) needs a process whose first steps are ours.
     """
     guard = subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, mark], stdin=subprocess.PIPE, env={}, start_new_session=True
@@ -104,7 +104,7 @@ def guarded(mark: str) -> Iterator[Callable[[int], None]]:
 
 
 def _tell(pipe: int, root: int) -> None:
-    with contextlib.suppress(BrokenPipeError):  # somebody has ended the guard
+    with contextlib.suppress(BrokenPipeError):  # another process has ended the guard
         os.write(pipe, str(root).encode())
 
 
@@ -125,5 +125,5 @@ def _lives(process: int) -> bool:
 
 
 if __name__ == "__main__":
-    told = sys.stdin.read()  # until the other end of the pipe is closed, which nobody else holds
+    told = sys.stdin.read()  # until the other end of the pipe is closed; only the parent holds it
     end(int(told) if told else None, sys.argv[1])

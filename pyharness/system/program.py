@@ -1,6 +1,6 @@
-"""A program that is run to its end: git, or pip and the compilers behind it. What it says is kept, or returned.
+"""A program that is run to its end: git, or pip and its compilers. Its output is kept, or returned.
 
-``child_process`` is for a process that is asked things; this is for one that is waited for, and never for ever.
+``child_process`` is for a process that answers requests; this is for one to wait for, within a time limit.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import IO
 from pyharness.system import process_tree
 from pyharness.types import InputError
 
-LONGEST_SECONDS = 3600.0  # that a program gets where nobody says: a hanging one must not hold a machine
-MOST_SAID = 256 << 20  # bytes that a program may say: its words must fill neither a disk nor the memory
-COMPLAINT_BYTES = 4 << 20  # of the end of what it complains of
-_LOOK_SECONDS = 0.5  # between two looks at how much it has said
+LONGEST_SECONDS = 3600.0  # default time limit: a hanging program must not block a machine
+MOST_SAID = 256 << 20  # bytes of a program's output: it must fill neither a disk nor the memory
+COMPLAINT_BYTES = 4 << 20  # of the end of its standard error
+_LOOK_SECONDS = 0.5  # between two checks of the size of its output
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class SaidTooMuch(InputError):
-    """A program was ended, with all that it had started, because its words had no end; ``how`` lacks a subject."""
+    """A program was ended, with its descendants, because of too much output; ``how`` lacks a subject."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(f"{name!r} {how}")
@@ -37,12 +37,12 @@ class SaidTooMuch(InputError):
 
 
 class OutOfTime(Exception):
-    """A program was ended, with all that it had started, because its time was over; the message says which and when."""
+    """A program was ended, with its descendants, because its time was over; the message says which and when."""
 
 
 @contextmanager
 def until(deadline: float) -> Iterator[None]:
-    """Let no program of the block run beyond ``deadline`` (``time.monotonic``), nor beyond that of a block around."""
+    """Let no program of the block run beyond ``deadline`` (``time.monotonic``), nor beyond that of an outer block."""
     token = _deadline.set(min(deadline, _deadline.get()))
     try:
         yield
@@ -51,14 +51,14 @@ def until(deadline: float) -> Iterator[None]:
 
 
 def check_time(what: str) -> None:
-    """Raise ``OutOfTime`` where the time of the block (``until``) is over, while ``what`` is done."""
+    """Raise ``OutOfTime`` if the time of the block (``until``) is over; ``what`` names the activity."""
     if time.monotonic() >= _deadline.get():
         raise OutOfTime(f"time ran out while {what}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a program ended: its exit status (negative: a signal), and what it said where that went to no file."""
+    """How a program ended: its exit status (negative: a signal), and its output unless that went to a file."""
 
     status: int
     output: bytes
@@ -75,21 +75,21 @@ def run(
     seconds: float | None = None,
     memory: int | None = None,
 ) -> Ran:
-    """Run a program with these variables and no others (but our mark), and end what it leaves running.
+    """Run a program with these variables and no others (but our mark), and end the processes it leaves.
 
     Args:
         command: the program and its arguments.
         environment: all of its variables.
-        folder: where it works.
+        folder: its working directory.
         given: its standard input.
-        log: a file to which it writes all that it says.
-        seconds: the longest that it may take, if not ``LONGEST_SECONDS``; less where ``until`` says so.
-        memory: bytes that it may hold itself, for one that keeps what others say; what it starts is not counted.
+        log: a file for all of its output.
+        seconds: its time limit, if not ``LONGEST_SECONDS``; less where ``until`` says so.
+        memory: bytes that it may hold itself, if it stores the output of others; its descendants do not count.
 
     Raises:
         InputError: it cannot be started.
-        SaidTooMuch: it says more than ``MOST_SAID`` bytes, or holds more than ``memory``.
-        OutOfTime: it took too long. It is killed, and not asked to end: it might not listen.
+        SaidTooMuch: it writes more than ``MOST_SAID`` bytes, or holds more than ``memory``.
+        OutOfTime: it took too long. It is killed without a request to end, which it might ignore.
     """
     begun = time.monotonic()
     limit = max(0.0, min(LONGEST_SECONDS if seconds is None else seconds, _deadline.get() - begun))
@@ -123,7 +123,7 @@ def run(
             status = _waited_for(process, command[0], limit, (output, complaints), memory)
         except subprocess.TimeoutExpired:
             raise OutOfTime(f"{command[0]!r} was ended after {time.monotonic() - begun:.0f} s") from None
-        finally:  # a number that was waited for may be another process's by now
+        finally:  # once waited for, a process id may belong to another process
             process_tree.end(process.pid if process.poll() is None else None, mark)
             process.wait()
         output.seek(0)
@@ -136,7 +136,7 @@ def run(
 def _waited_for(
     process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]], memory: int | None
 ) -> int:
-    """Wait for the end of a process, but no longer than its words have one."""
+    """Wait for the end of a process, as long as its output is within the limit."""
     until, begun = time.monotonic() + limit, [os.fstat(file.fileno()).st_size for file in files]
     status: int | None = None
     while status is None:

@@ -1,8 +1,8 @@
 """Threads of this process: the pools of native libraries, and lanes that each wait for a child.
 
 Some libraries size their pool once, at first use, from an environment variable. A process can therefore measure such a
-library on one thread, and on one other number of threads: the first that it asks for. Several numbers take a process
-each.
+library on one thread, and on one other number of threads: the first that is requested. Each further number takes a
+process of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from pyharness.types import Unsupported
 
-STOP_SECONDS = 0.1  # between two calls of ``stop``: a lane may have begun something after the first
+STOP_SECONDS = 0.1  # between two calls of ``stop``: a lane may have begun a unit after the first
 
 Unit = TypeVar("Unit")
 Lane = TypeVar("Lane")
@@ -29,11 +29,11 @@ class ThreadPool:
     def __init__(self, library: str, variable: str, *, even_one: bool = False) -> None:
         self.library = library
         self.variable = variable
-        self.smallest = 1 if even_one else 2  # a library with a separate call for one thread needs no pool for it
+        self.smallest = 1 if even_one else 2  # a library with a separate call for one thread needs no pool there
         self.size: int | None = None
 
     def start(self, threads: int) -> None:
-        """Let the pool start with this many threads, if it has not started."""
+        """Start the pool with this many threads, if it has not started."""
         if threads >= self.smallest and self.size is None:
             self.size = threads
             os.environ[self.variable] = str(threads)
@@ -49,18 +49,18 @@ class ThreadPool:
 
 @cache
 def pool_of(library: str, variable: str) -> ThreadPool:
-    """Return the pool of a library that several modules run: there is one in a process."""
+    """Return the pool of a library that several modules run: one per process."""
     return ThreadPool(library, variable)
 
 
 def require_one(library: str, action: str, threads: int) -> None:
-    """Raise for a call of a library that has no threads."""
+    """Raise if ``threads`` is not 1, for a call of a library without threads."""
     if threads > 1:
         raise Unsupported(f"{library} has no threads for {action}: it cannot be timed on {threads}")
 
 
 class Stopped(Exception):
-    """What was to be done is not wanted any more: raised in a lane, and caught there."""
+    """The work is no longer wanted: raised in a lane, and caught there."""
 
 
 def share_out(
@@ -72,14 +72,14 @@ def share_out(
 ) -> None:
     """Call ``do(unit, lane)`` for every unit, with as many at a time as there are lanes.
 
-    One lane is this thread. What ``do`` raises in a lane, or a signal here, stops the others and is raised here.
+    One lane is this thread. An exception of ``do``, or a signal here, stops the other lanes and is raised here.
 
     Args:
-        units: what there is to do; each is begun by the first lane that is free.
-        lanes: what a unit needs while it is worked on.
-        do: works on a unit; where it raises ``Stopped``, its lane ends.
-        stop: called from this thread, again and again, until the lane has ended: lets a ``do`` that waits give up.
-        end: called in a lane when nothing is left to do; a child process ends with the thread that has started it.
+        units: the work; the first free lane begins each.
+        lanes: what a unit needs during its work.
+        do: works on a unit; if it raises ``Stopped``, its lane ends.
+        stop: called from this thread, repeatedly, until the lane has ended: lets a waiting ``do`` give up.
+        end: called in a lane when no unit is left; a child process ends with the thread that started it.
     """
     waiting = deque(units)
     if len(lanes) == 1:
@@ -119,7 +119,7 @@ def share_out(
 
 
 def _await(futures: Iterable[Future[None]]) -> None:
-    """Return when all have ended well; raise what the first raises that does not."""
+    """Wait for all to end well; raise the exception of the first that fails."""
     left = set(futures)
     while left:
         done, left = wait(left, return_when="FIRST_COMPLETED")

@@ -1,4 +1,4 @@
-"""Clocks. A lap is one call, timed by wall and by processor time, with the garbage collector out of the way."""
+"""Clocks. A lap is one call, timed by wall and by processor time, without garbage collection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def without_collector() -> Iterator[None]:
 
 
 def lap(call: Callable[[], Any]) -> tuple[Lap, Any]:
-    """Time one call; returns what it returned too, so that it can be checked."""
+    """Time one call; return the lap and the call's result, so that it can be checked."""
     with without_collector():
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
         result = call()
@@ -41,7 +41,7 @@ def lap(call: Callable[[], Any]) -> tuple[Lap, Any]:
 
 
 def quick_laps(calls: Sequence[Callable[[], Any]]) -> list[tuple[int, Any]]:
-    """Wall time in nanoseconds of each of many short calls, and what they returned; one collection for all."""
+    """Return wall time in nanoseconds and result of each of many short calls; one collection for all."""
     clock = time.perf_counter_ns
     laps = []
     with without_collector():
@@ -53,7 +53,7 @@ def quick_laps(calls: Sequence[Callable[[], Any]]) -> list[tuple[int, Any]]:
 
 
 class Stopwatch:
-    """Adds up the wall time spent inside ``with`` blocks; a block within a block is not counted twice.
+    """Sum of the wall time spent inside ``with`` blocks; a nested block is not counted twice.
 
     ``beside`` is entered before the clock starts and left after it stops: another meter of the same blocks.
     """
@@ -77,4 +77,4 @@ class Stopwatch:
             self.beside.__exit__(None, None, None)
 
 
-in_libraries = Stopwatch()  # what tokenizer libraries take to build a tokenizer, without our checks of its file
+in_libraries = Stopwatch()  # time of tokenizer libraries to build a tokenizer, without our checks of its file

@@ -11,25 +11,25 @@ Digest: TypeAlias = bytes
 
 
 def digest_of(text: str) -> Digest:
-    """Return 16 bytes that stand for the content of a document."""
+    """Return a digest of 16 bytes of the content of a document."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 @dataclass(slots=True)
 class Tally:
-    """What streaming a corpus met. Integers only; ``merge`` is associative and commutative."""
+    """Counts of one pass over a corpus: integers only; ``merge`` is associative and commutative."""
 
     documents: int = 0
     bytes: int = 0  # UTF-8 bytes of the documents, after replacement
-    empty_documents: int = 0  # met and left out
+    empty_documents: int = 0  # left out
     cut_documents: int = 0  # longer than the limit, cut into several documents
     replaced_sequences: int = 0  # invalid UTF-8 sequences replaced by U+FFFD
     digest: int = 0  # sum of 128-bit document digests, modulo 2**128: does not depend on order
-    # Digests of the first 1, 2, 4, 8, ... documents, for a corpus that is read from its front, in its order.
+    # Digests of the first 1, 2, 4, 8, ... documents, for a corpus that is read from its beginning, in order.
     beginnings: list[int] | None = field(default=None, compare=False)
 
     def add(self, text: str) -> Digest:
-        """Count one document; returns its digest (16 bytes)."""
+        """Count one document and return its digest (16 bytes)."""
         digest = digest_of(text)
         self.documents += 1
         self.bytes += len(text.encode())
@@ -39,19 +39,19 @@ class Tally:
         return digest
 
     def merge(self, other: Tally) -> None:
-        """Add what another pass (a shard, a machine) met."""
+        """Add the counts of another pass (a shard, a machine)."""
         self.documents += other.documents
         self.bytes += other.bytes
         self.empty_documents += other.empty_documents
         self.cut_documents += other.cut_documents
         self.replaced_sequences += other.replaced_sequences
         self.digest = (self.digest + other.digest) % (1 << 128)
-        self.beginnings = None  # two fronts are none
+        self.beginnings = None  # two passes have no common beginning
 
 
 @dataclass(frozen=True, slots=True)
 class TextRead:
-    """Account of the text that a case has read: a finished tally, its digests as hexadecimal text."""
+    """Account of the text that a case has read: a finished tally, with digests in hexadecimal."""
 
     documents: int
     bytes: int
@@ -63,7 +63,7 @@ class TextRead:
 
     @classmethod
     def of(cls, tally: Tally) -> TextRead:
-        """Take a tally as it stands."""
+        """Copy the present counts of a tally."""
         beginnings = None if tally.beginnings is None else tuple(f"{digest:032x}" for digest in tally.beginnings)
         return cls(
             tally.documents,
@@ -78,7 +78,7 @@ class TextRead:
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Text that can be read again and again; nothing is read before ``documents`` is iterated."""
+    """Text that can be read repeatedly; nothing is read before ``documents`` is iterated."""
 
     name: str  # the specification string: a worker opens the corpus again from it
     language: str  # BCP 47 or FLORES code, "mul" for several, "und" for unknown, "code"
@@ -87,8 +87,10 @@ class Corpus(Protocol):
     smoke_test: bool  # too small to be evidence
 
     def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream non-empty documents. The reader counts what it leaves out, cuts or replaces into ``tally``;
-        the consumer counts each document with ``tally.add``.
+        """Stream non-empty documents.
+
+        The reader counts in ``tally`` what it leaves out, cuts or replaces. The consumer counts each document with
+        ``tally.add``.
         """
         ...
 
@@ -98,28 +100,28 @@ class ParallelCorpus(Corpus, Protocol):
     """Aligned text: ``documents`` yields every text of every row."""
 
     languages: tuple[str, ...]
-    reference: str  # the language the others are compared with
+    reference: str  # language that the others are compared with
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
-        """Stream rows that have text in every language of ``languages``, and may have a name under ``WORK``."""
+        """Stream rows that have text in every one of ``languages``; a row may also name its work under ``WORK``."""
         ...
 
 
-WORK = ""  # no language: under it a row of aligned text has the name of its work, where the corpus names works
+WORK = ""  # key of a row of aligned text for the name of its work, where the corpus names works; no language
 
 
 class Piece(NamedTuple):
-    """A text as it is encoded, and what it depends on: a document, a piece of a longer one, a text of an aligned row.
+    """A text to be encoded and its dependences: a document, a piece of a longer one, or a text of an aligned row.
 
-    What shares a key falls into one group of the jackknife. Of the pieces of one document, or the texts of one row, the
-    first alone ``opens``: opened documents are what intervals count.
+    Pieces with the same key fall into one group of the jackknife. Only the first piece of a document, or the first text
+    of a row, ``opens``: intervals count opened documents.
     """
 
     text: str
-    key: str  # the text whose hash decides the group, where no work is named
+    key: str  # text whose hash selects the group, where no work is named
     opens: bool = True
-    again: bool = False  # streamed before, in an earlier pass of ``repeat:``: no further evidence
-    work: str = ""  # what the document is a part of, where the corpus says so: shards and groups keep works whole
+    again: bool = False  # streamed in an earlier pass of ``repeat:``: no further evidence
+    work: str = ""  # work that the document belongs to, where known: shards and groups keep works whole
 
 
 @runtime_checkable
@@ -127,21 +129,21 @@ class HasKeys(Protocol):
     """Ability of corpora whose texts depend on each other: cut documents, aligned rows."""
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream what ``documents`` streams, with keys; a pair ``(text, key)`` is a document of its own."""
+        """Stream the texts of ``documents`` with keys; a pair ``(text, key)`` is a document of its own."""
         ...
 
 
 @runtime_checkable
 class HasShards(Protocol):
-    """Ability of a corpus that is more than its text: a part of it is a corpus of the same kind."""
+    """Ability of a corpus whose parts must be corpora of the same kind."""
 
     def shard(self, part: Corpus) -> Corpus:
-        """Return ``part``, which streams some of the documents, as a corpus of this kind."""
+        """Return a corpus of this kind for ``part``, which streams some of the documents."""
         ...
 
 
 def kind_of(corpus: Corpus) -> str:
-    """What a corpus is, for benchmarks that need one kind: "text", "parallel", or what it says itself (``kind``)."""
+    """Return the kind of a corpus, for benchmarks that need one: "text", "parallel", or its own attribute ``kind``."""
     return "parallel" if isinstance(corpus, ParallelCorpus) else str(getattr(corpus, "kind", "text"))
 
 
@@ -153,8 +155,8 @@ class CorpusFamily:
     open: Callable[[str, str, Mapping[str, str]], Corpus]  # (whole specification, argument, options)
     summary: str
     example: str
-    options: Mapping[str, str] = field(default_factory=dict)  # option -> what it does
+    options: Mapping[str, str] = field(default_factory=dict)  # option -> its description
     known: Callable[[], Sequence[str]] = tuple
     extra: str | None = None
-    remote: Callable[[str], bool] = lambda _: False  # whether the text of an argument comes over a network
+    remote: Callable[[str], bool] = lambda _: False  # whether the text of an argument is read over a network
     wraps: bool = False  # the argument ends in another specification, which also gets the options

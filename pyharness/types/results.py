@@ -1,4 +1,4 @@
-"""Metrics, cases and their results, and what a benchmark says of its tables: which numbers, in which order.
+"""Metrics, cases and results, and the declarations of tables: which numbers, in which order.
 
 A report turns these declarations into sheets. A benchmark that declares nothing gets a table of its primary metrics.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 State: TypeAlias = "Mapping[str, NDArray[Any]]"  # integer arrays that the numbers of a case are computed from
 
-# Share of a text from which a row that was trained on it has no rank: what two parts of one corpus share by chance
-# (licences, vendored files) is less, and moves no rank.
+# Least share of a text that a row was trained on for which the row has no rank. Two parts of one corpus share less
+# by chance (licences, vendored files); that affects no rank.
 TRAINED_ON_TOO_MUCH = 0.01
 
 Direction: TypeAlias = Literal["higher", "lower", "none"]
@@ -33,14 +33,14 @@ _NUMBER = re.compile(r"\{:([+,]*)\.\d+[fg]\}")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How people are shown a number: ``pattern``, of ``str.format``, for the value times ``scale``, in ``unit``."""
+    """Format of a number for people: ``str.format`` pattern ``pattern`` for the value times ``scale``, in ``unit``."""
 
     pattern: str = "{:.4f}"
     scale: float = 1.0
-    unit: str = ""  # of what is shown, where a scale changes it
+    unit: str = ""  # of the formatted number, where a scale changes it
 
     def show(self, value: float) -> str:
-        """Return a value as text.
+        """Format a value.
 
         >>> Format("{:.1f}", 100, "%").show(0.25), PLAIN.show(-1e-9)
         ('25.0', '0.0000')
@@ -49,7 +49,7 @@ class Format:
         return self.pattern.format(0.0) if shown == self.pattern.format(-0.0) else shown
 
     def show_with(self, value: float, half: float) -> tuple[str, str]:
-        """Return a value and half of its interval as text. The half-width has two digits, the value as many decimals.
+        """Format a value and half of its interval: two digits for the half-width, as many decimals for the value.
 
         >>> PLAIN.show_with(3.11432, 0.03168), COUNT.show_with(698.4, 103.2), PERCENT.show_with(0.5, 0.0)
         (('3.114', '0.032'), ('698', '100'), ('50.00', '0.00'))
@@ -95,19 +95,19 @@ def listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a number means, known before it is measured."""
+    """Meaning of a number, known before it is measured."""
 
     name: str
     unit: str
-    direction: Direction  # which way is better
+    direction: Direction  # whether higher or lower is better
     summary: str
-    primary: bool = False  # in the table of every benchmark that reports it, declared among its columns or not
+    primary: bool = False  # in the table of every benchmark that reports it, even if not among its columns
     deterministic: bool = True  # the same text gives the same number on every machine
-    tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
-    grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
-    exact: bool = False  # about what was tested and no other text: any difference counts, without an interval
-    counts_tokens: bool = False  # on one text, how two rows differ in it is how their tokens do; fewer are better
-    in_turn: bool = False  # sample i of every row of a record was taken in the same round
+    tolerance: float = 0.0  # relative difference allowed between machines, where floating point precedes the integers
+    grows_with_text: bool = False  # its value changes with the size of the text, beyond any interval
+    exact: bool = False  # about the tested text alone: any difference counts, without an interval
+    counts_tokens: bool = False  # on one text, two rows differ in it as their token counts do; fewer are better
+    in_turn: bool = False  # sample i of every row of a record comes from the same round
     format: Format = PLAIN  # for people
 
 
@@ -122,7 +122,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """Stable name of the case: the same in every run, and the key of the journal."""
+        """Stable name of the case: the same in every run, and the key in the journal."""
         parameters = ",".join(f"{name}={self.parameters[name]}" for name in sorted(self.parameters))
         return " | ".join(filter(None, (self.benchmark, self.tokenizer, self.corpus, parameters)))
 
@@ -133,37 +133,37 @@ Status: TypeAlias = Literal["ok", "skipped", "failed"]
 class Failure(StrEnum):
     """Why a case failed."""
 
-    INPUT = "input"  # what the user gave cannot be used
-    ERROR = "error"  # a library or a plug-in raised, or gave a value that has no place in a record
+    INPUT = "input"  # the user's input cannot be used
+    ERROR = "error"  # a library or plug-in raised, or returned a value that a record cannot hold
     CRASH = "crash"  # the process died, or was ended at a limit
-    UNVERIFIED = "unverified"  # a check that has to pass first has failed
-    WRONG = "wrong"  # the benchmark itself says that an answer is wrong
-    TEXT = "text"  # the text is not the one that the cases before have read
+    UNVERIFIED = "unverified"  # a check that must pass first has failed
+    WRONG = "wrong"  # the benchmark found a wrong answer
+    TEXT = "text"  # the text differs from the one that earlier cases read
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Raw values of one metric of one case. ``value`` is ``None`` with a ``reason`` when there is no number."""
+    """Raw values of one metric of one case. ``value`` is ``None``, with a ``reason``, where there is no number."""
 
     metric: str
     value: float | int | None
     reason: str | None = None
-    part: str | None = None  # what the number is about within the case: a language, an input length, a threads count
+    part: str | None = None  # subject of the number within the case: a language, an input length, a number of threads
     samples: tuple[float, ...] = ()  # every repetition, for timings
     replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
     paired: bool = False  # samples are ratios to the reference row's figure of the same round
-    no_interval: str | None = None  # why a value of a text has none; replicates may still give a pair one
-    no_pair: str | None = None  # why they do not: it is the text that lacks what an interval needs
-    # What grows with the text: the value on about 1/8, 1/4, 1/2 and all of it, each within the next.
+    no_interval: str | None = None  # reason why a value has no interval; the difference of two rows may still have one
+    no_pair: str | None = None  # reason why differences have no interval either: the text lacks what an interval needs
+    # Values of a metric that grows with the text, on nested parts: about 1/8, 1/4, 1/2 and all of the text.
     curve: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Whole numbers in bins: bin i is about ``edges[i] <= x < edges[i + 1]``."""
+    """Integers in bins: bin i holds ``edges[i] <= x < edges[i + 1]``."""
 
     edges: tuple[int, ...]  # ascending, one more than there are bins
-    counts: Mapping[str, tuple[int, ...]]  # what is counted -> a number of 0 or more for each bin
+    counts: Mapping[str, tuple[int, ...]]  # series -> a count of 0 or more per bin
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,50 +177,50 @@ class CaseResult:
     details: Mapping[str, Any] = field(default_factory=dict)  # witnesses, tallies, classes: JSON values, for people
     failure: Failure | None = None  # of a failed case
     tally: TextRead | None = None  # of the text that was read
-    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums by group of documents, where kept
-    ids: str | None = None  # digest of all ids, where kept: equal where ids are
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums per group of documents, where kept
+    ids: str | None = None  # digest of all ids, where kept: equal ids, equal digests
     histograms: Mapping[str, Histogram] = field(default_factory=dict)  # of the tokens of a text, by name
-    # Share of the bytes it has read whose documents its row was trained on, 0 to 1; None: not known.
+    # Share of the bytes read whose documents the row was trained on, 0 to 1; None: unknown.
     trained_on: float | None = None
 
     @property
     def ranks(self) -> bool:
-        """Whether it stands in rankings: not where what it has read was learnt before."""
+        """Whether the result is ranked: not where the row was trained on the text."""
         return self.trained_on is None or self.trained_on < TRAINED_ON_TOO_MUCH
 
 
 class InputError(ValueError):
     """Input of the user that cannot be used.
 
-    The message names the thing, what is known and the next step. The command line prints it and exits with 2.
+    The message names the input, the known values and the next step. The command line prints it and exits with 2.
     """
 
 
 class Unsupported(InputError):
-    """A library cannot do what a case asks of it: the case is skipped, with this reason."""
+    """A library cannot do what a case requires: the case is skipped, with this reason."""
 
 
 class Mismatch(Exception):
-    """What is timed gives another result than was verified: there is no number of it."""
+    """The timed result differs from the verified one: there is no number."""
 
 
-# A line below a table: text, or a function of the results in the table and of the record's data that gives lines.
+# A line below a table: text, or a function of the table's results and the record's data that returns lines.
 Note: TypeAlias = "str | Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]"
 
-# How several numbers of one row become one: the first, the sum, the smallest, the upper middle one, the largest.
+# How several numbers of one row become one: the first, the sum, the smallest, the upper median, the largest.
 Pick: TypeAlias = Literal["first", "sum", "least", "median", "most"]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: a metric of the row, from whatever benchmark measures it on the table's text."""
+    """One column of a table: a metric of the row, from any benchmark that measures it on the table's text."""
 
     metric: str
     title: str = ""  # "": the metric's name; "{part}" in it stands for the part of a repeated column
     part: str | None = None  # only numbers about this part; None: about any
-    each: bool = False  # one such column per part; neighbours that are repeated take turns, part by part
-    pick: Pick = "first"  # where a row has several numbers: parts, or the texts of a table over all texts
-    without: tuple[str, ...] = ()  # parts that are not picked from
+    each: bool = False  # one such column per part; adjacent columns of this kind alternate, part by part
+    pick: Pick = "first"  # choice among several numbers of a row: parts, or the texts of a table over all texts
+    without: tuple[str, ...] = ()  # parts to leave out of the choice
     shows: Literal["value", "value and part", "part", "spread"] = "value"  # spread: deviation of the samples over mean
     interval: bool = False  # shown with its 95 % interval
     format: Format | None = None  # None: the metric's
@@ -229,7 +229,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A column of what the record says of the row's tokenizer, such as ``vocab_size``: no measurement."""
+    """A column with a fact about the row's tokenizer, such as ``vocab_size``: no measurement."""
 
     name: str
     title: str
@@ -240,7 +240,7 @@ class Fact:
 class Published:
     """Figures of a paper, shown below the measured rows of a table that has one of ``metrics``."""
 
-    source: str  # the note that says where they are from
+    source: str  # note that gives their source
     rows: tuple[tuple[str, Mapping[str, str]], ...]  # name, and by metric the figure as printed, in the table's unit
     metrics: tuple[str, ...] = ()  # (): always
 
@@ -252,36 +252,37 @@ class Table:
     title: str
     columns: tuple[Column | Fact, ...] = ()
     notes: tuple[Note, ...] = ()
-    all_texts: bool = False  # one table for all texts: numbers of a row are picked over them
-    per: tuple[str, ...] = ()  # parameters that a title names even where all cases have the same
+    all_texts: bool = False  # one table for all texts: ``pick`` selects a row's number among them
+    per: tuple[str, ...] = ()  # parameters that a title names even where all cases share the value
     joined: tuple[str, ...] = ()  # parameters that do not make tables of their own
-    needs: tuple[str, ...] = ()  # metrics that a row must have to stand in the table
-    title_with_text: str = ""  # the title of a table about a text, where it is another
-    sized: bool = True  # the title says how large the text is, and notes say what was met in it
+    needs: tuple[str, ...] = ()  # metrics that a row must have to be in the table
+    title_with_text: str = ""  # title of a table about a text, where it differs
+    sized: bool = True  # the title gives the size of the text, and notes give the tally of reading it
     published: Published | None = None
-    # Describes the text in the title, from the results and the record's data; None: its label, size and documents.
+    # Returns the description of the text in the title, from the results and the record's data.
+    # None: label, size, documents.
     text: Callable[[Sequence[CaseResult], Mapping[str, Any]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a benchmark can name, row by row of a tokenizer: a report shows the first, or all when asked."""
+    """Details of a benchmark for each row of a tokenizer: a report shows the first ones, or all on request."""
 
     title: str
-    headings: tuple[str, ...]  # of what an entry says
+    headings: tuple[str, ...]  # of the parts of an entry
     entries: Callable[[CaseResult], Iterable[tuple[str, ...]]]
-    legend: Callable[[CaseResult], Iterable[str]]  # lines that explain words of the entries, once for all rows
+    legend: Callable[[CaseResult], Iterable[str]]  # lines that explain terms in the entries, once for all rows
 
 
-# How the numbers of a table are drawn. ``dots``: a column is a panel, and has a dot for each row. ``dots by column``: a
-# row is a panel, and has a dot for each column. ``points``: a row is a point at its first number, in one panel for each
-# of the others.
+# How to draw the numbers of a table. ``dots``: one panel per column, with a dot for each row. ``dots by column``: one
+# panel per row, with a dot for each column. ``points``: each row is a point at its first number, in one panel for each
+# of its other numbers.
 Drawing: TypeAlias = Literal["dots", "dots by column", "points"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A line that a report begins with: what people ask, and what the results say."""
+    """A line at the top of a report: a common question, and the answer of the results."""
 
     question: str
     text: str
@@ -289,13 +290,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A table whose numbers a page draws. Of columns that share an axis, numbers have one unit."""
+    """A table whose numbers a page draws. The numbers of columns that share an axis have one unit."""
 
     table: Table
-    about: str  # what is drawn, in a sentence, for those who cannot see it too
+    about: str  # description in one sentence, also for readers who cannot see the drawing
     drawing: Drawing = "dots"
-    axis: str = ""  # what the values of dots are; "": their metrics
-    at: float | None = None  # of dots: where a line is, such as 1 for ratios
-    log: bool = False  # the axis of dots; of points the first number's, and others' that span a factor of two
-    # Of points: rows of one name are joined, by what is first; from the record's data and a row's label. None: no line.
+    axis: str = ""  # label of the values of dots; "": their metrics
+    at: float | None = None  # of dots: position of a line, such as 1 for ratios
+    log: bool = False  # logarithmic axis: of dots; of points the first number's, and others' that span a factor of two
+    # Of points: a line joins rows of one name, ordered by the first item; from the record's data and a row's label.
+    # None: no line.
     joins: Callable[[Mapping[str, Any], str], str | None] | None = None

@@ -1,4 +1,4 @@
-"""Where the units of texts end: patches, sentences, words, characters, or tokens that spell their text."""
+"""Boundaries of the units of texts: patches, sentences, words, characters, or tokens that spell their text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Where the units of texts end: those of text ``t`` at bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
+    """Ends of the units of texts: those of text ``t`` at bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
 
     The ends of a text strictly increase, and the last is its size. A text that the units do not spell (lossy
-    tokenizers) is ``missing`` and has none; an empty text has none and is not missing.
+    tokenizers) is ``missing`` and has no ends. An empty text has no ends and is not missing.
     """
 
     ends: NDArray[np.int64]  # [units]
@@ -28,11 +28,11 @@ class Segments:
 
     @classmethod
     def of_places(cls, places: NDArray[np.int64], texts: Offsets) -> Segments:
-        """Make them of texts that lie end to end.
+        """Build segments of texts that are laid end to end.
 
         Args:
-            places: where units end in the whole, increasing; the end of each text that is not empty is among them.
-            texts: where each text begins in the whole, and where the last one ends, int64 [texts + 1].
+            places: ends of units in the whole, increasing; they include the end of each text that is not empty.
+            texts: start of each text in the whole, and the end of the last one, int64 [texts + 1].
 
         >>> import numpy as np
         >>> Segments.of_places(np.array([1, 3, 5]), np.array([0, 3, 3, 5])).ends.tolist()
@@ -46,7 +46,7 @@ class Segments:
 
     @classmethod
     def from_lists(cls, lists: Sequence[Sequence[int] | None]) -> Segments:
-        """Lay the ends of one text after those of another; None for a text that is missing."""
+        """Concatenate the ends of texts; None marks a missing text."""
         import numpy as np
 
         ends = [end for one in lists for end in one or ()]
@@ -55,18 +55,18 @@ class Segments:
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[NDArray[np.int64]]) -> Segments:
-        """Lay the ends of one text after those of another; none is missing."""
+        """Concatenate the ends of texts, with no text missing."""
         import numpy as np
 
         ends = np.concatenate([np.zeros(0, np.int64), *arrays])
         return cls(ends, offsets_of([len(one) for one in arrays]), np.zeros(len(arrays), np.bool_))
 
     def document(self, index: int) -> NDArray[np.int64]:
-        """Ends of the units of one text, without a copy."""
+        """Return the ends of the units of one text, without a copy."""
         return self.ends[self.offsets[index] : self.offsets[index + 1]]
 
     def fault(self, sizes: NDArray[np.int64]) -> str | None:
-        """Why these are not the units of texts of ``sizes`` bytes, int64 [texts]; None where they are."""
+        """Return why these are not the units of texts of ``sizes`` bytes, int64 [texts]; None if they are."""
         import numpy as np
 
         counts = np.diff(self.offsets)
@@ -100,23 +100,23 @@ def _shown(ends: NDArray[np.int64]) -> str:
 class HasSegments(Protocol):
     """Ability: cut texts into units."""
 
-    # Whether the units of a beginning of a text are those of the whole, by construction. Tables say it; whether it
-    # holds is measured.
+    # Whether the units of a prefix of a text are those of the whole, by construction. Tables state it; a measurement
+    # tests it.
     is_causal: bool
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents into units; these depend neither on the batch nor on threads."""
+        """Cut documents into units, which depend neither on the batch nor on ``threads``."""
         ...
 
 
 @runtime_checkable
 class HasCalibration(Protocol):
-    """Ability of what cuts text: it was fitted to some text, which is not measured with it."""
+    """Ability of a segmenter that was fitted to some text, on which it must not be measured."""
 
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
-        """Raise ``InputError`` where a text is one of these, by its digest or that of the document it is a piece of."""
+        """Raise ``InputError`` if a text was fitted to, by its digest or that of the document it is a piece of."""
         ...
 
 
 class NotSpelled(Exception):
-    """Units that are not their text, end to end: a wrong answer, of which nothing is measured."""
+    """Units whose concatenation is not their text: a wrong answer, so nothing is measured."""

@@ -1,4 +1,4 @@
-"""Tokenizers, what they can do beyond encoding, and how rows, families and engines are declared."""
+"""Tokenizers, their abilities beyond encoding, and declarations of rows, families and engines."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ RoundTrip: TypeAlias = Literal["exact", "normalised", "lossy"]
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """A loaded tokenizer, as the library that runs it behaves, without special tokens and without offsets."""
+    """A loaded tokenizer, as its library runs it, without special tokens and without offsets."""
 
     id_limit: int  # largest id + 1: the length of arrays indexed by id
     vocab_size: int  # V: distinct ids that are neither special nor unknown
     round_trip: RoundTrip  # derived from the tokenizer's own file
-    notes: tuple[str, ...]  # what was found and switched off or kept: padding, truncation, ignore_merges, ...
+    notes: tuple[str, ...]  # settings switched off or kept: padding, truncation, ignore_merges, ...
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents; strings that look like special tokens are plain text."""
         ...
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         ...
 
 
@@ -61,47 +61,47 @@ class HasModelEncoder(Protocol):
 
 @runtime_checkable
 class HasPipeline(Protocol):
-    """Ability: what the stages before the model do to a text. ``HasStages`` has each of them by itself."""
+    """Ability: the effect of the stages before the model on a text. ``HasStages`` has each stage by itself."""
 
     def normalize(self, text: str) -> str:
-        """Text as the model sees it, in text form (what decoding can give back at best)."""
+        """Return the text as the model receives it (the best that decoding can return)."""
         ...
 
     def added_tokens(self) -> Mapping[str, int]:
-        """Content of added tokens that stay on when measuring (non-special, user-defined)."""
+        """Return the content and id of added tokens that stay on in measurements (non-special, user-defined)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What stands in a tokenizer's place: it cuts text into units that have no ids, say, or is for no text at all."""
+    """Replacement for a tokenizer: for example, a segmenter whose units have no ids, or one that reads no text."""
 
     make: Callable[[TokenizerSpec], Any]
-    facts: Callable[[Any], Mapping[str, Any]]  # what a record keeps of it; JSON values, ``notes`` a tuple of texts
+    facts: Callable[[Any], Mapping[str, Any]]  # facts for the record; JSON values, ``notes`` a tuple of texts
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSpec:
-    """What a tokenizer is, known without importing the library that runs it."""
+    """Description of a tokenizer, known without importing the library that runs it."""
 
     name: str  # the specification string, e.g. "mistral:v3", "gigatoken+file:/x/cl100k_base.tiktoken"
     load: Callable[[TokenizerSpec], Tokenizer]
     library: str  # the distribution that runs it; its version is recorded
     source: str = ""  # where the vocabulary comes from, for people
-    path: str | None = None  # the vocabulary's file, when it is one: its digest is recorded
+    path: str | None = None  # file of the vocabulary, if there is one: its digest is recorded
     revision: str | None = None
     licence: str = "unknown"
     extra: str | None = None  # the pip extra that provides it
     vocabulary: str | None = None  # rows that claim one vocabulary must give identical ids
-    reference: bool = False  # this row's library is the home of that vocabulary
+    reference: bool = False  # whether the row's library is the original one of that vocabulary
     options: Mapping[str, str] = field(default_factory=dict)
-    instead: Instead | None = None  # what is measured of a row without a vocabulary; ``load`` raises ``Unsupported``
-    trained_on: Path | None = None  # digests of the documents that it was trained on, where that is known
+    instead: Instead | None = None  # what to measure of a row without a vocabulary; ``load`` raises ``Unsupported``
+    trained_on: Path | None = None  # digests of the documents that it was trained on, where known
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerFamily:
-    """Tokenizers named ``prefix:argument``; ``expand`` checks the argument and names what is known."""
+    """Tokenizers named ``prefix:argument``; ``expand`` checks the argument and lists the known ones."""
 
     name: str  # the prefix
     expand: Callable[[str, Mapping[str, str]], TokenizerSpec]  # (argument, options after "?")
@@ -109,13 +109,13 @@ class TokenizerFamily:
     example: str
     known: Callable[[], Sequence[str]] = tuple  # arguments that can be listed
     extra: str | None = None
-    # Makes what a row needs, before anything is measured: training, say, which tells a listener how far it is.
-    # ``expand`` then finds it.
+    # Makes what a row needs before anything is measured, such as a trained tokenizer; it reports its progress to a
+    # listener. ``expand`` then finds the result.
     prepare: Callable[[str, Mapping[str, str], Callable[[TrainingProgress], None] | None], None] | None = None
-    # Whether ``prepare`` has been here before, as far as that can be told without reading text.
+    # Whether ``prepare`` has run before, as far as that is known without reading text.
     prepared: Callable[[str, Mapping[str, str]], bool] | None = None
-    # What rows that are prepared one after another have in common, and whose turn it is of these, the smallest number
-    # first, of argument and options. None: any order will do.
+    # From argument and options: the key of rows to prepare one after another, and the place among them, smallest first.
+    # None: any order.
     precedence: Callable[[str, Mapping[str, str]], tuple[str, int]] | None = None
 
 
@@ -124,7 +124,7 @@ class Engine:
     """Another implementation that runs an existing vocabulary: ``name+SPEC``."""
 
     name: str
-    wrap: Callable[[TokenizerSpec], TokenizerSpec]  # the home row -> the same vocabulary through this engine
+    wrap: Callable[[TokenizerSpec], TokenizerSpec]  # row of the original library -> the row with this engine
     summary: str
     extra: str | None = None
-    options: tuple[str, ...] = ()  # its own: ``wrap`` finds them among those of the home row, which never sees them
+    options: tuple[str, ...] = ()  # the engine's own: ``wrap`` finds them among those of the original row

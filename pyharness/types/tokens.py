@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-if TYPE_CHECKING:  # every module imports these, that of ``--help``, too, and NumPy takes 0.1 s
+if TYPE_CHECKING:  # every module imports these, even for ``--help``, and NumPy takes 0.1 s
     import numpy as np
     from numpy.typing import NDArray
 
@@ -16,7 +16,7 @@ Offsets: TypeAlias = "NDArray[np.int64]"
 
 
 def offsets_of(lengths: Sequence[int] | NDArray[Any]) -> Offsets:
-    """Return where parts of these lengths begin when they lie end to end, and where the last one ends.
+    """Return the starts of parts of these lengths, laid end to end, and the end of the last one.
 
     Args:
         lengths: integers, none negative, [parts]; booleans count as 0 and 1.
@@ -46,7 +46,7 @@ class Tokens:
 
     @classmethod
     def from_lists(cls, lists: Sequence[Sequence[int] | Ids]) -> Tokens:
-        """Lay one list (or array) of ids per document end to end."""
+        """Concatenate one list (or array) of ids per document."""
         import numpy as np
 
         offsets = offsets_of([len(ids) for ids in lists])

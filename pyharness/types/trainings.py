@@ -1,4 +1,4 @@
-"""How far a training is, and the content of files that it writes."""
+"""Progress of a training, and content of the files that it writes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far a training is. What is not known is ``None``."""
+    """Progress of a training. Unknown values are ``None``."""
 
-    phase: str  # "reading", "counting", "merging", or what the library calls it
+    phase: str  # "reading", "counting", "merging", or the library's own name
     done: int
     unit: str  # of done and total: "bytes", "tokens", ...
     total: int | None = None
@@ -19,12 +19,12 @@ class TrainingProgress:
 
     @property
     def fraction(self) -> float | None:
-        """Share of the phase that is done, in 0..1."""
+        """Finished share of the phase, in 0..1."""
         return min(self.done / self.total, 1.0) if self.total else None
 
     @property
     def in_words(self) -> str:
-        """Put it in words.
+        """Progress in words.
 
         >>> TrainingProgress("merging", 12_000, "tokens", 32_000, 3.9).in_words
         'merging: 12,000 of 32,000 tokens (38%), about 4 s left'
@@ -40,10 +40,10 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """Content that is made while it is written, because it may be larger than memory."""
+    """Content that is produced while it is written, because it may be larger than memory."""
 
     size: int  # bytes
-    chunks: Callable[[], Iterator[bytes]]  # from the beginning, each time it is called
+    chunks: Callable[[], Iterator[bytes]]  # from the beginning, at each call
 
 
 FileContent: TypeAlias = bytes | Streamed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenKind(IntEnum):
-    """What an id stands for. Everything but ``SPECIAL``, ``UNKNOWN`` and ``ABSENT`` counts towards V."""
+    """Meaning of an id. All kinds but ``SPECIAL``, ``UNKNOWN`` and ``ABSENT`` count towards V."""
 
     NORMAL = 0
     SPECIAL = 1  # control and special tokens: never added when measuring
@@ -41,7 +41,7 @@ class Vocabulary:
 
     @classmethod
     def from_tokens(cls, tokens: Mapping[int, bytes], kinds: Mapping[int, TokenKind]) -> Vocabulary:
-        """Build from ``id -> bytes``; an id missing from ``kinds`` is NORMAL, one missing from ``tokens`` ABSENT."""
+        """Build from ``id -> bytes``; an id without a kind is NORMAL, one without bytes ABSENT."""
         import numpy as np
 
         size = max(tokens, default=-1) + 1
@@ -99,6 +99,6 @@ class MergeModel:
         return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
 
     def strings(self) -> list[bytes]:
-        """Return the strings of all tokens; for many of them this is the faster way."""
+        """Return the strings of all tokens, faster than one by one."""
         data = self.data.tobytes()
         return [data[start:end] for start, end in pairwise(self.offsets.tolist())]
