@@ -1,1 +1,1 @@
-"""What the files of tokenizers say: readers that trust nothing, vocabularies, merge rules. Runs no tokenizer."""
+"""Contents of tokenizer files: readers that trust nothing, vocabularies, merge rules. Runs no tokenizer."""

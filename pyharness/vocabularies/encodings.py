@@ -51,7 +51,7 @@ PATTERNS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What a rank file needs beside itself. ``vocabulary`` names the ids: encodings that share it give equal ids."""
+    """What a rank file itself lacks. ``vocabulary`` names the ids: encodings that share it give equal ids."""
 
     name: str
     vocabulary: str
@@ -101,7 +101,7 @@ OPENAI_ENCODINGS: Mapping[str, Encoding] = {
     )
 }
 
-# Rank files met in the wild, by digest; their stems are accepted as a name too.
+# Rank files in circulation, by digest; their stems are also accepted as names.
 KNOWN_FILES: Mapping[str, Encoding] = {
     **{name: OPENAI_ENCODINGS[name] for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")},
     "whisper_multilingual": Encoding(
@@ -144,19 +144,19 @@ STEMS: Mapping[str, str] = {
 
 
 def recognise(digest: str, stem: str) -> Encoding | None:
-    """Encoding of a rank file, by its content or else by its name."""
+    """Return the encoding of a rank file, by its content or else by its name."""
     for encoding in KNOWN_FILES.values():
         if encoding.digest == digest:
             return encoding
     name = STEMS.get(stem)
     if name is None:
         return None
-    # The name says how to split; the ids are the file's own.
+    # The name decides how to split; the ids are the file's own.
     return Encoding(name, f"sha256:{digest[:16]}", KNOWN_FILES[name].pattern, digest, KNOWN_FILES[name].special)
 
 
-# Ranks of the published files, and the SHA-256 of their first 4,096 bytes (None: not known here). r50k_base begins
-# p50k_base.
+# Ranks of the published files, and the SHA-256 of their first 4,096 bytes (None: unknown). p50k_base starts with all of
+# r50k_base.
 _BEGINNING_BYTES = 4096
 _PUBLISHED: Mapping[str, tuple[int, str | None]] = {
     "r50k_base": (50256, "cc16a629039d"),
@@ -171,9 +171,9 @@ _PUBLISHED: Mapping[str, tuple[int, str | None]] = {
 
 
 def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
-    """Refuse a rank file that its name alone tells how to split, and that has fewer ranks than what it is named for.
+    """Refuse a rank file known by its name alone that has fewer ranks than the published file of that name.
 
-    Any beginning of a rank file, cut between two lines, is a vocabulary: nothing in the format says that it is none.
+    Any prefix of a rank file, cut between two lines, is a valid vocabulary: the format does not mark its end.
     """
     name, lines = STEMS.get(stem), _lines(data)
     if name is None or any(digest == known.digest for known in KNOWN_FILES.values()):
@@ -186,7 +186,7 @@ def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
 
 
 def part_of(data: bytes, digest: str) -> tuple[str, ...]:
-    """Note on a rank file that begins as a published one does, and ends before it."""
+    """Return a note on a rank file that is a proper prefix of a published one."""
     if any(digest == known.digest for known in KNOWN_FILES.values()):
         return ()
     beginning, lines = _beginning(data), _lines(data)
@@ -205,11 +205,11 @@ def _lines(data: bytes) -> int:
 
 
 def pattern(text: str) -> tuple[str, str]:
-    """Name and regular expression of ``?pattern=``: a known name, or an expression of one's own."""
+    """Return name and regular expression of ``?pattern=``: a known name, or the user's own expression."""
     if text in PATTERNS:
         return text, PATTERNS[text]
     expression = text
-    for name, known in SPLIT_PATTERNS.items():  # as "pyharness train --pattern" calls them
+    for name, known in SPLIT_PATTERNS.items():  # names as in "pyharness train --pattern"
         if text in (name, *known.aliases) and len(known.expressions) == 1:
             expression = known.expressions[0]
     for name, known_expression in PATTERNS.items():
@@ -226,7 +226,7 @@ def pattern(text: str) -> tuple[str, str]:
 
 
 def read_special(text: str, label: str) -> dict[str, int]:
-    """Special tokens of ``?special=``, which :func:`written_special` writes.
+    """Read the special tokens of ``?special=``, which :func:`written_special` writes.
 
     >>> read_special("<|end|>:256,<|pad|>:257", "the file")
     {'<|end|>': 256, '<|pad|>': 257}
@@ -244,10 +244,10 @@ def read_special(text: str, label: str) -> dict[str, int]:
 
 
 def written_special(special: Mapping[str, int]) -> str:
-    """Write special tokens as ``?special=`` has them.
+    """Write special tokens in the form of ``?special=``.
 
     Raises:
-        InputError: there is a comma in one, which separates them.
+        InputError: a token contains a comma, which is the separator.
     """
     for content in special:
         if "," in content:

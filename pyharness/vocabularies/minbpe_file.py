@@ -1,6 +1,6 @@
 """minbpe's ``.model`` files: ``minbpe v1``, the split pattern, special tokens, and the merges in order.
 
-Merge ``k`` makes the id ``256 + k``, and the first 256 ids are the bytes. White space around a line means nothing, not
+Merge ``k`` makes the id ``256 + k``, and the first 256 ids are the bytes. White space around a line is insignificant,
 even around the pattern. Source: karpathy/minbpe ``minbpe/base.py``.
 """
 
@@ -52,7 +52,7 @@ def read_minbpe(data: bytes, label: str) -> MinbpeFile:
 
 
 def _gap(size: int, special: Mapping[str, int]) -> tuple[str, ...]:
-    """Note on ids without a token below the special ones: the file may have lost its last merges."""
+    """Return a note on ids without a token below the special ones: the file may have lost its last merges."""
     lowest = min(special.values(), default=size)
     if lowest == size:
         return ()
@@ -91,7 +91,7 @@ def _merges(lines: Sequence[str], first: int, label: str) -> tuple[tuple[tuple[i
     total = 256
     for number, line in enumerate(lines, first):
         if not line and number == first + len(lines) - 1:
-            break  # what follows the last newline
+            break  # an empty line after the last newline
         left, right = _numbers(line, 2, number, label)
         if max(left, right) >= len(tokens):
             raise InputError(f"{label}, line {number}: id {max(left, right)} is not made before this line")
@@ -111,7 +111,7 @@ def _merges(lines: Sequence[str], first: int, label: str) -> tuple[tuple[tuple[i
 
 
 def write_minbpe(pattern: str, special: Mapping[str, int], merges: Sequence[tuple[int, int]]) -> bytes:
-    """File with these contents; the pattern is one line without white space around it."""
+    """Write a file with these contents; the pattern is one line without white space around it."""
     lines = [VERSION, pattern, str(len(special))]
     lines += [f"{content} {token}" for content, token in special.items()]
     lines += [f"{left} {right}" for left, right in merges]

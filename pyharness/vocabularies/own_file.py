@@ -1,4 +1,4 @@
-"""The head of our own model files: JSON objects that say what they are, which version, and a digest of the rest.
+"""The head of our own model files: JSON objects with format, version, and a digest of the rest.
 
 - ``format``, ``version``: a reader refuses versions it does not know.
 - ``digest``: ``sha256:`` and the SHA-256 of all other members as JSON: keys sorted, no white space, UTF-8.
@@ -18,7 +18,7 @@ from pyharness.vocabularies.files.json_file import parse_json
 
 
 def write(form: str, version: int, members: Mapping[str, Any], label: str) -> bytes:
-    """Content of a file of the format ``form``, a member a line; ``label`` is what errors call it.
+    """Return the content of a file of the format ``form``, one member per line; errors call it ``label``.
 
     Raises:
         InputError: a member is no JSON value.
@@ -33,10 +33,10 @@ def write(form: str, version: int, members: Mapping[str, Any], label: str) -> by
 
 
 def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[str, Any]:
-    """All members of a file but ``format`` and ``digest``, which are right; ``others`` is what reads other files.
+    """Return all members of a file but ``format`` and ``digest``, after checks; ``others`` names another file's reader.
 
     Raises:
-        InputError: it is cut off, altered, of another format, or of a version above ``version``.
+        InputError: it is truncated, altered, of another format, or of a version above ``version``.
     """
     content = parse_json(data, label)
     if content.pop("format", None) != form:
@@ -52,7 +52,7 @@ def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[
     claimed = content.pop("digest", None)
     try:
         actual = digest({"format": form, **content})
-    except (ValueError, RecursionError) as error:  # NaN, half a surrogate pair, nested too deeply to be written again
+    except (ValueError, RecursionError) as error:  # NaN, half a surrogate pair, too deeply nested to be written again
         raise InputError(f"{label} has what no {form} file has: {error}") from None
     if claimed != actual:
         raise InputError(
@@ -63,7 +63,7 @@ def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """Digest of a file's content, which must not have one."""
+    """Return the digest of a file's content, which must not contain one."""
     return "sha256:" + hashlib.sha256(_json(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Rank files, read and checked without the libraries: lines of ``base64 rank``, and Mistral's tekken JSON.
+"""Rank files, read and checked without their libraries: lines of ``base64 rank``, and Mistral's tekken JSON.
 
-A tekken file has its pattern and special tokens inside. The model's ids are rank + number of special tokens; ids below
+A tekken file contains its pattern and special tokens. The model's ids are rank + number of special tokens; ids below
 that number are special. Entries beyond the default vocabulary size are in the file but not in the model, and must not
 take part in merging.
 """
@@ -23,7 +23,7 @@ from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 @dataclass(frozen=True, slots=True)
 class RankVocabulary:
-    """A byte-level BPE vocabulary whose merge order is its ids, with what tiktoken needs to run it."""
+    """A byte-level BPE vocabulary whose merge order is its ids, with the parameters of tiktoken's encoder."""
 
     ranks: Mapping[bytes, int]
     special: Mapping[str, int]
@@ -33,7 +33,7 @@ class RankVocabulary:
 
 
 def read_ranks(data: bytes, label: str) -> dict[bytes, int]:
-    """Parse a rank file; a line that is not ``base64 rank``, a double token or rank, or a lost byte is an error."""
+    """Parse a rank file; a line that is not ``base64 rank``, a double token or rank, or a missing byte is an error."""
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
@@ -48,7 +48,7 @@ def read_ranks(data: bytes, label: str) -> dict[bytes, int]:
 
 
 def _check_last(data: bytes, ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse a file that ends within its last line: its rank has lost digits, and is not the one that comes next."""
+    """Refuse a file truncated within its last line: its rank has lost digits, and is not the next one."""
     if data.endswith(b"\n"):
         return
     *_, before, last = (-1, *ranks.values())
@@ -74,7 +74,7 @@ def _entry(line: bytes, number: int, label: str) -> tuple[bytes, int]:
 
 
 def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse what would make tiktoken panic while encoding: double ranks, missing single bytes."""
+    """Refuse ranks on which tiktoken would panic while encoding: double ranks, missing single bytes."""
     if len(set(ranks.values())) != len(ranks):
         owners: dict[int, bytes] = {}
         for token, rank in ranks.items():
@@ -90,7 +90,7 @@ def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
 
 
 def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse special tokens whose id is taken."""
+    """Refuse special tokens whose id another token has."""
     taken = {rank: token for token, rank in ranks.items()}
     seen: dict[int, str] = {}
     for content, token in special.items():
@@ -101,14 +101,14 @@ def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label:
 
 
 def vocabulary(ranks: RankVocabulary) -> Vocabulary:
-    """Bytes of every rank and special token."""
+    """Return the bytes of every rank and special token."""
     tokens = {token: data for data, token in ranks.ranks.items()}
     special = {token: content.encode() for content, token in ranks.special.items()}
     return Vocabulary.from_tokens(tokens | special, dict.fromkeys(special, TokenKind.SPECIAL))
 
 
 def merge_model(ranks: RankVocabulary) -> MergeModel:
-    """Ranks form: an id is its own rank."""
+    """Return the model in ranks form: an id is its own rank."""
     table = vocabulary(ranks)
     bytes_to_id = np.array([ranks.ranks[bytes([byte])] for byte in range(256)], np.uint32)
     order = np.arange(len(table), dtype=np.uint32)
@@ -118,9 +118,9 @@ def merge_model(ranks: RankVocabulary) -> MergeModel:
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
-    """Rank file with these contents, in order of rank, for engines that read only files."""
+    """Write a rank file with these contents, in order of rank, for engines that read only files."""
     lines = [
-        (binascii.b2a_base64(token, newline=False) or b"=") + b" %d\n" % rank  # as Whisper's file has its empty token
+        (binascii.b2a_base64(token, newline=False) or b"=") + b" %d\n" % rank  # Whisper's empty token is "="
         for token, rank in sorted(ranks.items(), key=lambda item: item[1])
     ]
     return b"".join(lines)
@@ -163,7 +163,7 @@ def _token(entry: Any, index: int, label: str) -> bytes:
 
 
 def _special(content: Mapping[str, Any], count: int, label: str) -> dict[str, int]:
-    # Files before v8 leave the names to mistral-common's code; ours say what the id is.
+    # Files before v8 leave the names to mistral-common's code; ours are derived from the id.
     names = {token: f"<SPECIAL_{token}>" for token in range(count)}
     for entry in content.get("special_tokens") or ():
         if (

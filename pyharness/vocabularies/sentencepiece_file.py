@@ -1,4 +1,4 @@
-"""SentencePiece models as data: a bounded reader of the few protobuf fields that matter, and what the pieces mean.
+"""SentencePiece models as data: a bounded reader of the necessary protobuf fields, and the meaning of pieces.
 
 The library's own reader trusts the file, and needs the library. Field numbers: sentencepiece_model.proto.
 """
@@ -20,7 +20,7 @@ from pyharness.vocabularies.files.merge_model import character_symbols, symbol_m
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 _AFTER_THE_PIECES = {2: "trainer_spec", 3: "normalizer_spec"}  # in every model that a trainer writes
-Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else
+Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of any other type
 SPACE = "▁"
 
 
@@ -58,7 +58,7 @@ class SentencePieceNormalizer:
 
 @dataclass(frozen=True, slots=True)
 class SentencePieceModel:
-    """What the harness reads from a model file; ids are positions in ``pieces``."""
+    """The fields of a model file that the harness uses; ids are positions in ``pieces``."""
 
     pieces: tuple[str, ...]
     scores: tuple[float, ...]
@@ -69,7 +69,7 @@ class SentencePieceModel:
 
 
 def read_model(data: bytes, label: str) -> SentencePieceModel:
-    """Parse a model; anything that is not one raises ``InputError``."""
+    """Parse a model; anything else raises ``InputError``."""
     pieces: list[tuple[str, float, PieceType]] = []
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
@@ -114,13 +114,13 @@ def _normalizer(
 
 
 def fields(data: bytes, label: str) -> Iterator[Field]:
-    """Fields of a message, in order. Lengths are checked against what is there before anything is copied."""
+    """Yield the fields of a message, in order. Lengths are checked against the available bytes before any copy."""
     for number, value, _ in placed_fields(data, label):
         yield number, value
 
 
 def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, tuple[int, int]]]:
-    """Fields of a message, in order, each with the place of all of it: key, length and value."""
+    """Yield the fields of a message, in order, each with the span of all of it: key, length and value."""
     position = 0
     while position < len(data):
         start = position
@@ -147,7 +147,7 @@ def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, t
 
 
 def raw_model(data: bytes) -> bytes:
-    """The same model with its normaliser switched off, so that a piece can be handed to the model alone.
+    """Return the same model with its normaliser switched off, so that the model alone can encode a piece.
 
     Protobuf messages laid end to end merge, later values first: name "identity", no charsmap, all flags off.
     """
@@ -220,7 +220,7 @@ KINDS = {
 
 
 def vocabulary(model: SentencePieceModel) -> Vocabulary:
-    """Pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
+    """Return the pieces, with ``▁`` as the space it stands for, and a byte for ``<0xNN>``."""
     kinds = {token: KINDS[kind] for token, kind in enumerate(model.types)}
     return Vocabulary.from_tokens({token: _bytes(model, token) for token in kinds}, kinds)
 
@@ -233,16 +233,16 @@ def _bytes(model: SentencePieceModel, token: int) -> bytes:
 
 
 def merge_model(model: SentencePieceModel) -> MergeModel:
-    """Ranks form of a BPE model: pieces by descending score, equal scores having equal ranks.
+    """Return a BPE model in ranks form: pieces by descending score; equal scores have equal ranks.
 
-    SentencePiece merges strings, and a character that is no piece merges like any other. It has no id, so a piece with
-    one cannot be written in base symbols, and is not tested.
+    SentencePiece merges strings, and a character that is no piece merges like any other. It has no id, so a piece that
+    contains it cannot be written in base symbols, and is not tested.
     """
     kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
     _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
     ranks = order.astype(np.uint32)
     single = np.array([len(piece) == 1 for piece in model.pieces])
-    merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # which are taken apart again afterwards
+    merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # the latter are split again after merging
     ranks[~merged | single] = np.iinfo(np.uint32).max
     merges = symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
     known = set(model.pieces)

@@ -1,4 +1,4 @@
-"""The stages before the model as data, so that they can be examined: what reachability's arguments are about."""
+"""The stages before the model as data, for the analysis of reachability."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RUST_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d"
 class SplitStep:
     """One step of a pre-tokenizer: it cuts where the matches of an expression start and end.
 
-    ``inserted`` are characters of the model's text that this step may not have seen, as later ones put them in.
+    ``inserted`` are characters of the model's text that this step may not have seen, because later steps insert them.
     """
 
     expression: str
@@ -36,9 +36,9 @@ class SplitStep:
 
 @dataclass(frozen=True, slots=True)
 class TokenForm:
-    """How a token stands in the text that the pre-tokenizer gets.
+    """Form of a token in the pre-tokenizer's input.
 
-    ``starts``: True only at the start of a piece, False only behind it, None either. ``goes_on``: never at its end.
+    ``starts``: True only at the start of a piece, False only after it, None either. ``goes_on``: never at its end.
     """
 
     text: str
@@ -48,12 +48,12 @@ class TokenForm:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Everything that stands between a text and the model.
+    """All stages between a text and the model.
 
-    ``normalizer`` has steps as tokenizer.json writes them, and is None where it is something else. ``added`` are looked
-    for before it, or with ``normalized`` after it; special ones are found and taken for text. ``forms`` gives every
-    form that a token can have, and none where that is not known. ``inserted``: characters that the splits may put in.
-    ``spelled_once`` says whether a token of a BPE model can be merged from nothing but its own characters.
+    ``normalizer`` has steps as tokenizer.json writes them, or is None for any other normaliser. ``added`` tokens are
+    searched before it, or with ``normalized`` after it; special ones are matched and treated as text. ``forms`` gives
+    every form of a token, or no form where they are unknown. ``inserted``: characters that the splits may insert.
+    ``spelled_once`` tells whether a token of a BPE model can be merged only from its own characters.
     """
 
     normalize: Callable[[str], str]  # the normaliser alone
@@ -73,15 +73,15 @@ class HasStages(Protocol):
     """Ability: the stages before the model, each by itself."""
 
     def stages(self) -> Stages:
-        """Return them."""
+        """Return the stages."""
         ...
 
 
 def split_steps(stages: Sequence[Mapping[str, Any]]) -> tuple[tuple[SplitStep, ...], str]:
-    """Return the steps of a pre-tokenizer of tokenizer.json that are expressions, and the characters it may put in.
+    """Return the expression steps of a pre-tokenizer of tokenizer.json, and the characters it may insert.
 
-    Unknown steps are left out: every step only adds cuts, so the cuts of the others stand. Behind a
-    ``ByteLevel`` text is written in another alphabet, and nothing is read.
+    Unknown steps are left out: every step only adds cuts, so the cuts of the others remain. After a ``ByteLevel`` step
+    text is in another alphabet, and further steps are not read.
     """
     steps: list[SplitStep] = []
     inserted = ""
@@ -104,7 +104,7 @@ def _until_bytes(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def _step(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:
-    """Expression of a step, and whether its matches and the gaps between them are kept; None: not known."""
+    """Return a step's expression, and whether its matches and the gaps between them are kept; None: unknown."""
     kind = stage["type"]
     if kind == "Split":
         return _split(stage)
@@ -137,7 +137,7 @@ def _split(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:
 
 
 def byte_forms(vocabulary: Vocabulary) -> Callable[[int], Sequence[TokenForm]]:
-    """Function from a token, whose bytes are those of the text, to its form."""
+    """Return the function from a token, whose bytes are those of the text, to its form."""
 
     def forms(token: int) -> Sequence[TokenForm]:
         try:
@@ -152,10 +152,10 @@ def byte_forms(vocabulary: Vocabulary) -> Callable[[int], Sequence[TokenForm]]:
 def spelled_once(
     string: Callable[[int], AnyStr], fallback: Sequence[int], unknown: int | None
 ) -> Callable[[int], bool]:
-    """Function from a token of a BPE model to whether only its own characters can be merged into it.
+    """Return the function from a token of a BPE model to whether only its own characters can be merged into it.
 
-    ``<0xC3>`` and the unknown token are symbols that stand for other text, and merge like any other: a token whose
-    string holds that of one may come of it. A symbol of one character is that character.
+    ``<0xC3>`` and the unknown token are symbols that stand for other text, and merge like any other. A token whose
+    string contains such a symbol may come from it. A symbol of one character is that character.
     """
     others = {string(number) for number in (*fallback, *(() if unknown is None else (unknown,))) if number >= 0}
     longer = [other for other in others if len(other) != 1]
@@ -163,22 +163,22 @@ def spelled_once(
 
 
 def huggingface_spelled_once(file: HuggingFaceFile) -> Callable[[int], bool]:
-    """Function from a token of a tokenizer.json to whether only its own characters can be merged into it."""
+    """Return the function from a token of a tokenizer.json to whether only its own characters merge into it."""
     if file.model.get("continuing_subword_prefix"):
-        # A rule cuts as many characters off its right part, be they the prefix or not; and a text may spell the prefix.
+        # A rule cuts that many characters off its right part, prefix or not; and a text may spell the prefix.
         return lambda _: False
     strings = {number: token for token, number in file.vocab.items()}
     return spelled_once(lambda token: strings.get(token, ""), fallback_ids(file), unknown_id(file))
 
 
 def huggingface_forms(file: HuggingFaceFile) -> Callable[[int], Sequence[TokenForm]]:
-    """Function from a token of a tokenizer.json to its forms."""
+    """Return the function from a token of a tokenizer.json to its forms."""
     strings = {number: token for token, number in file.vocab.items()}
     prefix = file.model.get("continuing_subword_prefix") or ""
     suffix = file.model.get("end_of_word_suffix") or ""
     word_piece = file.model_type == "WordPiece"
     unknown = file.model_type not in ("BPE", "Unigram", "WordPiece") or bool(prefix and not word_piece)
-    # A normaliser that writes bytes in the alphabet shows the pre-tokenizer other text than the token's.
+    # A normaliser that writes the byte alphabet gives the pre-tokenizer other text than the token's.
     unknown |= any(step["type"] == "ByteLevel" for step in file.stages("normalizer"))
     spelled = is_byte_level(file)
 

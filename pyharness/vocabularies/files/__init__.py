@@ -1,1 +1,1 @@
-"""What readers of every kind of vocabulary file share."""
+"""Common parts of the readers of vocabulary files."""

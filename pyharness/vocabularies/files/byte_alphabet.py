@@ -1,4 +1,4 @@
-"""Bytes written as text: in the alphabet of GPT-2, a printable character for each, and as pieces like ``<0x41>``."""
+"""Bytes written as text: one printable character each (the byte alphabet of GPT-2), or pieces like ``<0x41>``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
 NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 _LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
-_NO_BYTE = "\uffff"  # Latin-1 cannot write it, so a character outside the alphabet is noticed
+_NO_BYTE = "\uffff"  # not in Latin-1, so a character outside the alphabet is noticed
 _BYTES = dict.fromkeys(range(256), _NO_BYTE) | {ord(letter): chr(byte) for byte, letter in BYTE_ALPHABET.items()}
 
 
 def in_letters(data: bytes) -> str:
-    """Bytes as letters of the alphabet.
+    """Write bytes as letters of the alphabet.
 
     >>> in_letters(b" the\\n")
     'ĠtheĊ'
@@ -23,19 +23,19 @@ def in_letters(data: bytes) -> str:
 
 
 def of_letters(text: str) -> bytes:
-    """Bytes of a text in the alphabet.
+    """Return the bytes of a text in the alphabet.
 
     >>> of_letters("ĠtheĊ")
     b' the\\n'
 
     Raises:
-        UnicodeEncodeError: a character is no letter of the alphabet; ``start`` is its place in the text.
+        UnicodeEncodeError: a character is not in the alphabet; ``start`` is its position in the text.
     """
     return text.translate(_BYTES).encode("latin-1")
 
 
 def alphabet_bytes(token: str) -> bytes:
-    """Bytes of a token in the alphabet; a token with any other character stands for itself.
+    """Return the bytes of a token in the alphabet; a token with any other character is encoded as UTF-8.
 
     >>> alphabet_bytes("Ġthe"), alphabet_bytes("<中>")
     (b' the', b'<\\xe4\\xb8\\xad>')
@@ -47,7 +47,7 @@ def alphabet_bytes(token: str) -> bytes:
 
 
 def byte_of(piece: str) -> int | None:
-    """Byte of a fallback piece: ``<0x41>`` is 65."""
+    """Return the byte of a fallback piece: ``<0x41>`` is 65."""
     if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
         try:
             return int(piece[3:5], 16)

@@ -1,4 +1,4 @@
-"""JSON files that may be broken or hostile: parsed, and their members checked as they are taken."""
+"""JSON files that may be broken or hostile: parsed, with members checked on access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def parse_json(data: bytes, label: str) -> dict[str, Any]:
-    """Parse a JSON object, refusing double keys, bad encodings and nesting bombs."""
+    """Parse a JSON object; refuse double keys, bad encodings and nesting bombs."""
     try:
         content = json.loads(data, object_pairs_hook=_unique)
     except RecursionError:
@@ -28,7 +28,7 @@ def parse_json(data: bytes, label: str) -> dict[str, Any]:
         raise InputError(f"{label} is not valid JSON, or is cut off: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{label} is not valid UTF-8: {error.reason} at byte {error.start}") from None
-    except ValueError as error:  # a double key, or an integer of more than 4300 digits, with advice for programmers
+    except ValueError as error:  # a double key, or an integer of more than 4300 digits (a message for programmers)
         raise InputError(f"{label}: {str(error).partition('; use sys.')[0]}") from None
     if not isinstance(content, dict):
         raise InputError(f"{label} is JSON, but a {type(content).__name__} and not an object")
@@ -47,7 +47,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Members:
-    """Members of an object. A member of another kind is an ``InputError`` that names the object and the member."""
+    """Members of an object. A member of another type is an ``InputError`` that names the object and the member."""
 
     def __init__(self, content: Any, label: str) -> None:
         if not isinstance(content, dict):
@@ -55,7 +55,7 @@ class Members:
         self.content, self.label = content, label
 
     def take(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """Member of a type; None where the type allows it and the file leaves it out."""
+        """Return a member of a type; None where the type allows it and the file lacks the member."""
         value, kinds = self.content.get(name), kind if isinstance(kind, tuple) else (kind,)
         if type(value) not in kinds:
             wanted = " or ".join(_NAMES[kind] for kind in kinds)
@@ -63,26 +63,26 @@ class Members:
         return value
 
     def choose(self, name: str, known: Sequence[str]) -> Any:
-        """Member that is one of some words."""
+        """Return a member that is one of some words."""
         value = self.content.get(name)
         if value not in known:
             raise InputError(f"{self.label}: {name!r} is {str(value)[:60]!r}; known: {', '.join(known)}")
         return value
 
     def integer(self, name: str, least: int, most: int) -> int:
-        """Member that is an integer from ``least`` to ``most``."""
+        """Return a member that is an integer from ``least`` to ``most``."""
         value = self.take(name, int)
         if not least <= value <= most:
             raise InputError(f"{self.label}: {name!r} is {str(value)[:40]}, which is not from {least:,} to {most:,}")
         return int(value)
 
     def integers(self, name: str, low: int, high: int) -> NDArray[np.int64]:
-        """int64 [n]: a member that is a list of integers from ``low`` to below ``high``."""
+        """Return a member that is a list of integers from ``low`` to below ``high``: int64 [n]."""
         return integers(self.take(name, list), low, high, f"{self.label}: {name!r}")
 
 
 def integers(values: Sequence[Any], low: int, high: int, label: str) -> NDArray[np.int64]:
-    """int64 [n]: a list of integers from ``low`` to below ``high``."""
+    """Return a list of integers from ``low`` to below ``high``: int64 [n]."""
     if not set(map(type, values)) <= {int}:
         raise InputError(f"{label} has {next(repr(v)[:40] for v in values if type(v) is not int)}, not an integer")
     if values and not (low <= min(values) and max(values) < high):
@@ -92,7 +92,7 @@ def integers(values: Sequence[Any], low: int, high: int, label: str) -> NDArray[
 
 
 def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offsets]:
-    """Bytes, uint8 [all], and offsets, int64 [n + 1], of strings in the byte alphabet."""
+    """Return the bytes, uint8 [all], and offsets, int64 [n + 1], of strings in the byte alphabet."""
     if not set(map(type, values)) <= {str}:
         raise InputError(f"{label} has {next(repr(v)[:40] for v in values if type(v) is not str)}, not a string")
     text = "".join(values)
@@ -105,7 +105,7 @@ def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offse
 
 
 def byte_strings(values: Sequence[Any], label: str) -> list[bytes]:
-    """Bytes of each of some strings in the byte alphabet."""
+    """Return the bytes of each string in the byte alphabet."""
     data, offsets = strings(values, label)
     content = data.tobytes()
     return [content[start:end] for start, end in pairwise(offsets.tolist())]

@@ -1,4 +1,4 @@
-"""Builds ``MergeModel`` tables: the rules of a BPE tokenizer in its own symbols."""
+"""Construction of ``MergeModel`` tables: the rules of a BPE tokenizer in its own symbols."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def byte_level_model(
     rules: NDArray[np.uint32] | None = None,
     ranks: NDArray[np.uint32] | None = None,
 ) -> MergeModel:
-    """Model strings are the tokens' bytes, and every byte is one base symbol: all of it is one table look-up.
+    """Build a model whose strings are the tokens' bytes, each byte one base symbol, by one table look-up.
 
-    A byte without a token (files of 2022 leave out the 13 that valid UTF-8 never has) must not occur in a token.
+    A byte without a token must not occur in a token. (Files of 2022 lack the 13 bytes that never occur in UTF-8.)
     """
     lengths = np.diff(vocabulary.offsets)
     return MergeModel(
@@ -42,12 +42,12 @@ def symbol_model(
     rules: NDArray[np.uint32] | None = None,
     ranks: NDArray[np.uint32] | None = None,
 ) -> MergeModel:
-    """Model strings and base symbols are given per token (characters, characters with a suffix)."""
+    """Build a model from given strings and base symbols per token (characters, characters with a suffix)."""
     lengths = np.array([len(string) for string in strings], np.int64)
     counts = np.array([len(symbols) for symbols in base], np.int64)
     flat = np.fromiter((symbol for symbols in base for symbol in symbols), np.uint32, int(counts.sum()))
     atomic = np.zeros(len(base), np.bool_)
-    atomic[flat] = True  # whatever a token starts from needs no rule
+    atomic[flat] = True  # the symbols that tokens start from need no rule
     return MergeModel(
         data=np.frombuffer(b"".join(strings), np.uint8),
         offsets=offsets_of(lengths),
@@ -63,9 +63,9 @@ def symbol_model(
 def character_symbols(
     symbol: Callable[[str], int | None], fallback: Sequence[int], unknown: int
 ) -> Callable[[Iterable[str]], list[int]]:
-    """Return the function that gives the base symbols of a piece, one per character (with its affixes, if it has any).
+    """Return the function from a piece to its base symbols, one per character (with its affixes, if any).
 
-    A character that is no symbol becomes its bytes' fallback pieces (-1: none), or the unknown token.
+    A character that is no symbol becomes the fallback pieces of its bytes (-1: none), or the unknown token.
     """
 
     def symbols(piece: Iterable[str]) -> list[int]:

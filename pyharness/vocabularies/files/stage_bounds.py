@@ -1,6 +1,6 @@
-"""Bounds on what a vocabulary file may ask a library to do: sizes of split patterns, and growth of text.
+"""Bounds on the work that a vocabulary file may ask of a library: sizes of split patterns, and growth of text.
 
-A hundred bytes of JSON can make a text 100,000 times longer, or a regular expression of a gigabyte; the library that
+A hundred bytes of JSON can make a text 100,000 times longer, or a regular expression of a gigabyte. The library that
 runs the file would do it.
 """
 
@@ -12,18 +12,18 @@ from typing import Any
 
 from pyharness.types import InputError
 
-LONGEST_PATTERN = 1 << 16  # characters; the longest that is published has 1,300
-MOST_REPEATED = 10_000  # elements of a pattern, those in {n} counted n times; published patterns have some hundred
-MOST_GROWTH = 100  # of a text, in bytes; NFKC makes 18 characters of one, and published replacements 3 bytes of one
+LONGEST_PATTERN = 1 << 16  # characters; the longest published one has 1,300
+MOST_REPEATED = 10_000  # elements of a pattern, those under {n} counted n times; published patterns have some hundred
+MOST_GROWTH = 100  # of a text, in bytes; NFKC turns one character into 18, published replacements one byte into 3
 LONGEST_PREPENDED = 1000
 
 _REPEAT = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
-_GROUP = re.compile(r"(?:\?[^:=!>)]*[:=!>]?)?")  # what follows the parenthesis: "?:", "?i:", "?<="
+_GROUP = re.compile(r"(?:\?[^:=!>)]*[:=!>]?)?")  # after the parenthesis: "?:", "?i:", "?<="
 _ESCAPE = re.compile(r"\\(?:[pPxuUNkgo]\{[^}]*\}|.)", re.DOTALL)
 
 
 def check_pattern(expression: str, label: str) -> None:
-    """Refuse a regular expression that is longer, or repeats more within itself, than any tokenizer needs."""
+    """Refuse a regular expression that is longer, or has more repetition, than any tokenizer needs."""
     if len(expression) > LONGEST_PATTERN:
         raise InputError(
             f"{label}: a regular expression of {len(expression):,} characters; at most {LONGEST_PATTERN:,} are tried"
@@ -36,7 +36,7 @@ def check_pattern(expression: str, label: str) -> None:
 
 
 def elements_of(expression: str) -> int:
-    """Characters, classes and escapes of an expression; those under ``{n}`` or ``{m,n}`` count n times.
+    """Count the characters, classes and escapes of an expression; those under ``{n}`` or ``{m,n}`` count n times.
 
     >>> elements_of("(ab[cd]){3}e+")
     10
@@ -69,7 +69,7 @@ def _count(digits: str) -> int:
 
 
 def _end_of_element(expression: str, start: int) -> int:
-    """Position after a character, an escape or a class that begins at ``start``."""
+    """Return the position after the character, escape or class at ``start``."""
     if expression[start] == "\\":
         escape = _ESCAPE.match(expression, start)
         return escape.end() if escape else start + 1
@@ -81,7 +81,7 @@ def _end_of_element(expression: str, start: int) -> int:
             position += 1
         elif expression[position] == "[":
             depth += 1
-            position += expression[position + 1 : position + 2] == "]"  # a bracket that comes first is itself
+            position += expression[position + 1 : position + 2] == "]"  # a bracket in first position is a member
         elif expression[position] == "]":
             depth -= 1
             if depth == 0:
@@ -91,7 +91,7 @@ def _end_of_element(expression: str, start: int) -> int:
 
 
 def check_steps(steps: Iterable[Mapping[str, Any]], label: str) -> None:
-    """Check the steps of a stage, sequences laid flat: their expressions, and how much longer they make a text."""
+    """Check the steps of a stage (sequences flattened): their expressions, and how much they lengthen a text."""
     growth = 1.0
     for step in steps:
         pattern = step.get("pattern")

@@ -1,4 +1,4 @@
-"""Vocabulary files: how they are found and read, and what kind they are, by content."""
+"""Vocabulary files: search, reading, and detection of their kind by content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.ti
 
 
 def read(path: Path) -> bytes:
-    """Read a file whole; a missing, empty or absurdly large one is an ``InputError``."""
+    """Read a whole file; a missing, empty or too large one is an ``InputError``."""
     try:
         size = path.stat().st_size
         if not path.is_file():
@@ -39,7 +39,7 @@ def read(path: Path) -> bytes:
 
 
 def find(argument: str) -> Path:
-    """File meant by a path: itself, or the tokenizer file of a directory."""
+    """Return the file that a path means: itself, or the tokenizer file of a directory."""
     path = folders.expanded(argument)
     try:
         path.exists()
@@ -57,7 +57,7 @@ def find(argument: str) -> Path:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, computed once per version of it."""
+    """Return the SHA-256 of a file, computed once per version of it."""
     status = path.stat()
     return _digest(path, status.st_mtime_ns, status.st_size)
 
@@ -69,10 +69,10 @@ def _digest(path: Path, modified: int, size: int) -> str:
 
 
 def detect(data: bytes, label: str) -> Kind:
-    """Kind of a vocabulary file, from its first bytes."""
+    """Return the kind of a vocabulary file, from its first bytes."""
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
-        # A tokenizer.json whose first member is a number has a model in it, and no token is an object.
+        # A tokenizer.json whose first member is a number contains a model; in ``vocab.json``, no value is an object.
         if re.match(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d', head) and not re.search(rb'"model"\s*:\s*\{', data):
             return "vocab_and_merges"
         if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):

@@ -1,4 +1,4 @@
-"""Reads and checks tokenizer.json files, before the native library sees them."""
+"""Reading and checks of tokenizer.json files, before the native library gets them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyharness.vocabularies.files.stage_bounds import check_steps
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-LISTS = ("normalizers", "pretokenizers", "decoders", "processors")  # of a Sequence, by stage
+LISTS = ("normalizers", "pretokenizers", "decoders", "processors")  # keys of a Sequence, by stage
 MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
 DEEPEST = 16  # published files nest sequences once
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
@@ -43,7 +43,7 @@ class HuggingFaceFile:
     added: tuple[AddedToken, ...]
 
     def stages(self, name: str) -> list[Mapping[str, Any]]:
-        """Steps of the normaliser, pre-tokenizer or decoder, with sequences laid flat."""
+        """Return the steps of the normaliser, pre-tokenizer or decoder, with sequences flattened."""
         return flat_stages(self.content.get(name))
 
 
@@ -65,7 +65,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
 
 
 def flat_stages(stage: Any) -> list[Mapping[str, Any]]:
-    """Steps of a checked stage, with sequences laid flat."""
+    """Return the steps of a checked stage, with sequences flattened."""
     if stage is None:
         return []
     if stage["type"] == "Sequence":
@@ -75,7 +75,7 @@ def flat_stages(stage: Any) -> list[Mapping[str, Any]]:
 
 
 def check_stage(stage: Any, label: str, depth: int = 0) -> None:
-    """Refuse a normaliser, pre-tokenizer, post-processor or decoder that is no tree of objects with a type."""
+    """Refuse a normaliser, pre-tokenizer, post-processor or decoder that is not a tree of objects with a type."""
     if stage is None:
         return
     if depth > DEEPEST:
@@ -94,7 +94,7 @@ def check_stage(stage: Any, label: str, depth: int = 0) -> None:
 
 def _model_type(model: Mapping[str, Any], label: str) -> str:
     kind = model.get("type")
-    if kind is None:  # files older than 2021 leave the type out
+    if kind is None:  # files older than 2021 omit the type
         if "merges" in model:
             return "BPE"
         if isinstance(model.get("vocab"), list):
@@ -142,7 +142,7 @@ def _unigram_vocab(vocab: Any, label: str) -> dict[str, int]:
 
 
 def check_id(number: Any, token: str, label: str) -> None:
-    """Refuse ids that are no ids, or too large to index an array by."""
+    """Refuse values that are no ids, or too large to index an array."""
     if type(number) is not int:
         raise InputError(f"{label}: the id of {token!r} is {str(number)[:40]!r}, not an integer")
     if not 0 <= number < BIGGEST_ID:
@@ -184,7 +184,7 @@ def _merges(model: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> t
         pair = merge.split(" ") if isinstance(merge, str) else merge
         try:
             left, right = pair
-            # A part of a merge is never empty, so results are longer than their parts and rules cannot run in circles.
+            # A part of a merge is never empty, so results are longer than their parts and rules cannot form cycles.
             if not (left and right and left in vocab and right in vocab and left + right[prefix:] in vocab):
                 raise _bad_merge(left, right, left + right[prefix:], vocab, f"{label}: merge {number}")
         except (TypeError, ValueError) as error:
@@ -237,7 +237,7 @@ def _added_token(entry: Any, number: int, label: str) -> AddedToken:
 
 
 def library_ids(vocab: Mapping[str, int], contents: Iterable[str]) -> Iterator[int]:
-    """Ids that ``tokenizers`` gives to added tokens: it numbers those outside the vocabulary itself.
+    """Yield the ids that ``tokenizers`` gives to added tokens: it numbers those outside the vocabulary itself.
 
     Source: ``AddedVocabulary::add_tokens``.
     """

@@ -1,4 +1,4 @@
-"""One stage of a tokenizer.json as the object of ``tokenizers`` that runs it."""
+"""One stage of a tokenizer.json as an object of ``tokenizers`` that runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS: Mapping[StageName, str] = {
 
 
 def library_stage(name: StageName, stage: Any) -> Any:
-    """Object of ``tokenizers`` that runs a stage, by itself.
+    """Build the object of ``tokenizers`` that runs a stage by itself.
 
     Raises:
         InputError: ``tokenizers`` refuses it.
@@ -29,6 +29,6 @@ def library_stage(name: StageName, stage: Any) -> Any:
         return getattr(tokenizers.Tokenizer.from_str(json.dumps(stub)), name)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # the library raises bare Exception, and pyo3's PanicException is none
+    except BaseException as error:  # the library raises bare Exception; pyo3's PanicException is not an Exception
         refused = f"the {_WORDS[name]} {str(stage)[:200]} was refused by tokenizers: {str(error)[:200]}"
         raise InputError(refused) from None

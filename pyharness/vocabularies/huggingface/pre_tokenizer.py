@@ -1,4 +1,4 @@
-"""Pre-tokenizers of tokenizer.json: those that are known split patterns, in both directions, and others as tables."""
+"""Pre-tokenizers of tokenizer.json: conversion to and from known split patterns, and others as tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pyharness.vocabularies.patterns.tables import Removed, SplitTable, split_ta
 
 BYTE_LEVEL_ONLY = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
-# Oniguruma, which tokenizers splits by, reads {1,3}+ as a repetition of a repetition: tiktoken's spelling of cl100k
-# means another pattern in a tokenizer.json, and this one means cl100k.
+# Oniguruma, which tokenizers uses, reads {1,3}+ as a repetition of a repetition. In a tokenizer.json, tiktoken's
+# spelling of cl100k is therefore another pattern, and this spelling means cl100k.
 _SPELLED_DIFFERENTLY: Mapping[str, tuple[str, ...]] = {"cl100k": (CL100K.replace("{1,3}+", "{1,3}"),)}
 _WORDS = r"\w+|[^\w\s]+"  # of Whitespace, which Rust's engine runs
 
 
 def _spellings() -> dict[tuple[str, ...], str]:
-    """Every sequence of expressions that means a known pattern to Oniguruma."""
+    """Return every sequence of expressions that means a known pattern to Oniguruma."""
     names = {}
     for name, pattern in SPLIT_PATTERNS.items():
         expressions = _SPELLED_DIFFERENTLY.get(name, pattern.expressions)
@@ -36,7 +36,7 @@ _KNOWN = _spellings()
 
 
 def split_pattern(stage: Mapping[str, Any] | None) -> str | None:
-    """Name of the split pattern that a pre-tokenizer is; None where it is not known to be one.
+    """Return the name of the split pattern that equals a pre-tokenizer; None if none is known.
 
     ``Split`` steps must isolate their matches; a ``ByteLevel`` that follows them must neither split nor put a space
     before the text.
@@ -53,7 +53,7 @@ def split_pattern(stage: Mapping[str, Any] | None) -> str | None:
 
 
 def _expression(step: Mapping[str, Any]) -> str:
-    """Expression of a Split step that isolates what it matches; one that no pattern has for any other step."""
+    """Return the expression of a Split step that isolates its matches; for other steps, one that no pattern has."""
     pattern = step.get("pattern")
     isolates = step["type"] == "Split" and step.get("behavior") == "Isolated" and step.get("invert") is False
     if not isolates or not isinstance(pattern, dict) or not isinstance(pattern.get("Regex"), str):
@@ -62,10 +62,10 @@ def _expression(step: Mapping[str, Any]) -> str:
 
 
 def pre_tokenizer(pattern: str, *, byte_level: bool) -> Mapping[str, Any] | None:
-    """Pre-tokenizer of a known split pattern, by name or expression.
+    """Return the pre-tokenizer of a known split pattern, given by name or expression.
 
     Raises:
-        InputError: the pattern is an expression of one's own, which Oniguruma may read differently.
+        InputError: the pattern is the user's own expression, which Oniguruma may read differently.
     """
     name = known_name(pattern)
     if name is None:
@@ -86,7 +86,7 @@ def pre_tokenizer(pattern: str, *, byte_level: bool) -> Mapping[str, Any] | None
 
 
 def known_name(pattern: str) -> str | None:
-    """Name of a known split pattern, given by its name, an alias or a single expression."""
+    """Return the name of a known split pattern, given by its name, an alias or a single expression."""
     for name, known in SPLIT_PATTERNS.items():
         single = known.expressions if len(known.expressions) == 1 else ()
         if pattern in (name, *known.aliases, *single, *known.spellings):
@@ -95,7 +95,7 @@ def known_name(pattern: str) -> str | None:
 
 
 def tables_of(stage: Mapping[str, Any], *, byte_level: bool) -> tuple[SplitTable, ...]:
-    """Tables of a ``pre_tokenizer``. ``byte_level``: the model is written in the byte alphabet of GPT-2.
+    """Return the tables of a ``pre_tokenizer``. ``byte_level``: the model uses the byte alphabet of GPT-2.
 
     Raises:
         Uncompilable: with the reason why tables do not give the pieces of ``tokenizers``.
@@ -119,7 +119,7 @@ def tables_of(stage: Mapping[str, Any], *, byte_level: bool) -> tuple[SplitTable
 
 
 def _nodes(step: Mapping[str, Any]) -> Iterator[tuple[Node, Any, Removed]]:
-    """What a step cuts by, in which dialect, and what it leaves out."""
+    """Yield the tree that a step cuts by, its dialect, and the part that the step removes."""
     kind = step["type"]
     if kind == "Split":
         node = _pattern(step.get("pattern"))
@@ -154,7 +154,7 @@ def _space() -> tuple[Node, Any, Removed]:
 
 
 def _pattern(pattern: Any) -> Node:
-    """Tree of the pattern of a ``Split`` step."""
+    """Return the tree of the pattern of a ``Split`` step."""
     if isinstance(pattern, Mapping) and isinstance(pattern.get("Regex"), str):
         return parse(pattern["Regex"], "oniguruma")
     text = pattern.get("String") if isinstance(pattern, Mapping) else None
@@ -165,9 +165,10 @@ def _pattern(pattern: Any) -> Node:
 
 
 def _cut(node: Node, behavior: str, *, inverted: bool = False) -> tuple[Node, Any, Removed]:
-    """Tree whose matches and gaps are the pieces, its dialect, and the part that is left out.
+    """Return the tree whose matches and gaps are the pieces, its dialect, and the part that is removed.
 
-    Where pieces are merged with their neighbours, the tree must be one set or runs of it: then another tree says it.
+    Where pieces are merged with their neighbours, the tree must be a set of characters or runs of one: then another
+    tree gives the same pieces.
     """
     if behavior == "Isolated":
         return node, "oniguruma", "nothing"

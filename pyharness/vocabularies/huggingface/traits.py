@@ -1,4 +1,4 @@
-"""What a tokenizer.json implies, from the file alone: can text come back unchanged, and what is worth noting."""
+"""Properties that follow from a tokenizer.json alone: its round trip, and notes on its settings."""
 
 from __future__ import annotations
 
@@ -31,45 +31,45 @@ _DECODERS = {
     **dict.fromkeys(("Metaspace", "Replace", "Strip"), _NORMALISED),
     **dict.fromkeys(("WordPiece", "BPEDecoder", "CTC"), _LOSSY),
 }
-_JOINING = ("Fuse", "ByteLevel")  # decoders that make one text of all tokens
+_JOINING = ("Fuse", "ByteLevel")  # decoders that join all tokens to one text
 _STEPS = {"normalizer": _NORMALIZERS, "pre_tokenizer": _PRE_TOKENIZERS, "decoder": _DECODERS}
 
 
 def round_trip(file: HuggingFaceFile) -> tuple[RoundTrip, list[str]]:
-    """Class of the round trip, and the reasons it is not exact."""
+    """Return the class of the round trip, and the reasons why it is not exact."""
     losses = list(_losses(file))
     return worst([kind for kind, _ in losses]), [f"{kind}: {reason}" for kind, reason in losses]
 
 
 def worst(classes: Sequence[RoundTrip]) -> RoundTrip:
-    """Class of several losses together."""
+    """Return the class of several losses together."""
     return max(classes, key=_CLASSES.index, default="exact")
 
 
 def is_byte_level(file: HuggingFaceFile) -> bool:
-    """Whether the model sees text in the byte alphabet."""
+    """Return whether the model receives text in the byte alphabet."""
     return any(step["type"] == "ByteLevel" for step in (*file.stages("normalizer"), *file.stages("pre_tokenizer")))
 
 
 def writes_bytes(stage: Mapping[str, Any] | None) -> bool:
-    """Whether a stage turns text into letters of the byte alphabet."""
+    """Return whether a stage turns text into letters of the byte alphabet."""
     return any(step["type"] == "ByteLevel" for step in flat_stages(stage))
 
 
 def written_twice(normalizer: Sequence[Mapping[str, Any]], pre_tokenizer: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether letters of the byte alphabet are written as such letters again, which a decoder undoes but once."""
+    """Return whether text is written in the byte alphabet twice, which a decoder undoes only once."""
     before: int = sum(step["type"] == "ByteLevel" for step in normalizer)
     behind = sum(step["type"] == "ByteLevel" for step in pre_tokenizer)
     return bool(before and before + behind > 1)
 
 
 def has_byte_fallback(file: HuggingFaceFile) -> bool:
-    """Whether every byte has a ``<0xNN>`` token to fall back on."""
+    """Return whether every byte has a ``<0xNN>`` token to fall back on."""
     return bool(file.model.get("byte_fallback")) and all(f"<0x{byte:02X}>" in file.vocab for byte in range(256))
 
 
 def notes(file: HuggingFaceFile) -> list[str]:
-    """Settings of the file that are switched off, or kept, when it is measured."""
+    """Return notes on settings of the file that measurements switch off or keep."""
     notes = [f"{stage} switched off" for stage in ("truncation", "padding") if file.content.get(stage) is not None]
     if file.content.get("post_processor") is not None:
         notes.append(f"post-processor {file.content['post_processor']['type']} not applied")
@@ -85,13 +85,13 @@ def notes(file: HuggingFaceFile) -> list[str]:
             f"{len(file.added) - len(kept)} special tokens are plain text, {len(kept)} other added tokens stay on"
         )
     if file.model_type == "Unigram" and any(token.special and token.content in file.vocab for token in file.added):
-        # The library has no other way to leave them out than to change the vocabulary, and then it is not theirs.
+        # The library can leave them out only by a change of the vocabulary, which would then differ from the file's.
         notes.append(SPECIAL_IN_MODEL)
     return notes
 
 
 def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[RoundTrip, str]]:
-    """What the steps of a normalizer, pre_tokenizer or decoder lose, and the class that is left."""
+    """Yield the losses of the steps of a normalizer, pre_tokenizer or decoder, each with the class that remains."""
     for step in steps:
         level = max(_STEPS[name].get(step["type"], _LOSSY), _options(name, step))
         if level != _EXACT:
@@ -101,7 +101,7 @@ def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tupl
 def decoder_losses(
     steps: Sequence[Mapping[str, Any]], *, byte_level: bool, byte_fallback: bool
 ) -> Iterator[tuple[RoundTrip, str]]:
-    """What a decoder loses that does not fit its model; the steps by themselves are judged elsewhere."""
+    """Yield the losses of a decoder that does not fit its model; the steps themselves are judged elsewhere."""
     decoders = [step["type"] for step in steps]
     joined = next((at for at, kind in enumerate(decoders) if kind in _JOINING), len(decoders))
     if not decoders:
@@ -116,7 +116,7 @@ def decoder_losses(
 
 
 def _depends_on_tokens(step: Mapping[str, Any]) -> bool:
-    """Whether a step does otherwise to tokens than to the text that they are parts of."""
+    """Return whether a step changes tokens in another way than the text that they form."""
     if step["type"] != "Replace":
         return step["type"] == "Strip" and bool(step.get("start") or step.get("stop"))
     pattern = step.get("pattern")
@@ -137,7 +137,7 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
 
 
 def _reads_as_bytes(content: str) -> bool:
-    """Whether a byte-level decoder takes a text for other bytes than its own: "é" is its letter for 0xE9."""
+    """Return whether a byte-level decoder turns a text into bytes other than its own: "é" is its letter for 0xE9."""
     return not content.isascii() and all(character in _LETTERS for character in content)
 
 
@@ -156,7 +156,7 @@ def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     byte_level = is_byte_level(file)
     byte_fallback = not byte_level and has_byte_fallback(file)
     if byte_level:
-        # Files of 2022 leave out the 13 bytes that valid UTF-8 never has, and texts are valid UTF-8.
+        # Files of 2022 lack the 13 bytes that never occur in UTF-8, and texts are valid UTF-8.
         if not all(character in file.vocab for byte, character in BYTE_ALPHABET.items() if byte not in NEVER_IN_UTF8):
             yield "lossy", "some bytes are not in the vocabulary"
     elif not byte_fallback:

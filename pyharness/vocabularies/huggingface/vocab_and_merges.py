@@ -1,7 +1,7 @@
-"""The two files that GPT-2 came in: ``vocab.json``, an object of token: id, and ``merges.txt``, a merge a line.
+"""The two files of GPT-2's format: ``vocab.json``, an object of token: id, and ``merges.txt``, one merge per line.
 
-They say neither how text is split nor which tokens are special. Byte-level files are read as the
-``ByteLevelBPETokenizer`` of ``tokenizers`` reads them: split as GPT-2 splits, with no special tokens.
+They specify neither how text is split nor which tokens are special. Byte-level files are read as the
+``ByteLevelBPETokenizer`` of ``tokenizers`` reads them: with GPT-2's split pattern and no special tokens.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SUFFIX = "</w>"
 
 
 def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int] | None = None) -> bytes:
-    """Content of a tokenizer.json that is the same tokenizer as a ``vocab.json`` and the merges beside it.
+    """Return an equivalent tokenizer.json for a ``vocab.json`` and the merges in the same folder.
 
     ``NAME-vocab.json`` has its merges in ``NAME-merges.txt``.
 
     Args:
         path: the ``vocab.json``.
-        pattern: name of a known split pattern; GPT-2's where it is None.
+        pattern: name of a known split pattern; None: GPT-2's.
         special: special tokens and their ids.
 
     Raises:
@@ -69,7 +69,7 @@ def _check_letters(vocab: Mapping[str, object], label: str) -> None:
 
 
 def _merges(data: bytes, label: str) -> list[list[str]]:
-    """Pairs of a merges file, as ``tokenizers`` reads it: two tokens a line, ``#version`` at the start of a comment."""
+    """Read the pairs of a merges file, as ``tokenizers`` does: two tokens per line; ``#version`` starts a comment."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -15,11 +15,11 @@ from pyharness.vocabularies.huggingface.file import HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 
 _ABSENT = np.iinfo(np.uint32).max
-LONGEST = 1 << 16  # characters of a token whose parts a decoder replaces; published files replace one by one
+LONGEST = 1 << 16  # characters of a token that a decoder rewrites; published files replace characters one by one
 
 
 def vocabulary(file: HuggingFaceFile) -> Vocabulary:
-    """Bytes and kind of every id."""
+    """Return bytes and kind of every id."""
     spell = _spelling(file)
     tokens = {number: spell(token) for token, number in file.vocab.items()}
     kinds = _kinds(file)
@@ -39,13 +39,13 @@ def _kinds(file: HuggingFaceFile) -> dict[int, TokenKind]:
 
 
 def fallback_ids(file: HuggingFaceFile) -> tuple[int, ...]:
-    """Id of the ``<0xNN>`` token of each of the 256 bytes, -1 where it has none; empty where nothing falls back."""
+    """Return the id of the ``<0xNN>`` token of each of the 256 bytes (-1: none); empty without byte fallback."""
     ids = tuple(file.vocab.get(f"<0x{byte:02X}>", -1) for byte in range(256))
     return ids if file.model.get("byte_fallback") and max(ids) >= 0 else ()
 
 
 def unknown_id(file: HuggingFaceFile) -> int | None:
-    """Id of the unknown token, when the model has one."""
+    """Return the id of the unknown token, if the model has one."""
     if file.model_type == "Unigram":
         number = file.model.get("unk_id")
         return None if number is None else int(number)
@@ -90,7 +90,7 @@ def _pattern(step: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def merge_model(file: HuggingFaceFile, table: Vocabulary, *, in_bytes: bool | None = None) -> MergeModel:
-    """Rules form of a BPE model. ``in_bytes``: symbols are bytes, not characters; by default where it is byte-level."""
+    """Return a BPE model in rules form. ``in_bytes``: symbols are bytes, not characters (default: where byte-level)."""
     rules = _rules(file)
     in_bytes = is_byte_level(file) if in_bytes is None else in_bytes
     if in_bytes and _affixes(file) == ("", ""):
@@ -129,7 +129,7 @@ def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.ui
 
 
 def _symbols_of(token: str, prefix: str, suffix: str) -> list[str]:
-    """Characters of a word with the prefix of all but the first and the suffix of the last."""
+    """Split a word into characters, with the prefix on all but the first and the suffix on the last."""
     behind = suffix if token != suffix and token.endswith(suffix) else ""
     body = token.removesuffix(behind)
     goes_on = bool(prefix) and body != prefix and body.startswith(prefix)

@@ -1,1 +1,1 @@
-"""Split patterns: published ones, and any other parsed, made deterministic and laid out as tables."""
+"""Split patterns: the published ones, and a compiler of others to deterministic automata and tables."""

@@ -1,8 +1,8 @@
-"""Programs as deterministic automata that keep the order of trying, run over classes of characters.
+"""Deterministic automata that keep the priorities of a backtracking engine, over classes of characters.
 
-A state of the automaton is the list of the program's states that the backtracking engine could be in, the best first.
-What comes next is known before a state is left, so looks ahead by one character cost nothing: where the list reaches
-the end of the pattern, the worse ones behind it are dropped, and the match ends before the next character.
+A state of the automaton is the list of the program's states that the backtracking engine could be in, best first. The
+next symbol is known before a state is left, so looks ahead by one character cost nothing. Where the list reaches the
+end of the pattern, the worse states behind it are dropped, and the match ends before the next character.
 
 Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the order of states.
 """
@@ -25,14 +25,14 @@ from pyharness.vocabularies.patterns.syntax import Ahead, Dialect, Node, Uncompi
 
 MOST_STATES = 2_000
 MOST_CLASSES = 200
-MOST_WORK = 4_000_000  # states of the program looked at: about 2 s
+MOST_WORK = 4_000_000  # program states visited: about 2 s
 
 Places: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Classes of code points that the pattern does not tell apart.
+    """Equivalence classes of code points, which no set of the pattern separates.
 
     Symbols are the classes, then the end of the text, then a newline that ends the text.
     """
@@ -53,27 +53,27 @@ class Classes:
         return self.count + 1
 
     def of(self, point: int) -> int:
-        """Class of a code point."""
+        """Return the class of a code point."""
         return int(self.numbers[np.searchsorted(self.firsts, point, side="right") - 1])
 
     def word(self, text: str) -> tuple[int, ...]:
-        """Class of each character."""
+        """Return the class of each character."""
         runs = np.searchsorted(self.firsts, np.array(list(map(ord, text)), np.int64), side="right") - 1
         return tuple(self.numbers[runs].tolist())
 
     def first_members(self, number: int, most: int) -> list[str]:
-        """First characters of a class by code point, ``most`` of them at most."""
+        """Return the first characters of a class by code point, at most ``most``."""
         ends = [*self.firsts[1:].tolist(), LIMIT]
         runs = [range(self.firsts[run], ends[run]) for run in np.flatnonzero(self.numbers == number).tolist()]
         points = (point for run in runs for point in run if not 0xD800 <= point < 0xE000)
         return list(map(chr, islice(points, most)))
 
     def taken(self, points: CodePoints) -> frozenset[int]:
-        """Symbols that a step over a set takes."""
+        """Return the symbols that a step over a set takes."""
         return self.members[points] | ({self.last_newline} if 10 in points else set())
 
     def allowed(self, ahead: Ahead) -> frozenset[int]:
-        """Symbols that a look-ahead allows."""
+        """Return the symbols that a look-ahead allows."""
         ends = [self.end] * ahead.at_end + [self.last_newline] * ahead.at_last_newline
         return self.members[ahead.points] | frozenset(ends)
 
@@ -82,16 +82,16 @@ class Classes:
 class Automaton:
     """``moves[state][symbol]``: whether a match ends before the symbol, and the state after it (-1: none).
 
-    State 0 is where a piece starts.
+    State 0 is the start of a piece.
     """
 
     classes: Classes
     moves: list[list[tuple[bool, int]]] = field(default_factory=list)
-    nullable: bool = False  # an empty match is the best one somewhere
+    nullable: bool = False  # an empty match is the best one in some text
 
 
 def classes_of(program: Program) -> Classes:
-    """Partition of the code points by the sets of a program.
+    """Partition the code points by the sets of a program.
 
     Raises:
         Uncompilable: there are too many classes.
@@ -115,7 +115,7 @@ def _sets(program: Program) -> Iterator[CodePoints]:
 
 
 def automaton(program: Program) -> Automaton:
-    """Automaton of a program.
+    """Build the automaton of a program.
 
     Raises:
         Uncompilable: it grows too large.
@@ -138,7 +138,7 @@ class _Determinising:
             if isinstance(state, Look)
         }
         looks = set(self.allowed.values())
-        self.kinds: dict[frozenset[frozenset[int]], list[int]] = {}  # symbols by the looks that allow them
+        self.kinds: dict[frozenset[frozenset[int]], list[int]] = {}  # symbols, grouped by the looks that allow them
         for symbol in symbols:
             self.kinds.setdefault(frozenset(look for look in looks if symbol in look), []).append(symbol)
         self.work = 0
@@ -164,9 +164,9 @@ class _Determinising:
         return machine
 
     def _closure(self, places: Places, symbol: int, *, starts: bool) -> tuple[list[int], bool]:
-        """Steps that can be taken before a symbol, the best first, and whether the pattern has matched before it.
+        """Return the steps that can be taken before a symbol, best first, and whether the pattern matches before it.
 
-        Where a piece starts, an empty match is none, and what is worse than it stays.
+        At the start of a piece an empty match does not count, and worse alternatives stay.
         """
         steps: list[int] = []
         seen: set[int] = set()
@@ -202,17 +202,17 @@ class _Determinising:
 
 
 def machine_of(expression: str, dialect: Dialect) -> Automaton:
-    """Automaton of a pattern.
+    """Build the automaton of a pattern.
 
     Raises:
-        Uncompilable: with the reason why no automaton does what the engine does.
+        Uncompilable: with the reason why no automaton reproduces the engine.
     """
     version_1 = dialect == "regex" and "&&" in expression
     return machine_of_tree(parse(expression, dialect), dialect, full_case=version_1 or dialect == "oniguruma")
 
 
 def machine_of_tree(node: Node, dialect: Dialect, *, full_case: bool) -> Automaton:
-    """Automaton of a tree. ``full_case``: where case is ignored, the engine takes one character for several.
+    """Build the automaton of a tree. ``full_case``: ignoring case, the engine equates one character with several.
 
     Raises:
         Uncompilable: with the reason.
@@ -226,6 +226,6 @@ def machine_of_tree(node: Node, dialect: Dialect, *, full_case: bool) -> Automat
 
 
 def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
-    """Only `regex` goes on to look for a match that is not empty where it has found an empty one."""
+    """Refuse empty matches, except for `regex`, which alone then continues to look for a match that is not empty."""
     if machine.nullable and (dialect != "regex" or not states.takes_back):
         raise Uncompilable("it can match nothing")

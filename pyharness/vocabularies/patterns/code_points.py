@@ -1,7 +1,7 @@
-"""Sets of code points, as the points where membership changes; and those that Unicode names.
+"""Sets of code points, as the points where membership changes; and the sets that Unicode names.
 
-Properties and case foldings are of one Unicode version for every dialect: the table is written by
-``csrc/core/splitting/generate_properties.py``.
+Properties and case foldings are of one Unicode version for every dialect:
+``csrc/core/splitting/generate_properties.py`` writes the table.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _GROUPS = {
 class CodePoints:
     """A set of code points below 0x110000.
 
-    ``edges`` rise: points from an edge of even place up to the next edge are in the set, the others are not. An even
-    number of edges; the last one may be 0x110000. Surrogates are no matter: text never has them.
+    ``edges`` rise: points from an edge of even index up to the next edge are in the set, the others are not. Their
+    number is even; the last one may be 0x110000. Surrogates are ignored: text never has them.
     """
 
     edges: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, points: Iterable[int]) -> CodePoints:
-        """Set of single code points."""
+        """Return the set of single code points."""
         return reduce(CodePoints.__or__, (cls((point, point + 1)) for point in points), cls())
 
     @classmethod
     def range(cls, first: int, last: int) -> CodePoints:
-        """Set of the code points from ``first`` to ``last``, both in it."""
+        """Return the set of the code points from ``first`` to ``last``, both included."""
         return cls((first, last + 1))
 
     def __or__(self, other: CodePoints) -> CodePoints:
@@ -73,7 +73,7 @@ class CodePoints:
         return sum(self.edges[1::2]) - sum(self.edges[::2])
 
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool [points]: which of the code points are in the set."""
+        """Return which of the code points are in the set: bool [points]."""
         edges_before = np.searchsorted(np.array(self.edges, np.int64), points, side="right")
         return np.asarray(edges_before % 2 == 1)
 
@@ -83,7 +83,7 @@ ALL = CodePoints((0, LIMIT))
 
 @lru_cache(maxsize=1)
 def every_character() -> str:
-    """All characters that text can have, in order: surrogates are left out."""
+    """Return all characters that text can have, in order, without surrogates."""
     return "".join(map(chr, chain(range(0xD800), range(0xE000, LIMIT))))
 
 
@@ -103,7 +103,7 @@ class Properties:
 
 
 def plain(name: str) -> str:
-    """Name without what does not matter in it: case, spaces, underscores and hyphens."""
+    """Normalise a name: without case, spaces, underscores and hyphens."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -133,7 +133,7 @@ def _lines() -> Iterator[str]:
 
 @cache
 def named(kind: str, name: str) -> CodePoints | None:
-    """Set of a plain name: ``gc`` a general category, ``sc`` a script, ``is`` a binary property; None: unknown."""
+    """Return the set of a plain name; ``gc``: general category, ``sc``: script, ``is``: binary property. Or None."""
     if kind == "gc":
         return _category(name)
     edges = table().sets.get((kind, name))
@@ -159,12 +159,12 @@ def _union(names: Iterator[str] | list[str]) -> CodePoints:
 
 @cache
 def cased() -> CodePoints:
-    """Code points that match another one when case is ignored."""
+    """Return the code points that match another one when case is ignored."""
     return _of_sorted(sorted(table().orbits))
 
 
 def folded(points: CodePoints) -> CodePoints:
-    """The set with everything that simple case folding makes equal to a member."""
+    """Return the set with all characters that simple case folding makes equal to a member."""
     orbits = table().orbits
     added: set[int] = set()
     for point in range_of(points & cased()):
@@ -173,7 +173,7 @@ def folded(points: CodePoints) -> CodePoints:
 
 
 def range_of(points: CodePoints) -> Iterator[int]:
-    """Every member."""
+    """Yield every member."""
     for first, end in zip(points.edges[::2], points.edges[1::2], strict=True):
         yield from range(first, end)
 

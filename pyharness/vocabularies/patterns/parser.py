@@ -1,4 +1,4 @@
-"""Split patterns as trees. What is not surely understood as the dialect's engine does is refused, with a reason."""
+"""Parser of split patterns to trees. It refuses, with a reason, all that a dialect's engine may read otherwise."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _NEWLINE = CodePoints.range(10, 10)
 
 @dataclass
 class Brackets:
-    """Reads a class whose opening bracket is behind.
+    """Reader of a character class, after its opening bracket.
 
     Args:
-        reader: where the class stands.
+        reader: positioned in the class.
         any_case: case is ignored.
         nested: brackets inside open a class, and operators are known.
     """
@@ -55,10 +55,10 @@ class Brackets:
     nested: bool
 
     def read(self, depth: int = 0) -> CodePoints:
-        """Set of the class, past its closing bracket.
+        """Return the set of the class, and move past its closing bracket.
 
         Raises:
-            Uncompilable: dialects, or versions of their engines, do not agree on what is written.
+            Uncompilable: dialects, or versions of their engines, disagree on the syntax.
         """
         if depth > DEEPEST:
             raise Uncompilable("classes in classes without end")
@@ -73,7 +73,7 @@ class Brackets:
         return ~points if negated else points
 
     def _operand(self, depth: int, *, first: bool) -> CodePoints:
-        """Items side by side, up to an operator or the end."""
+        """Read adjacent items, up to an operator or the end."""
         points, written, start = CodePoints(), CodePoints(), True
         while self.reader.peek() != "]" and not self._at_operator():
             item = self._item(depth, edge=start)
@@ -112,7 +112,7 @@ class Brackets:
         return self.reader.any_case(points, written_out=False) if self.any_case else points
 
     def _to(self, first: int) -> CodePoints:
-        """Range that starts with a character, or the character alone."""
+        """Return the range that starts with a character, or the character alone."""
         pair = self.reader.peek(2)
         if not pair.startswith("-") or pair in ("-]", "--") or len(pair) < 2:
             return CodePoints.range(first, first)
@@ -124,7 +124,7 @@ class Brackets:
 
 
 def parse(expression: str, dialect: Dialect) -> Node:
-    """Tree of a pattern.
+    """Parse a pattern to a tree.
 
     Raises:
         Uncompilable: with the reason.
@@ -144,7 +144,7 @@ class _Parser:
         self.nested = dialect != "regex" or "&&" in expression
 
     def choice(self, depth: int) -> Node:
-        """Alternatives, up to a closing parenthesis or the end."""
+        """Parse alternatives, up to a closing parenthesis or the end."""
         if depth > DEEPEST:
             raise Uncompilable("groups in groups without end")
         options = [self._sequence(depth)]
@@ -248,10 +248,10 @@ class _Parser:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
 
     def _kind(self, braces: bool, *, exact: bool) -> Kind | None:
-        """What follows the bounds; None: an option of Oniguruma, not a lazy repeat."""
+        """Return the kind of repeat by what follows the bounds; None: an option of Oniguruma, not a lazy repeat."""
         if self.reader.take("?"):
             return None if braces and exact and self.reader.dialect == "oniguruma" else "lazy"
-        # Oniguruma repeats the repeat where others never give back.
+        # Oniguruma repeats the repeat where other engines are possessive.
         if not (braces and self.reader.dialect == "oniguruma") and self.reader.take("+"):
             return "possessive"
         return "greedy"
@@ -268,7 +268,7 @@ def _repeat(node: Node, least: int, most: int | None, kind: Kind) -> Node:
 
 
 def _ahead(node: Node, *, negated: bool) -> Ahead:
-    """Look-ahead by one character, or by the end of the text."""
+    """Return a look-ahead by one character, or by the end of the text."""
     seen = _next(node)
     if not negated:
         return seen

@@ -1,8 +1,8 @@
-"""What can stand together in one piece of a split pattern, from its automaton.
+"""Which characters can be together in one piece of a split pattern, from its automaton.
 
-No pattern that is read here looks back, so the match that starts at a place depends on the text from there on only, and
-every piece of every text is the first piece of another text. It is therefore enough to know what the first match of
-some text can hold: docs/metrics.md, "Reachability".
+No supported pattern looks back, so the match that starts at a position depends only on the text from there on. Every
+piece of every text is therefore the first piece of another text. It is enough to know what the first match of some text
+can contain: docs/metrics.md, "Reachability".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyharness.vocabularies.patterns.automaton import machine_of
 from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 Word: TypeAlias = tuple[int, ...]  # classes of characters
-START, NOTHING = 0, -1  # states: where a piece starts, and where no match goes on
+START, NOTHING = 0, -1  # states: the start of a piece, and where no match continues
 
 
 class PieceAutomaton:
@@ -22,10 +22,10 @@ class PieceAutomaton:
 
     Args:
         expression: the pattern.
-        dialect: the engine whose reading of it counts.
+        dialect: the engine that defines its meaning.
 
     Raises:
-        Uncompilable: it uses what cannot be examined, matches nothing at all somewhere, or needs too many states.
+        Uncompilable: it uses unsupported syntax, matches an empty text, or needs too many states.
     """
 
     def __init__(self, expression: str, dialect: Dialect) -> None:
@@ -49,7 +49,7 @@ class PieceAutomaton:
         self.everywhere = frozenset(self.words)
 
     def after(self, states: frozenset[int], word: Sequence[int]) -> frozenset[int]:
-        """States that a text leads to from any of some."""
+        """Return the states that a text leads to from any of some states."""
         for number in word:
             if not states:
                 break
@@ -60,15 +60,15 @@ class PieceAutomaton:
         return states
 
     def ends_here(self, states: frozenset[int]) -> bool:
-        """Whether a match can end where one of some states is."""
+        """Return whether a match can end in one of some states."""
         return any(any(self._ends[state]) for state in states)
 
     def goes_on(self, states: frozenset[int]) -> bool:
-        """Whether a match may take another character after one of some states."""
+        """Return whether a match may take another character after one of some states."""
         return any(to != NOTHING for state in states for to in self._steps[state])
 
     def contexts(self, word: Word, *, inside: bool) -> Iterator[tuple[Word, Word]]:
-        """Texts before and behind a word with which it stands in one match, shortest before it first."""
+        """Yield texts before and after a word with which it is in one match, shortest before it first."""
         for state, before in self.words.items():
             reached = self.after(frozenset({state}), word)
             if reached and (before or not inside):
@@ -77,8 +77,8 @@ class PieceAutomaton:
                     yield before, behind
 
     def may_start_no_match(self) -> int:
-        """Classes of the characters that may start no match, so that they can stand between matches, as bits."""
-        hopeless = {NOTHING}  # some text goes on from here without a match
+        """Return, as bits, the classes of characters that may start no match, so that they can be between matches."""
+        hopeless = {NOTHING}  # states from which some text continues without a match
         while True:
             more = {state for state in self.words if state not in hopeless and self._may_fail(state, hopeless)}
             if not more:

@@ -13,7 +13,7 @@ MOST_STATES = 2_000
 
 @dataclass(slots=True)
 class Step:
-    """Takes one character and goes on."""
+    """Takes one character and continues."""
 
     characters: Characters
     to: int
@@ -21,7 +21,7 @@ class Step:
 
 @dataclass(slots=True)
 class Look:
-    """Goes on if what comes next allows it."""
+    """Continues if the next symbol allows it."""
 
     ahead: Ahead
     to: int
@@ -29,7 +29,7 @@ class Look:
 
 @dataclass(slots=True)
 class Fork:
-    """Goes on in several ways, the best first."""
+    """Continues in several ways, best first."""
 
     to: list[int]
 
@@ -44,7 +44,7 @@ State: TypeAlias = Step | Look | Fork | Match
 
 @dataclass(slots=True)
 class Program:
-    """States by number. ``start`` is where matching starts; ``takes_back``: nothing in it is atomic."""
+    """States by number. ``start`` is where matching starts; ``takes_back``: no part of it is atomic."""
 
     states: list[State] = field(default_factory=list)
     start: int = 0
@@ -52,19 +52,19 @@ class Program:
 
 
 def program(node: Node) -> Program:
-    """Program of a tree.
+    """Build the program of a tree.
 
     Raises:
-        Uncompilable: what must not be taken back is more than repeats of one class, or there are too many states.
+        Uncompilable: an atomic part is more than repeats of one class, or there are too many states.
     """
     building = _Building()
     first = building.node(node, building.add(Match()), last=True)
-    building.program.start = building.add(Fork([first]))  # of its own: a loop must not come back to it
+    building.program.start = building.add(Fork([first]))  # a state of its own: a loop must not return to it
     return building.program
 
 
 class _Building:
-    """Nodes are built backwards: each gets the state that comes after it."""
+    """Builds nodes backwards: each gets the state that comes after it."""
 
     def __init__(self) -> None:
         self.program = Program()
@@ -76,7 +76,7 @@ class _Building:
         return len(self.program.states) - 1
 
     def node(self, node: Node, to: int, *, last: bool) -> int:
-        """First state of a node. ``last``: nothing but the end of the match comes after it."""
+        """Return the first state of a node. ``last``: only the end of the match comes after it."""
         if isinstance(node, Characters):
             return self.add(Step(node, to))
         if isinstance(node, Ahead):
@@ -122,7 +122,7 @@ class _Building:
         raise Uncompilable("an atomic group of more than one class")
 
     def _possessive(self, node: Repeat, to: int, *, last: bool) -> int:
-        """As many as there are: of one class, that is to go on only where no other comes."""
+        """Build a possessive repeat of one class: it ends only before another class."""
         greedy = Repeat(node.body, node.least, node.most)
         if last:
             self.program.takes_back = False
@@ -142,7 +142,7 @@ class _Building:
 
 
 def _one_way(node: Node) -> bool:
-    """Whether a node matches in one way only, wherever it does."""
+    """Return whether a node matches in at most one way."""
     if isinstance(node, Series):
         return all(map(_one_way, node.items))
     if isinstance(node, Repeat):
@@ -151,7 +151,7 @@ def _one_way(node: Node) -> bool:
 
 
 def spells(states: list[State], text: tuple[CodePoints, ...]) -> bool:
-    """Whether steps that ignore case can take a text one after the other."""
+    """Return whether steps that ignore case can take the sets of a text in sequence."""
     return any(_spells_from(states, at, text) for at in range(len(states)))
 
 

@@ -1,7 +1,7 @@
-"""The text of a pattern, read from left to right: characters, escapes and numbers, and the classes that these name.
+"""Reader of a pattern's text from left to right: characters, escapes, numbers, and named classes.
 
-What each dialect means by a class was measured on every code point with tiktoken 0.14, tokenizers 0.23 and ``regex``;
-``tests/vocabularies/test_split_pattern_sets.py`` asks them again.
+The meaning of each class in each dialect was measured on every code point with tiktoken 0.14, tokenizers 0.23 and
+``regex``; ``tests/vocabularies/test_split_pattern_sets.py`` repeats this.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 ASCII = CodePoints.range(0, 0x7F)
 _HEX_DIGITS = CodePoints((0x30, 0x3A, 0x41, 0x47, 0x61, 0x67))
-CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}  # of every dialect
+CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}  # common to all dialects
 _HEX = re.compile(r"x\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
 _PROPERTY = re.compile(r"[pP](?:\{([^{}]{1,60})\}|([A-Z]))")
-_TURKIC = {ord("i"): 0x130, ord("I"): 0x131}  # what `regex` adds to the other case
+_TURKIC = {ord("i"): 0x130, ord("I"): 0x131}  # added by `regex` to the other case
 
 
 def category(name: str) -> CodePoints:
-    """Set of a general category that exists."""
+    """Return the set of an existing general category."""
     return _existing("gc", name)
 
 
 def binary(name: str) -> CodePoints:
-    """Set of a binary property that exists."""
+    """Return the set of an existing binary property."""
     return _existing("is", name)
 
 
@@ -39,7 +39,7 @@ def _existing(kind: str, name: str) -> CodePoints:
 
 @cache
 def escaped_class(letter: str, dialect: Dialect, *, in_brackets: bool) -> CodePoints | None:
-    """Set of ``\\s``, ``\\d``, ``\\w`` or ``\\h`` (in upper case: all others); None: the letter names no set."""
+    """Return the set of ``\\s``, ``\\d``, ``\\w`` or ``\\h`` (upper case: the complement); None: no such set."""
     if letter in "SDW" or (letter == "H" and dialect != "regex"):
         points = escaped_class(letter.lower(), dialect, in_brackets=in_brackets)
         return None if points is None else ~points
@@ -58,12 +58,12 @@ def _word(dialect: Dialect, *, in_brackets: bool) -> CodePoints:
     word = binary("alphabetic") | category("m") | category("nd") | category("pc")
     if dialect != "oniguruma":
         return word | binary("joincontrol")
-    # Outside brackets, Oniguruma's table for Latin-1 decides, which has the six numbers that are no digits.
+    # Outside brackets, Oniguruma's table for Latin-1 decides; it includes the six numbers that are not digits.
     return word if in_brackets else word | CodePoints.of([0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE])
 
 
 def property_class(text: str, dialect: Dialect) -> CodePoints:
-    """Set of a property, by the name between the braces of ``\\p{...}``.
+    """Return the set of a property, by the name between the braces of ``\\p{...}``.
 
     Raises:
         Uncompilable: it is not in the table.
@@ -92,7 +92,7 @@ def _property(name: str, dialect: Dialect) -> CodePoints | None:
 
 @cache
 def posix_class(name: str, dialect: Dialect) -> CodePoints:
-    """Set of ``[:name:]`` inside brackets.
+    """Return the set of ``[:name:]`` inside brackets.
 
     Raises:
         Uncompilable: dialects differ too much about it.
@@ -114,7 +114,7 @@ def posix_class(name: str, dialect: Dialect) -> CodePoints:
 
 
 class Reader:
-    """A place in a pattern."""
+    """A position in a pattern."""
 
     def __init__(self, text: str, dialect: Dialect) -> None:
         self.text, self.dialect = text, dialect
@@ -125,28 +125,28 @@ class Reader:
         return self.text[self.at : self.at + size]
 
     def take(self, expected: str) -> bool:
-        """Go past a string if it comes next."""
+        """Move past a string if it comes next."""
         if self.text.startswith(expected, self.at):
             self.at += len(expected)
             return True
         return False
 
     def next(self) -> str:
-        """Go past one character and return it."""
+        """Move past one character and return it."""
         if self.at >= len(self.text):
             raise Uncompilable("it ends early")
         self.at += 1
         return self.text[self.at - 1]
 
     def match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
-        """Go past what the expression matches here."""
+        """Move past what the expression matches here."""
         match = expression.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
         return match
 
     def escape(self, *, in_brackets: bool) -> CodePoints | int:
-        """Read what a backslash before this place stands for: a set or one code point."""
+        """Read the escape after a backslash: a set or one code point."""
         if number := self.match(_HEX):
             return self._number(number)
         if named := self.match(_PROPERTY):
@@ -178,10 +178,10 @@ class Reader:
         return ~points if match[0][0] == "P" else points
 
     def any_case(self, points: CodePoints, *, written_out: bool) -> CodePoints:
-        """Return the set where case is ignored. ``written_out``: by single characters and ranges.
+        """Return the set where case is ignored. ``written_out``: written as single characters and ranges.
 
         Raises:
-            Uncompilable: the dialect does not take it for its simple case folding.
+            Uncompilable: the dialect does not use simple case folding for it.
         """
         every = folded(points)
         if not written_out:
@@ -198,5 +198,5 @@ class Reader:
 
 
 def full_foldings() -> tuple[tuple[CodePoints, ...], ...]:
-    """Texts that one character is equal to where case is ignored, for engines that look at that."""
+    """Return the texts that equal one character where case is ignored, for engines with full case folding."""
     return tuple(tuple(CodePoints.of([point]) for point in text) for text in table().full)

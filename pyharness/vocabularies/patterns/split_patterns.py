@@ -1,7 +1,7 @@
-"""Split patterns of published tokenizers, by name: what BPE never merges across.
+"""Split patterns of published tokenizers, by name; BPE never merges across their pieces.
 
-The expressions are written down as their sources have them, and tests compare the two. Spellings that cut every text
-alike share one entry: the first is the one that is shown.
+The expressions are those of their sources, and tests compare the two. Spellings that cut every text alike share one
+entry; tables show the first.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEEPSEEK_V3 = (
 
 @dataclass(frozen=True, slots=True)
 class SplitPattern:
-    """A known pattern. Every expression cuts what the one before it left; text between matches is a piece, too.
+    """A known pattern. Every expression cuts the pieces of the one before; text between matches is a piece, too.
 
     >>> SPLIT_PATTERNS["whitespace"].expressions
     ('[ ]?\\\\S+|\\\\s+(?!\\\\S)|\\\\s+',)
@@ -57,7 +57,7 @@ class SplitPattern:
     """
 
     expressions: tuple[str, ...]
-    rules: str  # of the native core
+    rules: str  # name of the native core's rules
     source: str
     aliases: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()  # other single expressions that cut every text alike

@@ -1,4 +1,4 @@
-"""What a split pattern says, as a tree that no dialect is left in."""
+"""Syntax trees of split patterns, independent of dialect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Uncompilable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """One character of a set. ``any_case``: written where case is ignored, and folded already."""
+    """One character of a set. ``any_case``: case is ignored, and the set is already folded."""
 
     points: CodePoints
     any_case: bool = False
@@ -25,7 +25,7 @@ class Characters:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What comes next, taken no part of.
+    """A condition on the next symbol, which is not part of the match.
 
     The next character is of ``points``; or the text ends and ``at_end``; or the next is a newline that ends the text
     and ``at_last_newline``.
@@ -38,21 +38,21 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One after the other; nothing at all, where there are none."""
+    """A sequence of nodes; empty: the empty text."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first that lets the whole match."""
+    """The first alternative with which the whole matches."""
 
     options: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Repeats from ``least`` to ``most`` times; ``None``: without end."""
+    """From ``least`` to ``most`` repetitions; ``None``: no upper bound."""
 
     body: Node
     least: int
@@ -62,7 +62,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """What the body matches first is not taken back."""
+    """The first match of the body is final: no backtracking into it."""
 
     body: Node
 
@@ -76,7 +76,7 @@ END_OF_LINE = Ahead(CodePoints.range(10, 10), at_end=True, at_last_newline=True)
 
 
 def nullable(node: Node) -> bool:
-    """Whether a node may match nothing."""
+    """Return whether a node may match the empty text."""
     if isinstance(node, Characters):
         return False
     if isinstance(node, Ahead):

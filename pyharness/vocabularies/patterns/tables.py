@@ -1,4 +1,4 @@
-"""Automata as the arrays that the native splitter runs."""
+"""Automata as arrays for the native splitter."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from pyharness.vocabularies.patterns.syntax import Dialect, Node
 
 Removed: TypeAlias = Literal["nothing", "matches", "gaps"]
 
-BLOCK = 64  # code points that differ in the last byte of their UTF-8 form only
+BLOCK = 64  # code points that differ only in the last byte of their UTF-8 form
 FAILS, START, GAP = range(3)  # rows; the others are states inside a match
 MATCHED, CUT, LEAVES_GAP, FLAG_BITS = 1, 2, 4, 3
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTable:
-    """One pattern over texts.
+    """The compiled table of one pattern.
 
     ``entries[row * symbols + symbol]`` is the next row, shifted by three bits, and flags: a match ends before the
-    symbol (1); the piece does, and the next row is that of a new piece (2); the piece is text that no match has (4).
+    symbol (1); the piece ends there, and the next row starts a new piece (2); the piece is text outside any match (4).
     The last two symbols are the end of the text and a newline that ends it.
     """
 
-    blocks: NDArray[np.uint16]  # [0x110000 / 64]: block of classes of every 64 code points; none where bytes are read
-    classes: NDArray[np.uint8]  # class of every code point of each block; of the 256 bytes
+    blocks: NDArray[np.uint16]  # [0x110000 / 64]: block of classes for each 64 code points; empty where bytes are read
+    classes: NDArray[np.uint8]  # class of every code point of each block; or of the 256 bytes
     entries: NDArray[np.uint32]
     symbols: int
-    last_newline: bool  # whether a newline that ends the text is another symbol than one inside
+    last_newline: bool  # whether a newline that ends the text is a symbol of its own
     removed: Removed
 
 
 def compiled(expression: str, dialect: Dialect) -> SplitTable:
-    """Table of a pattern that isolates its matches.
+    """Compile a pattern that isolates its matches.
 
     Raises:
         Uncompilable: with the reason why the pattern cannot be run by tables.
@@ -48,7 +48,7 @@ def compiled(expression: str, dialect: Dialect) -> SplitTable:
 def split_table(
     node: Node, dialect: Dialect, *, removed: Removed = "nothing", reads_bytes: bool = False, full_case: bool = False
 ) -> SplitTable:
-    """Table of a tree. ``reads_bytes``: characters stand for bytes, in the alphabet of GPT-2.
+    """Build the table of a tree. ``reads_bytes``: characters stand for bytes, in the alphabet of GPT-2.
 
     Raises:
         Uncompilable: with the reason.
@@ -77,7 +77,7 @@ def _bytes(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
 
 
 def _entries(machine: Automaton) -> NDArray[np.uint32]:
-    """uint32 [rows, symbols]."""
+    """Return the entries: uint32 [rows, symbols]."""
     end = machine.classes.end
     rows = [START, *range(GAP + 1, GAP + len(machine.moves))]  # of the automaton's states
     first = [rows[to] if to >= 0 else GAP for _, to in machine.moves[0]]  # row in which each symbol starts a piece
