@@ -1,4 +1,4 @@
-"""Added tokens in texts, as ``tokenizers`` finds them, and the stretches of text between them."""
+"""Added tokens in texts, found as ``tokenizers`` finds them, and the stretches of text between them."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _Text = TypeVar("_Text", str, bytes, str | bytes)
 
 @dataclass(slots=True)
 class Stretches:
-    """Documents cut at added tokens: stretches of text that are encoded by themselves, and ids between them.
+    """Documents cut at added tokens: stretches of text that are encoded separately, and ids between them.
 
-    ``items`` has the id of each added token, and -1 for each stretch, in order; those of document ``d`` are
-    ``items[offsets[d]:offsets[d + 1]]``, one at least.
+    ``items`` has the id of each added token, and -1 for each stretch, in order. Those of document ``d`` are
+    ``items[offsets[d]:offsets[d + 1]]``, at least one.
     """
 
-    texts: Sequence[str | bytes]  # after a cut, objects for those only that Python looks at
+    texts: Sequence[str | bytes]  # after a cut, only those that Python reads are objects
     items: NDArray[np.int64] | None = None  # None: every document is one stretch
     offsets: NDArray[np.int64] | None = None
-    moved: NDArray[np.bool_] | None = None  # [documents]: whose start the normaliser took away
+    moved: NDArray[np.bool_] | None = None  # [documents]: those whose start the normaliser removed
 
     def __len__(self) -> int:
-        """Documents."""
+        """Number of documents."""
         return len(self.texts) if self.offsets is None else len(self.offsets) - 1
 
     def document_of_stretches(self) -> NDArray[np.uint64]:
-        """uint64 [stretches]: the document that each is a part of."""
+        """Return the document of each stretch: uint64 [stretches]."""
         if self.items is None or self.offsets is None:
             return np.arange(len(self.texts), dtype=np.uint64)
         documents = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.uint64), np.diff(self.offsets))
         return documents[self.items < 0]
 
     def starts_document(self) -> NDArray[np.bool_]:
-        """Bool [stretches]: which of them start with the first character of their document."""
+        """Return which stretches start with the first character of their document: bool [stretches]."""
         kept = True if self.moved is None else ~self.moved
         if self.items is None or self.offsets is None:
             return np.ones(len(self.texts), np.bool_) & kept
@@ -54,25 +54,25 @@ class Stretches:
         return first[self.items < 0]
 
     def join(self, encoded: Tokens) -> Tokens:
-        """Lay the ids of the stretches and of the added tokens end to end, document by document."""
+        """Concatenate the ids of the stretches and of the added tokens, document by document."""
         if self.items is None or self.offsets is None:
             return encoded
         return Tokens(*_core.join_stretches(encoded.ids, encoded.offsets, self.items, self.offsets))
 
 
 class AddedTokens:
-    """Finds tokens in texts: leftmost first, the longest of those that start together, the first of equal ones.
+    """Search for tokens in texts: leftmost first, then the longest, then the first of equal ones.
 
     Normalising can make tokens equal. ``tokenizers`` then takes any of them, not the same in every process.
 
-    Tokens that are ``off`` are found too, and then taken for text: what they cover is not looked at again, as in
+    Tokens that are ``off`` are matched too, and then treated as text: the search does not look within them again, as in
     ``tokenizers``.
 
-    White space and the characters of words are those of Unicode 16.0, as in ``tokenizers`` 0.23. Bytes that are no
-    UTF-8 are neither.
+    White space and the characters of words are those of Unicode 16.0, as in ``tokenizers`` 0.23. Invalid UTF-8 is
+    neither.
 
     Args:
-        tokens: with their contents as they stand in the text that is searched.
+        tokens: with their contents as they occur in the searched text.
         off: ids of the tokens that are not to be mapped.
     """
 
@@ -94,7 +94,7 @@ class AddedTokens:
         texts, items, offsets = cut
         if before.items is None or before.offsets is None:
             return Stretches(texts, items, offsets, before.moved)
-        # Added tokens of the older cut stay where they were, the new items go where their stretch was.
+        # Added tokens of the earlier cut stay in place; the new items replace their stretch.
         lengths = np.ones(len(before.items), np.int64)
         lengths[before.items < 0] = np.diff(offsets)
         starts = offsets_of(lengths)
@@ -106,7 +106,7 @@ class AddedTokens:
 def chosen(
     known: Collection[str], allowed_special: Specials, disallowed_special: Specials
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Contents of the special tokens that are mapped, and of those that are refused; ``all`` leaves out the mapped.
+    """Return the special tokens to be mapped, and those to be refused; ``all`` for the latter excludes the mapped.
 
     Raises:
         InputError: an option names a text that is no special token.
@@ -121,7 +121,7 @@ def _named(option: str, given: Specials, known: Collection[str]) -> frozenset[st
         if given == "all":
             return frozenset(known)
         raise InputError(f"{option} is {given[:60]!r}; it is 'all' or a set of special tokens, such as {{{given!r}}}")
-    for content in given:  # one that is misspelt would let through what it should refuse
+    for content in given:  # a misspelt one would let through what it should refuse
         if content not in known:
             raise suggest("special token", str(content)[:60], known)
     return frozenset(given)
@@ -131,7 +131,7 @@ def refuse(texts: Iterable[str | bytes], disallowed: frozenset[str]) -> None:
     """Refuse texts that spell a token.
 
     Raises:
-        InputError: one does; the error says where.
+        InputError: a text does; the message gives the position.
     """
     if not disallowed:
         return
@@ -158,14 +158,14 @@ def _expressions(contents: frozenset[str]) -> tuple[re.Pattern[Any], re.Pattern[
 
 
 def joined(text: _Text) -> _Text:
-    """Text with halves of surrogate pairs joined; one without the other half becomes U+FFFD. As ``tiktoken`` has it."""
+    """Join halves of surrogate pairs; a half without the other becomes U+FFFD, as in ``tiktoken``."""
     if not isinstance(text, str):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def all_joined(texts: Sequence[str | bytes]) -> list[str | bytes]:
-    """Texts, each as :func:`joined` gives it."""
+    """Return all texts as :func:`joined` does."""
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts must be a sequence of texts, not one text")
     return [joined(text) for text in texts]

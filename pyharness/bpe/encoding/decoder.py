@@ -1,4 +1,4 @@
-"""Ids to text, as the file of a model says."""
+"""Decoding of ids to text, by the rules of the model's file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 REPLACEMENT = "\ufffd"
 _DROPPED, _AGAIN = 1, 2
-UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece
+UNKNOWN_SURFACE = " \u2047 ".encode()  # SentencePiece's text for the unknown piece
 
 
 def spans(model: BpeModel, text: str | bytes, ids: Ids) -> NDArray[np.int64]:
-    """int64 [tokens, 2]: start and end of each token of a text, in characters of a ``str``, in bytes of ``bytes``.
+    """Return start and end of each token of a text, int64 [tokens, 2]; in characters of ``str``, in bytes of ``bytes``.
 
     Raises:
         InputError: the tokens do not spell the text.
@@ -48,14 +48,14 @@ def spans(model: BpeModel, text: str | bytes, ids: Ids) -> NDArray[np.int64]:
 
 
 def starts_in_text(data: bytes, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64 [tokens]: for each of the tokens that make up a text, the first character that has bytes of it."""
+    """Return the first character that has bytes of each token of a text: int64 [tokens]."""
     ends = np.cumsum(lengths)
     return _in_characters(data, ends - lengths, ends)[:, 0]
 
 
 def _in_characters(data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Characters that spans of bytes touch. Spans without bytes stand before the character that goes on there."""
-    begun = np.zeros(len(data) + 2, np.int64)  # characters that begin before each byte; as if another came behind
+    """Convert spans of bytes to the characters they touch. An empty span precedes the character that contains it."""
+    begun = np.zeros(len(data) + 2, np.int64)  # characters that begin before each byte, as if one followed the text
     np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80, out=begun[1:-1])
     begun[-1] = begun[-2] + 1
     first = begun[starts + 1] - 1
@@ -72,7 +72,7 @@ def _differs(data: bytes, spelled: bytes) -> str:
 
 
 def text_of_bytes(tokens: Iterable[bytes]) -> Iterator[str]:
-    """Text of tokens that are laid end to end. Bytes that are no UTF-8 become U+FFFD."""
+    """Return the text of concatenated tokens. Invalid UTF-8 becomes U+FFFD."""
     characters = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for data in tokens:
         if text := characters.decode(data):
@@ -84,13 +84,13 @@ def text_of_bytes(tokens: Iterable[bytes]) -> Iterator[str]:
 def text_of_windows(
     ids: Iterable[int], decode: Callable[[list[int]], str], goes_on: Callable[[int], bool]
 ) -> Iterator[str]:
-    """Text of ids that only a decoder of ``tokenizers`` can join, which looks at neighbours.
+    """Yield the text of ids that only a decoder of ``tokenizers`` can join, which depends on neighbours.
 
-    Decodes the ids since the latest text but one, and gives what they add to it, as ``DecodeStream`` of the library
-    does, but never behind an id that ``goes_on``: its text depends on what follows.
+    Each step decodes the ids since the text before the latest one, and yields the difference, like ``DecodeStream`` of
+    the library. But it never stops after an id that ``goes_on``: the text of that id depends on what follows.
 
     Raises:
-        InputError: the decoder goes back on text that was given.
+        InputError: the decoder changes text that was already yielded.
     """
     window: list[int] = []
     known, given = "", 0  # text of the first `given` ids of the window
@@ -118,13 +118,13 @@ def _added(known: str, text: str) -> str:
 
 
 class Decoder:
-    """Decodes the output ids of a model. Ids that split a character give its bytes, except through ``tokenizers``."""
+    """Decoder of a model's output ids. Ids that split a character give its bytes, except through ``tokenizers``."""
 
     def __init__(self, model: BpeModel, lookup: TokenLookup) -> None:
         self._model, self._lookup = model, lookup
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids.
+        """Return the bytes of the text of one document's ids.
 
         Raises:
             InputError: an id is not in the vocabulary, or ``tokenizers`` fails on the tokens.
@@ -135,7 +135,7 @@ class Decoder:
         return _core.decode(*self._bytes, numbers)[self._dropped(numbers) :]
 
     def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
-        """Bytes of the ids of one document that come in parts.
+        """Yield the bytes of one document, whose ids come in parts.
 
         Raises:
             InputError: as :meth:`decode`.
@@ -151,7 +151,7 @@ class Decoder:
             yield data
 
     def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
-        """Text of one document's ids, and the first character that has bytes of each token.
+        """Return the text of one document's ids, and the first character that has bytes of each token.
 
         Raises:
             InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
@@ -169,10 +169,10 @@ class Decoder:
             raise InputError(f"the ids give bytes that are no text: {error.reason} at byte {error.start}") from None
 
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
-        """Text of the ids of one document as they come, in pieces of whole characters.
+        """Yield the text of one document's ids as they come, in pieces of whole characters.
 
         Raises:
-            InputError: as :meth:`decode`, when the id is met.
+            InputError: as :meth:`decode`, at the id in question.
         """
         numbers = (int(self._checked(np.asarray([index(token)]))[0]) for token in ids)
         if self._model.decoder is not None:
@@ -180,7 +180,7 @@ class Decoder:
         return text_of_bytes(self._surfaces(numbers))
 
     def _surfaces(self, ids: Iterable[int]) -> Iterator[bytes]:
-        """Bytes of each token, without the spaces that a text must not start with."""
+        """Yield the bytes of each token, without the spaces that a text must not start with."""
         data, offsets = self._bytes
         at_start = self._model.drop_space
         for number in ids:
@@ -189,7 +189,7 @@ class Decoder:
             yield data[offsets[number] + (start & _DROPPED) : offsets[number + 1]].tobytes()
 
     def _dropped(self, ids: Ids) -> int:
-        """Number of spaces that a text loses at its start."""
+        """Return the number of spaces that a text loses at its start."""
         if not self._model.drop_space:
             return 0
         starts, total = self._starts, 0
@@ -202,7 +202,7 @@ class Decoder:
 
     @cached_property
     def _starts(self) -> NDArray[np.uint8]:
-        """uint8 [ids]: whether a token loses a space before which there is no text, and whether the next may lose one.
+        """Return uint8 [ids]: whether a token loses its space while there is no text, and whether the next may, too.
 
         Source: ``DecodeSentencePiece`` in sentencepiece ``src/sentencepiece_processor.cc``; it takes one from every
         token as long as there is no text, if the model removes extra white space.
@@ -219,7 +219,7 @@ class Decoder:
         return starts
 
     def _goes_on(self, number: int) -> bool:
-        """Whether the library looks at what follows a token, too: one wrong byte spoils all bytes beside it."""
+        """Return whether the library's text for an id depends on later ids: one wrong byte spoils adjacent bytes."""
         return self._model.kind(number) is TokenKind.BYTE_FALLBACK
 
     def _library_text(self, ids: Sequence[int]) -> str:
@@ -237,7 +237,7 @@ class Decoder:
         return np.ascontiguousarray(ids, np.uint32)
 
     def text_form(self, pieces: Sequence[str]) -> str:
-        """Text of pieces as they were before the model, if it kept each whole."""
+        """Return the text of pieces as it was before the model, if the model kept each whole."""
         if self._model.decoder == "spaces":
             return " ".join(pieces)
         if self._model.decoder is not None:
@@ -256,7 +256,7 @@ class Decoder:
 
     @cached_property
     def _bytes(self) -> tuple[NDArray[np.uint8], Offsets]:
-        """Bytes of all tokens, and where those of each start."""
+        """Return the bytes of all tokens, and their offsets."""
         vocabulary = self._model.vocabulary
         if isinstance(self._model.normalizer, SentencePieceNormalizer):
             surfaces = {TokenKind.SPECIAL: b"", TokenKind.UNKNOWN: UNKNOWN_SURFACE}
@@ -276,7 +276,7 @@ class Decoder:
 
     @cached_property
     def _strings(self) -> list[str]:
-        """Tokens as their file writes them."""
+        """Return the tokens as their file writes them."""
         return [self._lookup.string(token) for token in range(self._model.id_limit)]
 
 
@@ -285,5 +285,5 @@ def _decoded(decoder: Any, tokens: Sequence[str]) -> str:
         return str(decoder.decode(list(tokens)))
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # pyo3's PanicException is no Exception; Strip panics on what is too short for it
+    except BaseException as error:  # pyo3's PanicException is not an Exception; Strip panics on too short a token
         raise InputError(f"the decoder {str(decoder)[:200]} of tokenizers failed: {str(error)[:200]}") from None

@@ -1,4 +1,4 @@
-"""Encoders of the native core: pieces, texts to ids for byte-level models, and for every other kind of model."""
+"""Encoders of the native core: for pieces, for texts of byte-level models, and for texts of all other models."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Method: TypeAlias = Literal["merge", "longest_match"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where texts stand: text ``t`` is a part of document ``documents[t]`` and starts at its byte ``positions[t]``."""
+    """Positions of texts: text ``t`` is a part of document ``documents[t]`` and starts at its byte ``positions[t]``."""
 
     documents: NDArray[np.uint64]  # [texts]
     positions: NDArray[np.uint64]  # [texts]
 
 
 class ModelEncoder(Protocol):
-    """Ids of texts, without special tokens, by the model and the splitter that it was made for.
+    """Encoder of texts, without special tokens, for one model and one splitter.
 
-    The ids depend neither on threads nor on batches nor on what was encoded before, and one instance may be used by
-    several threads at once. ``places`` are what the draws of dropout depend on; no other encoder looks at them.
+    The ids depend neither on threads nor on batches nor on earlier texts. Several threads may use one instance at once.
+    The random draws of dropout depend on ``places``; other encoders ignore them.
     """
 
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
-        """The quickest function that encodes one text: uint32 [tokens]."""
+        """The fastest function that encodes one text: uint32 [tokens]."""
         ...
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, places: Places | None = None) -> Tokens:
@@ -50,9 +50,9 @@ class ModelEncoder(Protocol):
 
 
 class BpeEncoder:
-    """Encodes pieces that are given as base symbols. No pre-tokenizer, no whole-piece shortcut, no cache.
+    """Encoder of pieces given as base symbols. No pre-tokenizer, no whole-piece shortcut, no cache.
 
-    Building it makes the look-up table of the model; the model's arrays are kept and must not be changed meanwhile.
+    The constructor builds the model's look-up table; the model's arrays are kept and must not be changed meanwhile.
     A rule that occurs twice has the rank of its first row. In the ranks form symbols are byte strings; of ids with
     equal bytes a merge gives the one with the lowest rank.
 
@@ -81,16 +81,16 @@ class BpeEncoder:
 
 
 class SymbolEncoder:
-    """Spells each piece in the symbols of a model and merges them.
+    """Encoder that spells each piece in the symbols of a model and merges them.
 
-    Several times slower than :class:`pyharness.bpe.TextEncoder`, whose ids it gives for what both can run.
+    Several times slower than :class:`pyharness.bpe.TextEncoder`; both give the same ids for models that both can run.
 
     Args:
         model: of any kind. Its arrays are kept and must not be changed meanwhile.
-        splitter: what splits the texts of :meth:`encode_batch`; ``None``: a text is one piece.
+        splitter: splits the texts of :meth:`encode_batch`; ``None``: a text is one piece.
         method: ``merge`` or ``longest_match``, see :class:`pyharness.bpe.BpeTokenizer`.
         dropout: probability with which a candidate merge is discarded.
-        seed: of the draws.
+        seed: of the random draws.
 
     Raises:
         ValueError: the model's arrays do not fit each other, or an id is out of range.
@@ -125,11 +125,11 @@ class SymbolEncoder:
 
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
-        """The quickest function that encodes one text: uint32 [tokens]."""
+        """The fastest function that encodes one text: uint32 [tokens]."""
         return self._encode
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, places: Places | None = None) -> Tokens:
-        """Split texts and encode them; ``threads`` share the texts.
+        """Split texts and encode them, with ``threads`` in parallel.
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
@@ -164,11 +164,11 @@ class SymbolEncoder:
 
 
 class TextEncoder:
-    """Splits texts, looks the pieces up in a cache and merges those that it lacks.
+    """Encoder that splits texts, looks up pieces in a cache and merges those that it lacks.
 
     The ids are those of :class:`pyharness.bpe.BpeEncoder` over the pieces of :class:`pyharness.bpe.TextSplitter`, for
-    any bytes: bytes that are not UTF-8 too. They depend neither on threads nor on batches nor on earlier texts.
-    One instance may be used by several threads at once; they share its cache, which stays warm between calls.
+    any bytes, invalid UTF-8 included. They depend neither on threads nor on batches nor on earlier texts. Several
+    threads may use one instance at once; they share its cache, which stays warm between calls.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> encoder = TextEncoder(model_of_training(trained, "gpt2").merges, "gpt2")
@@ -179,15 +179,15 @@ class TextEncoder:
     ([257, 115, 258], [0, 2, 3])
 
     Args:
-        model: a byte-level model: its base symbols are its atomic ids of one byte. Bytes that have none are left out.
+        model: a byte-level model: its base symbols are its atomic ids of one byte. Bytes without an id are left out.
             The arrays are kept and must not be changed meanwhile.
-        pattern: a splitter, or what :class:`pyharness.bpe.TextSplitter` takes for one; ``None``: texts always come in
+        pattern: a splitter, or an argument of :class:`pyharness.bpe.TextSplitter`; ``None``: texts always come in
             pieces, by :meth:`encode_pieces`.
         whole_pieces: a piece that is a token is that token, whatever the rules say (``ignore_merges`` of
             tokenizer.json; tiktoken always does so).
-        expansion: ids and offsets of what stands for each id of the model in the output (see
-            :meth:`pyharness.bpe.TrainedBpe.demolition`); ``None``: itself.
-        cache_bytes: what the cache may take; it starts small and grows with the pieces met.
+        expansion: ids and offsets of the output for each id of the model (see
+            :meth:`pyharness.bpe.TrainedBpe.demolition`); ``None``: the id itself.
+        cache_bytes: limit of the cache; it starts small and grows with new pieces.
 
     Raises:
         InputError: the pattern is unknown or does not compile, or ``cache_bytes`` is negative.
@@ -216,7 +216,7 @@ class TextEncoder:
 
     @property
     def cached_bytes(self) -> int:
-        """What the tables of the cache take now; a little memory is taken even with ``cache_bytes=0``."""
+        """Present size of the cache's tables; a little memory is taken even with ``cache_bytes=0``."""
         return self._encoder.cached_bytes()
 
     def encode(self, text: str | bytes) -> Ids:
@@ -232,17 +232,17 @@ class TextEncoder:
 
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
-        """The quickest function that does what :meth:`encode` does: it saves a tenth of the time of a short text."""
-        never_fails = self.splitter is not None and self.splitter.rules  # those written by hand
+        """The fastest function that does what :meth:`encode` does: it saves a tenth of the time of a short text."""
+        never_fails = self.splitter is not None and self.splitter.rules  # hand-written rules
         return self._encoder.encode if never_fails else self.encode
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, places: Places | None = None) -> Tokens:
-        """Encode texts, which ``threads`` share.
+        """Encode texts, with ``threads`` in parallel.
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
         """
-        del places  # nothing is drawn
+        del places  # there are no random draws
         if self._splits is not None:
             return self.encode_pieces(texts, self._splits.split_batch(texts, threads), threads)
         with native_errors():

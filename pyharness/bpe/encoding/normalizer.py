@@ -1,4 +1,4 @@
-"""Normalisers: what a file asks for, as a function of one text. The libraries do the work where it is not trivial."""
+"""Normalisers of model files, as functions of one text. The libraries do the work where it is not trivial."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def huggingface_normalizer(stage: Mapping[str, Any]) -> Normalize:
 
 
 def keeps_start(stage: Mapping[str, Any]) -> bool:
-    """Whether the first character of a text is sure to come from the first of the text as it was."""
+    """Return whether the first character of a normalised text surely comes from the first of the original text."""
     return all(
         step["type"] in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "ByteLevel")
         or (step["type"] == "Replace" and "String" in step["pattern"] and bool(step.get("content")))
@@ -39,9 +39,9 @@ def keeps_start(stage: Mapping[str, Any]) -> bool:
 
 
 def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
-    """Function that says whether the first character of a normalised text comes from the first of the text.
+    """Return the function that tells whether the first character of a normalised text comes from the text's first.
 
-    ``tokenizers`` knows it from its alignments: a character that replaces others, or stands before one, has its place.
+    ``tokenizers`` knows it from its alignments: a character that replaces others, or precedes one, has its position.
 
     Raises:
         InputError: ``tokenizers`` refuses the normaliser.
@@ -53,7 +53,7 @@ def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
     def keeps(text: str) -> bool:
         whole = tokenizers.PreTokenizedString(text)
         whole.normalize(normalizer.normalize)
-        whole.split(lambda _, part: [part.slice((0, len(part.normalized)))])  # which forgets what was taken away
+        whole.split(lambda _, part: [part.slice((0, len(part.normalized)))])  # drops the alignment of what was removed
         parts = whole.get_splits(offset_referential="original")
         return not parts or parts[0][1][0] == 0
 
@@ -90,7 +90,7 @@ def _prepend(before: str, text: str) -> str:
 
 
 def _to_form(form: Form, normalize: Normalize, text: str) -> str:
-    """Normalise text that is not normal yet. The library takes 25 to 50 ns a byte, asking Python first takes 1."""
+    """Normalise text that is not normal yet. The library takes 25 to 50 ns per byte; asking Python first takes 1."""
     if text.isascii() or (_knows_no_more_than_python() and unicodedata.is_normalized(form, text)):
         return text
     return normalize(text)
@@ -98,23 +98,23 @@ def _to_form(form: Form, normalize: Normalize, text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _knows_no_more_than_python() -> bool:
-    """Whether text that is normal to Python is normal to ``tokenizers``.
+    """Return whether text that is normal to Python is normal to ``tokenizers``.
 
-    Characters normalise for ever as they did when they were assigned, so it is when the library's Unicode version is
-    not newer than Python's: to it, no character that Python knows nothing about decomposes or changes places. All of
-    those since 1999 are in the first two planes.
+    A character normalises for ever as it did when it was assigned. So this holds if the library's Unicode version is
+    not newer than Python's: to the library, no character that is unknown to Python decomposes or changes places. All
+    characters assigned since 1999 are in the first two planes.
     """
     import tokenizers
 
     probe = "".join(chr(point) + "\u0315\u0316" for point in range(0x20000) if unicodedata.category(chr(point)) == "Cn")
-    # Nothing else in it moves: U+0315 and U+0316 stand in the wrong order after each, and change places.
+    # Nothing else in it moves: U+0315 and U+0316 are in the wrong order after each, and change places.
     expected = probe.replace("\u0315\u0316", "\u0316\u0315")
     normal: str = tokenizers.normalizers.NFD().normalize_str(probe)
     return normal == expected
 
 
 def sentencepiece_normalizer(spec: SentencePieceNormalizer, user_defined: Sequence[str]) -> Normalize:
-    """Return the normaliser of a SentencePiece model, which leaves user-defined pieces alone.
+    """Return the normaliser of a SentencePiece model, which leaves user-defined pieces unchanged.
 
     Raises:
         InputError: the library refuses it.
@@ -139,12 +139,12 @@ def _normalized_by(processor: Any, text: str) -> str:
     try:
         return str(processor.Normalize(text))
     except RuntimeError:
-        text.encode()  # lone surrogates: what every other normaliser raises, not "unable to cast"
+        text.encode()  # lone surrogates: raises what every other normaliser raises, not "unable to cast"
         raise
 
 
 def _model_of_normalizer(spec: SentencePieceNormalizer, pieces: Sequence[tuple[str, PieceType]]) -> bytes:
-    """Serialise a model that has a normaliser and the pieces it must leave alone. Fields: sentencepiece_model.proto."""
+    """Serialise a model with a normaliser and the pieces it must leave unchanged. Fields: sentencepiece_model.proto."""
     flags = (spec.add_dummy_prefix, spec.remove_extra_whitespaces, spec.escape_whitespaces)
     normalizer = _bytes_field(1, spec.name.encode()) + _bytes_field(2, spec.charsmap)
     normalizer += b"".join(_number_field(number, flag) for number, flag in enumerate(flags, 3))

@@ -33,7 +33,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class ModelTexts:
-    """The stages of a model before its encoder. Of ``splitter`` and ``pre_tokenizer``, the other is None."""
+    """The stages of a model before its encoder. One of ``splitter`` and ``pre_tokenizer`` is None."""
 
     def __init__(self, model: BpeModel) -> None:
         self.normalize = normalizer_of(model)
@@ -42,11 +42,11 @@ class ModelTexts:
         self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self.normalize))
 
     def looks_for_tokens(self, allowed: frozenset[str]) -> bool:
-        """Whether added tokens are cut out, when these special ones are mapped."""
+        """Return whether added tokens are cut out, when these special ones are mapped."""
         return any(added.any for added in self._added(allowed))
 
     def stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
-        """Documents as the pre-tokenizer gets them; ``allowed`` special tokens are mapped."""
+        """Return documents in the form of the pre-tokenizer's input; ``allowed`` special tokens are mapped."""
         raw, normalised = self._added(allowed)
         stretches = raw.cut(Stretches(texts), threads)
         if self.normalize is not None:
@@ -55,13 +55,13 @@ class ModelTexts:
         return normalised.cut(stretches, threads)
 
     def cut(self, stretches: Stretches) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
-        """Texts as the encoder gets them, and their pieces, or what cuts them."""
+        """Return texts in the form of the encoder's input, and their pieces or splitter."""
         if self.pre_tokenizer is None:
             return stretches.texts, cast(TextSplitter, self.splitter)  # a model has one of the two
         return self.pre_tokenizer.split(stretches.texts, stretches.starts_document().tolist())
 
     def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
-        """Bool [documents]: of those that start with a stretch, whether normalising takes the start of it away."""
+        """Return bool [documents]: those that start with a stretch whose start normalising removes."""
         if self._keeps_start is None:
             return None
         documents = stretches.document_of_stretches()
@@ -86,7 +86,7 @@ def as_text(text: str | bytes) -> str:
 
 
 class Pipeline:
-    """The stages of a model. ``direct`` is the encoder where nothing is done before it, but for special tokens."""
+    """The stages of a model. ``direct`` is the encoder, if no stage but special tokens precedes it."""
 
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
         self._model, self._dropout = model, dropout
@@ -106,14 +106,14 @@ class Pipeline:
     def tokens(
         self, texts: Sequence[str | bytes], threads: int, first_document: int, allowed: frozenset[str]
     ) -> Tokens:
-        """Ids of documents; ``allowed`` special tokens are mapped."""
+        """Encode documents; ``allowed`` special tokens are mapped."""
         if self.direct is not None and not allowed:
             return self.direct.encode_batch(texts, threads)
         stretches = self._texts.stretches(texts, threads, allowed)
         return stretches.join(self._encode(stretches, threads, first_document))
 
     def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
-        """Where texts can be cut without a change of ids; None where that is not known."""
+        """Return where texts can be cut without a change of ids; None if that is unknown."""
         splitter = self._texts.splitter
         if self._dropout or splitter is None:
             return None
@@ -121,7 +121,7 @@ class Pipeline:
         return safe_cuts(self._model, splitter.name, searched=searched)
 
     def strings(self, text: str) -> list[str]:
-        """Pieces and added tokens of a text as the file's decoder wants them."""
+        """Return pieces and added tokens of a text in the form of the file's decoder."""
         stretches = self._texts.stretches([text], 1, _NONE)
         starts = stretches.starts_document().tolist()
         pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
@@ -149,7 +149,7 @@ class Pipeline:
         return Places(documents + np.uint64(first_document), positions)
 
     def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
-        """Pieces of a stretch as the file's decoder wants them."""
+        """Return the pieces of a stretch in the form of the file's decoder."""
         if self._texts.pre_tokenizer is None:
             return [as_text(stretch)]
         (data,), pieces = self._texts.pre_tokenizer.split([stretch], [starts_document])
@@ -160,7 +160,7 @@ class Pipeline:
 
 
 def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Byte of its document at which each stretch starts, what is mapped to added tokens left out."""
+    """Return the byte of its document at which each stretch starts, without the bytes of mapped added tokens."""
     lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
     ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
     firsts = np.searchsorted(documents, documents)  # the first stretch of the same document

@@ -1,4 +1,4 @@
-"""Pre-tokenizers of tokenizer.json that no native split pattern is. Their pieces may have other text than the text."""
+"""Pre-tokenizers of tokenizer.json that equal no native split pattern. Their pieces may change the text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, wheth
 
 
 class PreTokenizer:
-    """Splits by tables, or natively where that is a matter of replacing spaces, or else with ``tokenizers``.
+    """Splitter by tables, or natively where only spaces are replaced, or else with ``tokenizers``.
 
-    ``splitter`` is set where it is all that is needed, because pieces are together the text. ``reason`` says why
+    ``splitter`` is set where it suffices, because the pieces together are the text. ``reason`` says why
     ``tokenizers`` is needed.
 
     Args:
@@ -52,7 +52,7 @@ class PreTokenizer:
         return "" if self._tables is None else COMPILED
 
     def _compiled(self, byte_level: bool) -> PieceStrings:
-        """Set the tables; without them the library splits."""
+        """Build the tables; without them the library splits."""
         try:
             tables = tables_of(self._stage, byte_level=byte_level)
         except Uncompilable as uncompilable:
@@ -64,7 +64,7 @@ class PreTokenizer:
         return _by_tables(self._tables)
 
     def split(self, texts: Sequence[str | bytes], first: Sequence[bool]) -> tuple[list[bytes], Pieces]:
-        """Return texts as the model sees them and where their pieces end. ``first``: which start their document."""
+        """Return the texts of the model's input and the ends of their pieces. ``first``: which start their document."""
         if self._tables is not None:
             with native_errors():
                 data, *edges = _core.split_and_remove(self._tables, texts)
@@ -85,12 +85,12 @@ class PreTokenizer:
 
 
 def puts_mark_first(stage: Mapping[str, Any]) -> bool:
-    """Whether a stage puts a mark only where a document starts."""
+    """Return whether a stage puts a mark only at the start of a document."""
     return any(step.get("prepend_scheme") == "first" for step in flat_stages(stage))
 
 
 def _metaspace(step: Mapping[str, Any]) -> PieceStrings | None:
-    """Return a Metaspace as it is: spaces become a mark, one may be put in front, pieces may start at marks."""
+    """Return a Metaspace as a function: spaces become a mark, one may be put in front, pieces may start at marks."""
     mark, scheme, split = step.get("replacement"), step.get("prepend_scheme"), step.get("split")
     if step["type"] != "Metaspace" or not isinstance(mark, str) or scheme is None or not isinstance(split, bool):
         return None  # files older than 2024 leave some of it to the library
@@ -126,7 +126,7 @@ def _of_library(stage: Mapping[str, Any], byte_level: bool) -> PieceStrings:
 
 
 def _inside(stage: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the same for text that does not start its document: the library is not told where it stands."""
+    """Return an equivalent stage for text inside a document: the library does not know the position of a text."""
     if stage.get("prepend_scheme") == "first":
         return {**stage, "prepend_scheme": "never"}
     if "pretokenizers" in stage:

@@ -1,18 +1,18 @@
-"""Places at which a text can be cut, so that the ids of the parts, laid end to end, are those of the whole.
+"""Positions at which a text can be cut so that the concatenated ids of the parts are those of the whole.
 
-A split pattern matches from left to right and looks ahead, never back. So a cut is safe where a match begins whatever
-stands before, and where no match before it looks further. For every pattern of ``SPLIT_PATTERNS`` but ``none`` such
-places are:
+A split pattern matches from left to right and looks ahead, never back. So a cut is safe if a match begins there
+whatever precedes it, and if no match before it looks further. For every pattern of ``SPLIT_PATTERNS`` but ``none`` such
+positions are:
 
-- before a space that follows no white space: only a match that begins there has a space behind something else, and
-  what looks ahead (``(?!\\S)``, ``$``) does so from white space;
-- before a newline that follows a letter or a number: neither goes on with it, unlike punctuation;
-- behind a newline, between what is no white space and a letter: GPT-2's pattern takes longer runs apart by what
-  follows them, and o200k's goes on with ``/``;
+- before a space that does not follow white space: only a match that begins there has a space after another character,
+  and only white space is followed by look-ahead (``(?!\\S)``, ``$``);
+- before a newline that follows a letter or a number: neither continues with it, unlike punctuation;
+- after a newline, between a character that is no white space and a letter: GPT-2's pattern splits longer runs by what
+  follows them, and o200k's continues with ``/``;
 - before punctuation that follows a letter, except the apostrophe of ``'s`` and where pieces end at white space only.
 
-In normal form C none of the characters behind these places joins what is before it. A letter may turn into a letter and
-a mark, which goes on with a newline as punctuation does: there, letters before a cut are those of ASCII.
+In normal form C no character after these positions joins what precedes it. A letter may turn into a letter and a mark,
+and a mark continues with a newline as punctuation does. There, letters before a cut must be ASCII.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _LONGEST_CHARACTER = 4  # bytes
 
 @dataclass(frozen=True, slots=True)
 class SafeCuts:
-    """Finds the last safe place of a text, of which more may come.
+    """Search for the last safe cut in a text, of which more may come.
 
-    ``tokens`` are contents of added tokens that must not be cut, ``ascii_only`` whether a letter before a cut must be
-    one of ASCII, ``punctuation`` what cuts can be made before, behind a letter.
+    ``tokens`` are contents of added tokens that must not be cut. ``ascii_only`` says whether a letter before a cut
+    must be ASCII. ``punctuation`` lists the characters before which, and after a letter, cuts are safe.
     """
 
     tokens: Sequence[bytes] = ()
@@ -43,7 +43,7 @@ class SafeCuts:
     punctuation: Sequence[bytes] = PUNCTUATION
 
     def last(self, data: bytes, start: int = 0) -> int:
-        """Return the byte before which ``data`` can be cut, the last one behind ``start``; 0: there is none."""
+        """Return the last byte after ``start`` before which ``data`` can be cut; 0: none."""
         stop = len(data) - max((len(token) for token in self.tokens), default=0)
         places = [self._last_before(data, sign, start, stop) for sign in (SPACE, NEWLINE, *self.punctuation)]
         return max(*places, self._last_line(data, start, stop))
@@ -57,7 +57,7 @@ class SafeCuts:
         return 0
 
     def _ends_well(self, data: bytes, at: int, sign: bytes) -> bool:
-        """Whether the match before a sign ends there."""
+        """Return whether the match before a sign ends there."""
         before = _character_before(data, at)
         if sign == SPACE:
             return bool(before) and not before.isspace()
@@ -79,7 +79,7 @@ class SafeCuts:
 
 
 def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken]) -> SafeCuts | None:
-    """Cuts of texts for a model, which ``searched`` added tokens are looked for in; None where none are known.
+    """Return safe cuts for a model that searches texts for ``searched`` added tokens; None if none are known.
 
     ``splitter`` is the name of the model's split pattern.
     """
@@ -87,7 +87,7 @@ def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken])
     if splitter not in _PATTERNS or not (model.normalizer is None or normal_form) or model.fuse_unknown:
         return None
     if any(token.lstrip or token.rstrip or token.single_word for token in searched):
-        return None  # they look at what is beside them
+        return None  # they depend on adjacent characters
     if normal_form and any(token.normalized for token in searched):
         return None
     contents = tuple(token.content.encode() for token in searched if token.content)

@@ -1,4 +1,4 @@
-"""The stages of a tokenizer, built from a model: normaliser, added tokens, splitter, encoder."""
+"""Construction of a tokenizer's stages from a model: normaliser, added tokens, splitter, encoder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_for
 
 
 def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
-    """Refuse options that are out of range, and what would not give the library's ids."""
+    """Refuse options that are out of range, and models whose ids would differ from the library's."""
     if method not in get_args(Method):
         raise suggest("method of encoding", method, get_args(Method))
     if not 0.0 <= dropout <= 1.0:
@@ -46,7 +46,7 @@ def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
 
 
 def start_keeper_of(model: BpeModel) -> KeepsStart | None:
-    """Function that says whether a normalised text keeps its start; None where that is sure, or does not matter."""
+    """Return the function that tells whether normalising keeps a text's start; None if certain or without effect."""
     if not isinstance(model.normalizer, Mapping) or isinstance(model.splitter, str):
         return None
     matters = puts_mark_first(model.splitter) and not keeps_start(model.normalizer)
@@ -54,7 +54,7 @@ def start_keeper_of(model: BpeModel) -> KeepsStart | None:
 
 
 def normalizer_of(model: BpeModel) -> Normalize | None:
-    """Normaliser of a model; None where it has none."""
+    """Return the normaliser of a model; None if it has none."""
     if model.normalizer is None:
         return None
     if isinstance(model.normalizer, SentencePieceNormalizer):
@@ -66,16 +66,16 @@ def normalizer_of(model: BpeModel) -> Normalize | None:
 def added_tokens_of(
     model: BpeModel, normalize: Normalize | None, allowed: frozenset[str]
 ) -> tuple[AddedTokens, AddedTokens]:
-    """Tokens that are looked for before and after normalising; of the special ones, those ``allowed`` are mapped.
+    """Return the tokens to search before and after normalising; of the special ones, those ``allowed`` are mapped.
 
-    The others are found too, and taken for text, where they can cover added tokens that are not special: so
-    ``tokenizers`` does. ``tiktoken``, whose added tokens are all special, does not look for them.
+    The other special tokens are matched too, and treated as text, where they can cover added tokens that are not
+    special, as in ``tokenizers``. ``tiktoken``, whose added tokens are all special, does not search for them.
     """
     off = frozenset(token.id for token in model.added if token.special and token.content not in allowed)
     added = model.added
     if all(token.special for token in added):
         added = tuple(token for token in added if token.id not in off)
-    if isinstance(model.normalizer, SentencePieceNormalizer):  # the pieces stand in normalised text, as they are
+    if isinstance(model.normalizer, SentencePieceNormalizer):  # the pieces occur in normalised text, unchanged
         control = [token for token in added if token.special]
         return AddedTokens(control, off), AddedTokens([token for token in added if not token.special])
     raw = [token for token in added if not token.normalized]
@@ -86,7 +86,7 @@ def added_tokens_of(
 
 
 def splitters_of(model: BpeModel) -> tuple[TextSplitter | None, PreTokenizer | None]:
-    """Splitter whose pieces are the text, or else a pre-tokenizer that changes the text; the other is None."""
+    """Return a splitter whose pieces are the text, or else a pre-tokenizer that changes the text; the other is None."""
     if isinstance(model.splitter, str):
         return TextSplitter(model.splitter, dialect=model.dialect), None
     pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
@@ -102,7 +102,7 @@ def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool
         normalize=str if normalize is None else normalize,
         normalizer=steps,
         splits=splits,
-        # Of a SentencePiece model: its pieces stand in normalised text.
+        # Of a SentencePiece model: its pieces occur in normalised text.
         added=model.added if known else [dataclasses.replace(token, normalized=True) for token in model.added],
         forms=_forms(model, steps or ()),
         model="bpe" if plain and model.expansion is None and not (model.prefix or model.suffix) else "other",
@@ -135,7 +135,7 @@ def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
 
 
 def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
-    """Function from a token to its forms; it gives none where tokens carry a mark or are in another alphabet."""
+    """Return the function from a token to its forms; it is empty where tokens carry a mark or use another alphabet."""
     marked = model.prefix or model.suffix or model.expansion is not None
     if marked or any(step["type"] == "ByteLevel" for step in normalizer):
         return _no_forms
@@ -151,14 +151,14 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
 def encoder_of(
     model: BpeModel, method: Method, splitter: TextSplitter | None, *, dropout: float, seed: int
 ) -> ModelEncoder:
-    """Return the fast encoder where the model is byte-level and is run as it is. ``splitter`` is the model's own."""
+    """Return the fast encoder if the model is byte-level and runs unchanged. ``splitter`` is the model's own."""
     if method == "merge" and not dropout and is_byte_level(model):
         return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=model.expansion)
     return SymbolEncoder(model, splitter, method=method, dropout=dropout, seed=seed)
 
 
 def is_byte_level(model: BpeModel) -> bool:
-    """Whether the model is what :class:`TextEncoder` runs."""
+    """Return whether :class:`TextEncoder` can run the model."""
     symbols = model.byte_ids
     if symbols is None or model.fallback:
         return False

@@ -1,4 +1,4 @@
-"""A BPE model as a tokenizer: text to ids and back, as the library that the model comes from does it."""
+"""A BPE model as a tokenizer: text to ids and back, with the results of the library that the model comes from."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pyharness.vocabularies.stages import Stages
 
 
 class BpeTokenizer:
-    """Encodes and decodes with a :class:`pyharness.bpe.BpeModel`.
+    """Tokenizer that encodes and decodes with a :class:`pyharness.bpe.BpeModel`.
 
-    The ids do not depend on threads, batches or what was encoded before. One instance may be used by several threads.
-    It pickles as the bytes of its model file, which are checked as any file when they come back; a copy is the
-    tokenizer itself, because nothing about it changes.
+    The ids do not depend on threads, batches or earlier texts. Several threads may use one instance. It pickles as the
+    bytes of its model file, which are checked like any file on loading. A copy is the tokenizer itself, because it is
+    immutable.
 
     >>> from pyharness.bpe import WeightedPieces, model_of_training, train
     >>> trained = train(WeightedPieces.of_bytes({b"hello": 9, b"hell": 5}), 259)
@@ -54,21 +54,21 @@ class BpeTokenizer:
     Args:
         model: what to run.
         method: ``merge`` is BPE. ``longest_match`` is another algorithm over the same vocabulary: from left to right,
-            the longest token that each piece goes on with; rows that use it must say so.
-        dropout: probability with which a candidate merge is discarded when it comes up (BPE-dropout, the variant of
-            SentencePiece). The shortcut for whole pieces is off then, as in ``tokenizers``.
-        seed: of the draws, which are a function of it, the number of the document and the place in it.
+            the longest token that continues each piece; rows that use it must say so.
+        dropout: probability with which a candidate merge is discarded when it comes up (BPE-dropout, in SentencePiece's
+            variant). It switches the shortcut for whole pieces off, as in ``tokenizers``.
+        seed: of the random draws, a function of it, the number of the document and the position in it.
 
-    What the calls that encode have in common:
+    Common options of the encoding methods:
 
     - ``allowed_special``: special tokens that are mapped to their ids where a text spells them, ``all`` for every one.
-      The others are text. Of tokens that start together the longest counts.
-    - ``disallowed_special``: special tokens that a text must not spell, ``all`` for those that are not allowed. By
-      default there are none, unlike in ``tiktoken``: what is measured is text, whatever it spells.
+      The others are text. Of tokens that start at one position the longest counts.
+    - ``disallowed_special``: special tokens that a text must not spell, ``all`` for those that are not allowed. The
+      default is empty, unlike in ``tiktoken``: measurements are about text, whatever it spells.
     - Halves of surrogate pairs in a ``str`` are joined, and one without the other half is U+FFFD, as in ``tiktoken``.
 
     Raises:
-        InputError: an option is out of range, or the model cannot be run so.
+        InputError: an option is out of range, or the model cannot run with it.
         ValueError: the model's arrays do not fit each other.
 
     Source: docs/algorithms.md "Byte-pair encoding", "BPE-dropout" and "Scaffold-BPE".
@@ -97,7 +97,7 @@ class BpeTokenizer:
         allowed_special: Specials = (),
         disallowed_special: Specials = (),
     ) -> Tokens:
-        """Encode documents. ``first_document`` is the number of the first, which only dropout looks at.
+        """Encode documents. ``first_document`` is the number of the first one; only dropout uses it.
 
         Raises:
             InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time; a text
@@ -108,7 +108,7 @@ class BpeTokenizer:
         allowed: frozenset[str] = frozenset()
         if allowed_special or disallowed_special:
             allowed, disallowed = chosen(self._special, allowed_special, disallowed_special)
-            texts = all_joined(texts)  # or else half pairs would pass what looks for a token
+            texts = all_joined(texts)  # or else half pairs would hide from the search for tokens
             refuse(texts, disallowed)
         try:
             return self._pipeline.tokens(texts, threads, first_document, allowed)
@@ -131,24 +131,24 @@ class BpeTokenizer:
     def encode_with_offsets(
         self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()
     ) -> tuple[Ids, NDArray[np.int64]]:
-        """Encode one document and say where its tokens stand: int64 [tokens, 2], start and end of each.
+        """Encode one document, and return where its tokens are: int64 [tokens, 2], start and end of each.
 
-        They are characters of a ``str`` (its surrogate pairs joined), bytes of ``bytes``. A token that has a part of a
-        character spans the whole of it, as in ``tokenizers``; a space that the tokenizer put in front has no place.
+        Positions are in characters of a ``str`` (its surrogate pairs joined) or bytes of ``bytes``. A token with a part
+        of a character spans all of it, as in ``tokenizers``; a space that the tokenizer put in front has no position.
 
         Raises:
-            InputError, ValueError, TypeError: as :meth:`encode_batch`; the tokens do not spell the text, because the
-                tokenizer normalises it, say.
+            InputError, ValueError, TypeError: as :meth:`encode_batch`; the tokens do not spell the text, for example
+                because the tokenizer normalises it.
         """
         text = joined(text)
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids, decoder.spans(self.model, text, ids)
 
     def safe_cuts(self, *, allowed_special: Specials = ()) -> SafeCuts | None:
-        """Where documents can be cut, so that the ids of their parts are those of the whole; None: that is not known.
+        """Return where documents can be cut so that the ids of their parts are those of the whole; None: unknown.
 
         It is known for the patterns of ``SPLIT_PATTERNS``, without a normaliser or with normal form C, and without
-        dropout: there, a document of any size can be encoded in little memory.
+        dropout. There, a document of any size can be encoded in little memory.
 
         Raises:
             InputError: ``allowed_special`` names a text that is no special token.
@@ -157,7 +157,7 @@ class BpeTokenizer:
         return self._pipeline.safe_cuts(allowed)
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids.
+        """Return the bytes of the text of one document's ids.
 
         Raises:
             InputError: an id is not in the vocabulary.
@@ -165,19 +165,19 @@ class BpeTokenizer:
         return self._decoder.decode(ids)
 
     def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
-        """Text of one document's ids as they come, in pieces of whole characters.
+        """Yield the text of one document's ids as they come, in pieces of whole characters.
 
-        Together they are the text of :meth:`decode`, with U+FFFD for bytes that are no UTF-8.
+        The concatenated pieces are the text of :meth:`decode`, with U+FFFD for invalid UTF-8.
 
         Raises:
-            InputError: an id is not in the vocabulary; the decoder of the file goes back on text that was given.
+            InputError: an id is not in the vocabulary; the decoder of the file changes text that was yielded.
         """
         return self._decoder.stream(ids)
 
     def decode_parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
-        """Bytes of the text of one document, whose ids come in parts: together, those of :meth:`decode`.
+        """Yield the bytes of one document's text, whose ids come in parts: together, those of :meth:`decode`.
 
-        A part at a time is held, unless the file has a decoder of its own, which wants all.
+        Memory holds one part at a time, unless the file has a decoder of its own, which needs all.
 
         Raises:
             InputError: an id is not in the vocabulary.
@@ -185,7 +185,7 @@ class BpeTokenizer:
         return self._decoder.parts(parts)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
-        """Text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.
+        """Return the text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.
 
         Raises:
             InputError: an id is not in the vocabulary; the bytes are no text; the file has a decoder of its own.
@@ -193,15 +193,15 @@ class BpeTokenizer:
         return self._decoder.with_offsets(ids)
 
     def encode_single_token(self, text: str | bytes) -> int:
-        """Id of the token that is exactly this text, special ones too.
+        """Return the id of the token that is exactly this text, special ones included.
 
         Raises:
-            InputError: there is none.
+            InputError: there is no such token.
         """
         return self._lookup.id_of_bytes(text.encode(errors="surrogatepass") if isinstance(text, str) else text)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Bytes of a token, as they are in the middle of a text.
+        """Return the bytes of a token, as they are in the middle of a text.
 
         Raises:
             InputError: no token has the id.
@@ -209,11 +209,11 @@ class BpeTokenizer:
         return self._lookup.bytes_of(token)
 
     def token_to_id(self, token: str) -> int | None:
-        """Id of a token as its file writes it (``Ġthe``, ``▁the``); None where there is none."""
+        """Return the id of a token as its file writes it (``Ġthe``, ``▁the``); None if there is no such token."""
         return self._lookup.id_of_string(token)
 
     def id_to_token(self, token: int) -> str | None:
-        """Token as its file writes it (``Ġthe``, ``▁the``); None where no token has the id."""
+        """Return a token as its file writes it (``Ġthe``, ``▁the``); None if no token has the id."""
         return self._lookup.string_of(token)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -230,11 +230,11 @@ class BpeTokenizer:
         return self.model.vocabulary
 
     def added_tokens(self) -> Mapping[str, int]:
-        """Added tokens that are not special."""
+        """Return the added tokens that are not special."""
         return {token.content: token.id for token in self.model.added if not token.special}
 
     def normalize(self, text: str) -> str:
-        """Text as the model sees it, in text form: what decoding can give back at best."""
+        """Return the text as the model receives it, in text form: the best that decoding can return."""
         text = joined(text)
         return text if self.round_trip == "exact" else self._decoder.text_form(self._pipeline.strings(text))
 
@@ -244,7 +244,7 @@ class BpeTokenizer:
 
 
 def _restored(kind: type[BpeTokenizer], data: bytes, options: Mapping[str, Any]) -> BpeTokenizer:
-    """Tokenizer of a pickle."""
+    """Rebuild the tokenizer of a pickle."""
     return kind(load_bytes(data, "the pickled tokenizer"), **options)
 
 

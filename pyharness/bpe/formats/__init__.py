@@ -1,1 +1,1 @@
-"""Model files: those of other libraries in and out, and our own."""
+"""Model files: import and export of other libraries' formats, and our own format."""

@@ -1,4 +1,4 @@
-"""Models as files of other libraries, where those can express them, and a refusal with the reason where not."""
+"""Export of models to files of other libraries; a refusal with the reason where a library cannot express them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _IN_IT = "pattern and special tokens are in it"
 
 
 def export_model(model: BpeModel, kind: ExportKind) -> bytes:
-    """Content of a file that another library loads, and then gives the same ids.
+    """Return the content of a file with which another library gives the same ids.
 
-    ``tokenizer.json`` is for ``tokenizers``. ``tiktoken`` is a rank file; it says neither how text is split
+    ``tokenizer.json`` is for ``tokenizers``. ``tiktoken`` is a rank file. It specifies neither how text is split
     (:func:`single_expression`) nor which tokens are special (``model.special``): give both to ``tiktoken.Encoding``.
     ``minbpe`` is a ``.model`` file for ``RegexTokenizer``, whose ``load`` does not compile the pattern that it reads
-    (make it with :func:`single_expression`), or for ``BasicTokenizer`` when its pattern is empty.
+    (build it with :func:`single_expression`), or for ``BasicTokenizer`` when its pattern is empty.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")
@@ -56,10 +56,10 @@ def export_model(model: BpeModel, kind: ExportKind) -> bytes:
 
 
 def single_expression(model: BpeModel) -> str:
-    """Regular expression of a model's split pattern, as tiktoken and minbpe need it.
+    """Return the regular expression of a model's split pattern, for tiktoken and minbpe.
 
     Raises:
-        InputError: the pattern takes several expressions, or is none of the known ones, which leave out no text.
+        InputError: the pattern takes several expressions, or is not a known one; only these are sure to cover all text.
     """
     if not isinstance(model.splitter, str):
         raise InputError("text is split by a pre-tokenizer that is no known pattern; only tokenizer.json can say how")
@@ -76,10 +76,10 @@ def single_expression(model: BpeModel) -> str:
 
 
 def loading_line(model: BpeModel, kind: ExportKind, path: Path) -> str:
-    """Line of Python that loads an exported file in its library, with what the file itself does not say, in ASCII.
+    """Return a line of Python that loads an exported file in its library, with all that the file lacks, in ASCII.
 
-    ``path`` is where the file lies. tiktoken keeps a copy of what it read of a path, and looks at the file again only
-    where it is told another digest.
+    ``path`` is the location of the file. tiktoken caches the content of a path, and reads the file again only for
+    another digest.
 
     >>> model = model_of_training(train(WeightedPieces.of_bytes({b"hug": 5}), 258), "gpt2", special=("<|end|>",))
     >>> loading_line(model, "tokenizer.json", Path("a/b.json"))
@@ -100,7 +100,7 @@ def loading_line(model: BpeModel, kind: ExportKind, path: Path) -> str:
 
 
 def _check_bare(model: BpeModel, kind: str) -> None:
-    """Refuse what a file of ranks or merges over bytes has no place for."""
+    """Refuse properties that a file of ranks or merges over bytes cannot express."""
     single_expression(model)
     if model.byte_ids is None:
         marks = " and ".join(repr(mark) for mark in (model.prefix, model.suffix) if mark)
@@ -144,7 +144,7 @@ def _minbpe_file(model: BpeModel) -> bytes:
 
 
 def _check_whole(model: BpeModel, library: str, *, whole: bool) -> None:
-    """Refuse tokens that exist only as whole pieces here and not there, or the other way round."""
+    """Refuse tokens that exist only as whole pieces here and not there, or vice versa."""
     if model.whole_pieces != whole and len(tokens := unmergeable(model.merges)):
         raise InputError(
             f"{library} {'takes' if whole else 'does not take'} a piece that is a token as that token whatever the "

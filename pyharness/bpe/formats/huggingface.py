@@ -1,4 +1,4 @@
-"""Models of tokenizer.json files, read and written."""
+"""Models of tokenizer.json files: reading and writing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _SPACE = "▁"
 
 
 def model_of_huggingface(file: HuggingFaceFile, label: str) -> BpeModel:
-    """Model of a BPE file. What the native splitters cannot express is kept as the file has it.
+    """Build the model of a BPE file. Stages that the native splitters cannot express stay in the file's form.
 
     Raises:
-        InputError: the file is no BPE model, or the library would give other ids than a model can say.
+        InputError: the file is no BPE model, or the library would give ids that no model can give.
     """
     _check(file, label)
     in_letters = huggingface_traits.writes_bytes(file.content.get("normalizer"))
@@ -67,7 +67,7 @@ def model_of_huggingface(file: HuggingFaceFile, label: str) -> BpeModel:
 
 
 def _check(file: HuggingFaceFile, label: str) -> None:
-    """Refuse what would not give the library's ids."""
+    """Refuse settings with which the library's ids would differ."""
     if file.model_type != "BPE":
         raise InputError(f"{label} is a {file.model_type} model, not BPE: it has no merges")
     _check_text(file, label)
@@ -85,7 +85,7 @@ def _check_text(file: HuggingFaceFile, label: str) -> None:
 
 
 def _check_added_ids(file: HuggingFaceFile, label: str) -> None:
-    """Refuse ids of added tokens that the library does not go by; it warns of the difference and goes on."""
+    """Refuse ids of added tokens that the library does not use; it warns of the difference and continues."""
     for token, number in zip(file.added, library_ids(file.vocab, (token.content for token in file.added)), strict=True):
         if number != token.id:
             raise InputError(
@@ -95,7 +95,7 @@ def _check_added_ids(file: HuggingFaceFile, label: str) -> None:
 
 
 def check_whole_pieces(model: BpeModel, contents: Iterable[str]) -> None:
-    """Refuse added tokens that plain text would become with ``ignore_merges``, which looks up all of the vocabulary."""
+    """Refuse added tokens that plain text would become with ``ignore_merges``, which looks up the whole vocabulary."""
     splitter = TextSplitter(model.splitter) if isinstance(model.splitter, str) else None
     for content in contents:
         if splitter is None or len(splitter.split(content)) == 1:
@@ -115,7 +115,7 @@ def _byte_alphabet(file: HuggingFaceFile) -> dict[bytes, int]:
 
 
 def _character_alphabet(file: HuggingFaceFile) -> dict[bytes, int]:
-    """Tokens of one character with its affixes."""
+    """Return the tokens of one character, with its affixes."""
     affixes = _affixes(file)
     return {
         token.encode(): number
@@ -128,13 +128,13 @@ def _character_alphabet(file: HuggingFaceFile) -> dict[bytes, int]:
 
 
 def _affixes(file: HuggingFaceFile) -> list[tuple[str, str]]:
-    """What can stand before and behind a symbol: nothing, or the prefix, or the suffix, or both."""
+    """Return the possible affixes of a symbol: none, the prefix, the suffix, or both."""
     prefix, suffix = (file.model.get(key) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix"))
     return sorted({(before, behind) for before in ("", prefix) for behind in ("", suffix)})
 
 
 def _decoding(file: HuggingFaceFile) -> tuple[Mapping[str, Any] | Spaces | None, bool]:
-    """Decoder, where joining bytes is not enough, and whether one leading space is dropped."""
+    """Return the decoder, where joining bytes is not enough, and whether one leading space is dropped."""
     if file.content.get("decoder") is None:
         return "spaces", False
     steps = [_essence(step) for step in file.stages("decoder")]
@@ -149,7 +149,7 @@ def _decoding(file: HuggingFaceFile) -> tuple[Mapping[str, Any] | Spaces | None,
 
 
 def _essence(step: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Type and options of a decoder step; a ByteLevel decoder has none that matter."""
+    """Return type and options of a decoder step; a ByteLevel decoder has no relevant options."""
     if step["type"] == "Replace":
         pattern = step.get("pattern")
         return "Replace", pattern.get("String") if isinstance(pattern, dict) else pattern, step.get("content")
@@ -159,10 +159,10 @@ def _essence(step: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def tokenizer_json(model: BpeModel) -> bytes:
-    """Content of a tokenizer.json.
+    """Return the content of a tokenizer.json.
 
     Raises:
-        InputError: the model has what ``tokenizers`` has no place for.
+        InputError: ``tokenizers`` cannot express the model.
     """
     _check_exportable(model)
     strings = _strings(model)
@@ -205,9 +205,9 @@ def _rules(model: BpeModel) -> NDArray[np.uint32]:
 
 
 def _strings(model: BpeModel) -> list[str | None]:
-    """How each token is spelled in the file; None where no token has the id.
+    """Return the spelling of each token in the file; None where no token has the id.
 
-    Added tokens are in the vocabulary, too: otherwise tokenizers numbers them without gaps.
+    The vocabulary includes added tokens; without them, tokenizers would number them without gaps.
     """
     lookup = TokenLookup(model)
     strings: list[str | None] = [lookup.string_of(token) for token in range(model.id_limit)]
@@ -227,7 +227,7 @@ def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
 
 
 def _ignore_merges(model: BpeModel) -> bool:
-    """Whether whole pieces must be looked up: only where merging would not find them anyway."""
+    """Return whether whole pieces must be looked up: only if merging would not give them anyway."""
     if not model.whole_pieces or not len(unmergeable(model.merges)):
         return False
     check_whole_pieces(model, (token.content for token in model.added))
@@ -258,7 +258,7 @@ def _decoder(model: BpeModel) -> Mapping[str, Any] | None:
 
 
 def _decoder_of_affixes(model: BpeModel) -> Mapping[str, Any]:
-    """Decoder that leaves prefix and suffix out wherever they stand; pieces have the spaces between them."""
+    """Return a decoder that removes prefix and suffix everywhere; pieces contain the spaces between them."""
     steps: list[Mapping[str, Any]] = [
         {"type": "Replace", "pattern": {"String": affix}, "content": ""}
         for affix in (model.suffix, model.prefix)

@@ -1,4 +1,4 @@
-"""Models from the files of other libraries; the kind of a file is told by its content."""
+"""Models from the files of other libraries; the content tells the kind of a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 
 
 def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
-    """Model of a BPE file: pieces merge by descending score across the whole text."""
+    """Build the model of a BPE file: pieces merge by descending score across the whole text."""
     _check(file, label)
     ids = {piece: token for token, piece in enumerate(file.pieces)}
     added = [
@@ -59,7 +59,7 @@ def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
 
 
 def _check(file: SentencePieceModel, label: str) -> None:
-    """Refuse what would not give SentencePiece's ids."""
+    """Refuse settings with which SentencePiece's ids would differ."""
     if file.model_type is not ModelType.BPE:
         raise InputError(f"{label} is a SentencePiece {file.model_type.name} model, not BPE: it has no merges")
     known = set(file.pieces)
@@ -80,7 +80,7 @@ def import_model(
 ) -> BpeModel:
     """Read a tokenizer.json, tiktoken rank file, tekken.json, SentencePiece or minbpe model, or a file of our own.
 
-    A ``vocab.json`` is read with the ``merges.txt`` beside it.
+    A ``vocab.json`` is read with the ``merges.txt`` in the same folder.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> ranks = export_model(model_of_training(trained, "gpt2"), "tiktoken")
@@ -92,14 +92,14 @@ def import_model(
     pyharness.types.InputError: the file is no tokenizer file: ...
 
     Args:
-        source: a file, a folder that has one, or the content of one.
-        label: what errors call it; the path, where it is None and there is one.
-        pattern: how text is split, for rank files and ``vocab.json``, which do not say it; a known name, or an
-            expression for rank files. GPT-2's for ``vocab.json``, where it is None.
-        special: special tokens and their ids, for the same files, which do not have them.
+        source: a file, a folder that contains one, or the content of one.
+        label: name in errors; by default the path, if there is one.
+        pattern: how text is split, for rank files and ``vocab.json``, which do not specify it; a known name, or for
+            rank files an expression. The default for ``vocab.json`` is GPT-2's.
+        special: special tokens and their ids, for the same files, which lack them.
 
     Raises:
-        InputError: the file is damaged, no BPE tokenizer, or asks for what no model can say.
+        InputError: the file is damaged, no BPE tokenizer, or requires what no model can express.
     """
     if isinstance(source, bytes):
         path, data = None, source
@@ -137,7 +137,7 @@ def import_model(
 
 
 def model_of_ranks(ranks: RankVocabulary) -> BpeModel:
-    """Model of a rank vocabulary: an id is its own rank, and a piece that is a token is that token."""
+    """Build the model of a rank vocabulary: an id is its own rank, and a piece that is a token is that token."""
     name = known_name(ranks.pattern)
     between = "text that the pattern leaves out is a piece of its own; tiktoken drops it"
     return BpeModel(
@@ -155,7 +155,7 @@ def model_of_ranks(ranks: RankVocabulary) -> BpeModel:
 def _encoding(
     data: bytes, path: Path | None, digest: str, pattern: str | None, special: Mapping[str, int] | None, label: str
 ) -> encodings.Encoding:
-    """What the rank file does not say: as given, or else as it is known for this content or name."""
+    """Return what the rank file lacks: as given, or else as known for this content or name."""
     known = encodings.recognise(digest, path.stem if path else "")
     if pattern is None and path is not None:
         encodings.check_whole(data, digest, path.stem, label)
@@ -208,7 +208,7 @@ def _model_of_minbpe(data: bytes, label: str) -> BpeModel:
 
 
 def _unreachable(model: BpeModel) -> tuple[str, ...]:
-    """Note on tokens that merging can never produce. 0.02 s of processor time for gpt2, 0.14 s for o200k."""
+    """Return a note on tokens that merging can never produce. 0.02 s of processor time for gpt2, 0.14 s for o200k."""
     failed: Any = remembered_self_tokenization(model.merges).failed
     if not len(failed):
         return ()

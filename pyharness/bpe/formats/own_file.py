@@ -1,22 +1,22 @@
-"""Our own model files, ``format: pyharness-bpe``: one JSON object that says everything a :class:`BpeModel` does.
+"""Our own model files, ``format: pyharness-bpe``: one JSON object with all that a :class:`BpeModel` contains.
 
-Byte strings are written in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): one character per byte, so they can be
+Byte strings are written in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): one character per byte. So they can be
 read, searched and compared with a tokenizer.json; base64 could not, and takes longer to load. Ids are integers.
 
 - ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.own_file`. The version is 1,
-  or 2 where unused tokens merge, which readers of 1 would write.
+  or 2 if unused tokens merge; readers of version 1 would write such tokens.
 - ``tokens``: output id -> bytes as decoded; null where no token has the id.
 - ``kinds``: kind (``special``, ``added``, ``byte_fallback``, ``unknown``, ``unused``) -> output ids. Others are normal.
-- ``added``: tokens that are found in the text before merging, as in tokenizer.json.
+- ``added``: tokens that are matched in the text before merging, as in tokenizer.json.
 - ``alphabet``: base symbol -> internal id.
 - ``merges``: ``rules``, the left, right and result id of every rule, end to end, in rank order; or ``ranks``, internal
-  id -> rank, -1 for what no merge gives. ``strings`` and ``base`` (internal id -> string before decoding, and the base
-  symbols it starts from) only where they do not follow from the bytes of the tokens.
+  id -> rank, -1 for ids that no merge gives. ``strings`` and ``base`` (internal id -> string before decoding, and its
+  base symbols) only where they do not follow from the bytes of the tokens.
 - ``scaffold``: of Scaffold-BPE, internal id -> bytes of the tokens that are merged but never written, and the
-  demolition rule; what they are written as follows from the rules. Internal ids number the normal and the scaffold
-  tokens in rank order. Elsewhere it is null, and internal ids are output ids.
-- ``dialect``: the engine that an expression as ``splitter`` was written for; left out where that is ``regex``.
-- ``origin``: where the model comes from; decides nothing.
+  demolition rule; their output follows from the rules. Internal ids number the normal and the scaffold tokens in rank
+  order. Without Scaffold-BPE it is null, and internal ids are output ids.
+- ``dialect``: the engine of an expression as ``splitter``; omitted if it is ``regex``.
+- ``origin``: where the model comes from; without effect.
 
 All other members are fields of :class:`BpeModel`; a file with any further member is refused.
 """
@@ -50,7 +50,7 @@ VERSION = 2
 
 
 def content_of_model(model: BpeModel) -> dict[str, Any]:
-    """JSON members, but for the head of the file; the long ones last."""
+    """Return the JSON members, without the head of the file; the long ones last."""
     return {
         "algorithm": model.algorithm,
         "symbols": model.symbols,
@@ -125,7 +125,7 @@ def _merges(model: BpeModel) -> dict[str, Any]:
 
 
 def _is_byte_level(model: BpeModel) -> bool:
-    """Whether strings and base symbols follow from the bytes of the tokens."""
+    """Return whether strings and base symbols follow from the bytes of the tokens."""
     if model.byte_ids is None:
         return False
     merges = model.merges
@@ -141,7 +141,7 @@ def _is_byte_level(model: BpeModel) -> bool:
 
 
 def save(model: BpeModel, path: str | Path) -> None:
-    """Write a model file, whole or not at all. What is there is replaced; links, devices and pipes stay.
+    """Write a model file, whole or not at all. An existing file is replaced; links, devices and pipes stay.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> save(model_of_training(trained, "gpt2"), "model.json")
@@ -169,13 +169,13 @@ def load(path: str | Path) -> BpeModel:
 
 
 def save_bytes(model: BpeModel, label: str = "the model") -> bytes:
-    """Content of the file of a model; ``label`` is what errors call it."""
+    """Return the content of the file of a model; errors call it ``label``."""
     check_model(model, label)
     return own_file.write(FORMAT, 2 if merging_unused(model).any() else 1, content_of_model(model), label)
 
 
 def load_bytes(data: bytes, label: str) -> BpeModel:
-    """Model of the content of a file; ``label`` is what errors call it."""
+    """Read a model from the content of a file; errors call it ``label``."""
     model = model_of_content(own_file.read(FORMAT, VERSION, data, label, "pyharness.bpe.import_model"), label)
     check_model(model, label)
     return model

@@ -1,4 +1,4 @@
-"""A model, from the members of a model file that may say anything."""
+"""A model from the members of an untrusted model file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_COMPARED = 1e9  # pairs of positions in scaffold tokens: seconds
 
 
 def read_merges(members: Members, internal: Vocabulary, alphabet: Mapping[bytes, int], *, in_bytes: bool) -> MergeModel:
-    """Merge model of the internal tokens; ``in_bytes``: every base symbol is a byte and nothing more.
+    """Build the merge model of the internal tokens; ``in_bytes``: every base symbol is exactly one byte.
 
     Raises:
         InputError: neither or both of rules and ranks, a wrong length, an id out of range, or a byte without a symbol.
@@ -50,7 +50,7 @@ def read_merges(members: Members, internal: Vocabulary, alphabet: Mapping[bytes,
 
 
 def _symbols(members: Members, size: int) -> tuple[list[bytes], list[list[int]]]:
-    """String of every token before decoding, and the base symbols that it starts from."""
+    """Return the string of every token before decoding, and its base symbols."""
     base = members.take("base", list)
     strings = byte_strings(members.take("strings", list), f"{members.label}: 'strings'")
     label = f"{members.label}: 'base'"
@@ -79,7 +79,7 @@ def _ranks(members: Members, size: int) -> Ids | None:
 
 
 def model_of_content(content: Mapping[str, Any], label: str) -> BpeModel:
-    """Model of the members of a file, as far as they can be read; whether they agree is checked elsewhere."""
+    """Build the model of the members of a file, as far as they can be read; another check compares them."""
     members = Members(content, label)
     if unknown := content.keys() - KNOWN:
         raise InputError(f"{label} has a member {min(unknown)[:40]!r}, which this version of the format does not know")
@@ -145,7 +145,7 @@ def _vocabulary(members: Members) -> Vocabulary:
 def _with_scaffold(
     vocabulary: Vocabulary, scaffold: Mapping[str, Any], label: str
 ) -> tuple[Vocabulary, NDArray[np.bool_]]:
-    """Normal and scaffold tokens in rank order, and which are scaffold."""
+    """Merge normal and scaffold tokens in rank order; return the vocabulary, and which tokens are scaffold."""
     normal = np.flatnonzero(vocabulary.kinds == TokenKind.NORMAL)
     if (normal != np.arange(len(normal))).any():
         raise InputError(f"{label}: the tokens of a Scaffold-BPE have a gap, or special ones before normal ones")

@@ -1,1 +1,1 @@
-"""A BPE tokenizer as data, and whether it agrees with itself."""
+"""A BPE tokenizer as data, and checks of its consistency."""

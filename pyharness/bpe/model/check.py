@@ -1,4 +1,4 @@
-"""Whether a model agrees with itself."""
+"""Checks of a model's consistency."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, NEVER_IN_U
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.traits import decoder_losses, stage_losses, worst, written_twice
 
-BIGGEST_TOKEN = 1 << 24  # bytes: what is checked byte by byte must fit into memory
+BIGGEST_TOKEN = 1 << 24  # bytes: the bytewise check must fit into memory
 MOST_COMPARED = 1 << 30  # bytes of the results of all rules: half a minute; o200k has 1.5 million
 
 
@@ -23,7 +23,7 @@ def check_round_trip(model: BpeModel, label: str) -> None:
     """Refuse a model that claims a better round trip than its stages and symbols allow.
 
     Raises:
-        InputError: it does; one of the reasons is named.
+        InputError: the model does; the message names one reason.
     """
     for possible, reason in losses(model):
         if worst([possible, model.round_trip]) != model.round_trip:
@@ -31,7 +31,7 @@ def check_round_trip(model: BpeModel, label: str) -> None:
 
 
 def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
-    """What makes the round trip of a model worse than exact, and the class that each reason leaves."""
+    """Yield the reasons why the round trip of a model is not exact, with the class that each leaves."""
     if model.drop_space:
         yield "normalised", "a leading space is dropped"
     if model.normalizer is not None and not isinstance(model.normalizer, Mapping):
@@ -70,7 +70,7 @@ def _symbol_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
 
 
 def _letters(model: BpeModel) -> list[bytes]:
-    """What each of the 256 bytes is to the model; nothing where it works on characters."""
+    """Return the model's text for each of the 256 bytes; empty if it works on characters."""
     if model.symbols == "bytes":
         return [bytes([byte]) for byte in range(256)]
     return [BYTE_ALPHABET[byte].encode() for byte in range(256)] if model.in_letters else []
@@ -91,12 +91,12 @@ def _added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
 
 
 def check_model(model: BpeModel, label: str) -> None:
-    """Refuse a model that contradicts itself, naming the contradiction.
+    """Refuse a model that contradicts itself, and name the contradiction.
 
     Raises:
         InputError: an id is out of range, a token or rule occurs twice, a rule does not give the string of its parts, a
-            base symbol or added token is not the one at its id, a scaffold model has no demolition, or the text cannot
-            come back as the model says.
+            base symbol or added token is not the one at its id, a scaffold model has no demolition, or the round trip
+            is worse than the model claims.
     """
     _check_added(model, label)
     _check_symbols(model, label)
@@ -112,7 +112,7 @@ def check_model(model: BpeModel, label: str) -> None:
     if model.merges.rules is not None:
         _check_pairs(model.merges.rules, label)
     if model.prefix or model.suffix:
-        return  # which are part of the symbols, and not of the strings of tokens
+        return  # affixes are part of the symbols, and not of the strings of tokens
     for symbol, token in model.alphabet.items():
         if (string := model.merges[token]) != symbol:
             raise InputError(f"{label}: the base symbol {symbol!r} has id {token}, which is {string[:40]!r}")
@@ -145,7 +145,7 @@ def _check_symbols(model: BpeModel, label: str) -> None:
 
 
 def _check_distinct(merges: MergeModel, label: str) -> None:
-    """Refuse two tokens that are spelled alike from the same base symbols: one of them could never be told."""
+    """Refuse two tokens with the same spelling from the same base symbols: they could not be distinguished."""
     base = _parts(merges.base, merges.base_offsets)
     tested = merges.tested.tolist()
     if len({key for key, flag in zip(base, tested, strict=True) if flag}) == sum(tested):
@@ -191,10 +191,10 @@ def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> No
 def _concatenated(
     merges: MergeModel, left: NDArray[np.int64], right: NDArray[np.int64], result: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """bool [rules]: whether the result reads as its parts; their lengths are known to add up."""
+    """Return whether each result is the concatenation of its parts, whose lengths add up: bool [rules]."""
     lengths = np.diff(merges.offsets)
     same = np.ones(len(result), np.bool_)
-    # In blocks of bytes: a file of many rules for long tokens must not become an index of all of them at once.
+    # In blocks of bytes: a file of many rules for long tokens must not need an index of all of them at once.
     block = np.cumsum(lengths[result]) >> 22
     for start, end in pairwise([0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(result)]):
         rows = slice(start, end)

@@ -1,4 +1,4 @@
-"""A BPE tokenizer as data: what decides the ids of a text, and nothing that runs."""
+"""A BPE tokenizer as data: all that decides the ids of a text, without code that runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Spaces: TypeAlias = Literal["spaces"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BpeModel:
-    """Everything that decides ids, in the order in which it is applied.
+    """All that decides ids, in the order of application.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")
@@ -31,30 +31,31 @@ class BpeModel:
     >>> model.alphabet[b"u"], model.vocabulary[258], model.kind(258).name
     (117, b'pug', 'NORMAL')
 
-    Two numberings: *output ids* index ``vocabulary``; *internal ids* index ``merges`` and are what ``alphabet``,
-    ``fallback`` and ``unknown`` name. They are the same unless ``expansion`` is set.
+    Two numberings: *output ids* index ``vocabulary``; *internal ids* index ``merges``, and ``alphabet``, ``fallback``
+    and ``unknown`` contain them. They are the same unless ``expansion`` is set.
 
     1. ``added`` tokens are cut out of the text: those with ``normalized`` False before the normaliser, the others
-       after it. Special ones only on request. Of a SentencePiece model they are its user-defined pieces (longest first,
-       left alone by the normaliser) and its control pieces (special).
-    2. ``normalizer``: None, a ``normalizer`` of tokenizer.json that ``tokenizers`` runs, or what a SentencePiece file
-       asks for.
+       after it; special ones only on request. In a SentencePiece model they are its user-defined pieces (longest first,
+       unchanged by the normaliser) and its control pieces (special).
+    2. ``normalizer``: None, a ``normalizer`` of tokenizer.json that ``tokenizers`` runs, or the normaliser of a
+       SentencePiece file.
     3. ``splitter``: a name or expression for :class:`pyharness.bpe.TextSplitter` (the pieces are the text's own), or a
        ``pre_tokenizer`` of tokenizer.json that is no known pattern: it is compiled, or else ``tokenizers`` runs it. Its
        pieces are strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
-    4. A piece becomes symbols, one per byte or character. ``prefix`` is put before every symbol of a piece but the
-       first, ``suffix`` behind the last; the result, as bytes, is looked up in ``alphabet``. A symbol that is not there
-       becomes the ``fallback`` ids of its bytes (prefix and suffix included), if all have one, or else ``unknown``, one
-       for a run of them with ``fuse_unknown``, or else it is left out.
+    4. A piece becomes symbols, one per byte or character. ``prefix`` precedes every symbol of a piece but the first,
+       ``suffix`` follows the last; the result, as bytes, is looked up in ``alphabet``. A missing symbol becomes the
+       ``fallback`` ids of its bytes (prefix and suffix included), if all have one. Otherwise it becomes ``unknown``,
+       one for a run of them with ``fuse_unknown``; without an unknown token it is left out.
     5. ``merges`` are applied to the symbols, lowest rank first, leftmost first. With ``whole_pieces`` a piece that is a
        token is that token, whatever the rules say. A SentencePiece model falls back on bytes after merging and not
-       before; unknown symbols never merge, so the order matters to ids only in that byte pieces do not merge either.
+       before. Unknown symbols never merge, so the order affects ids only in that byte pieces do not merge either.
     6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``. Tokens of the kind UNUSED that
-       have a rank are written as the parts that they were merged from.
+       have a rank are written as the parts of their merge.
 
     Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
-    ``decoder`` is set only where that is not what the file says: one of tokenizer.json, which ``tokenizers`` runs, or
-    "spaces", where a tokenizer.json has none, and tokens are joined as the file writes them, with a space between two.
+    ``decoder`` is set only where the file specifies otherwise: a decoder of tokenizer.json, which ``tokenizers`` runs,
+    or "spaces". The latter means that a tokenizer.json has no decoder: tokens are joined as written, with a space
+    between two.
     """
 
     algorithm: Algorithm = "bpe"
@@ -62,7 +63,7 @@ class BpeModel:
     merges: MergeModel
     alphabet: Mapping[bytes, int]
     expansion: tuple[Ids, Offsets] | None = None
-    demolition: DemolitionRule | None = None  # what the expansion was computed by; set exactly when it is
+    demolition: DemolitionRule | None = None  # rule of the expansion; set if and only if the expansion is
     symbols: Symbols = "bytes"
     splitter: str | Mapping[str, Any]
     dialect: Dialect = "regex"  # of a splitter that is an expression
@@ -72,13 +73,13 @@ class BpeModel:
     added: tuple[AddedToken, ...] = ()
     unknown: int | None = None
     fuse_unknown: bool = False
-    fallback: tuple[int, ...] = ()  # the id of each of the 256 bytes, -1 where it has none; or nothing
+    fallback: tuple[int, ...] = ()  # the id of each of the 256 bytes, -1 where it has none; or empty
     prefix: str = ""
     suffix: str = ""
     whole_pieces: bool = False
     round_trip: RoundTrip = "exact"
     notes: tuple[str, ...] = ()  # remarks about the file, for people
-    origin: Mapping[str, Any] = field(default_factory=dict)  # where it comes from; JSON values
+    origin: Mapping[str, Any] = field(default_factory=dict)  # provenance; JSON values
 
     @property
     def id_limit(self) -> int:
@@ -87,7 +88,7 @@ class BpeModel:
 
     @property
     def vocab_size(self) -> int:
-        """Output ids that are neither special nor unknown nor gaps."""
+        """Number of output ids that are neither special nor unknown nor gaps."""
         return int(self.vocabulary.counted.sum())
 
     @property
@@ -100,7 +101,7 @@ class BpeModel:
         """bool [internal ids]: tokens that are merged but never written."""
         if self.expansion is None:
             return np.zeros(len(self.merges.tested), np.bool_)
-        # Scaffold tokens have at least two parts, and everything else is written as itself.
+        # Scaffold tokens have at least two parts, and all other tokens are written as themselves.
         return np.diff(self.expansion[1]) > 1
 
     @property
@@ -113,10 +114,10 @@ class BpeModel:
 
     @property
     def in_letters(self) -> bool:
-        """Whether the normaliser writes text in the byte alphabet of GPT-2, so that its letters are the characters."""
+        """Whether the normaliser writes text in the byte alphabet of GPT-2, so that characters are its letters."""
         normalizer = self.normalizer
         return not isinstance(normalizer, SentencePieceNormalizer) and writes_bytes(normalizer)
 
     def kind(self, token: int) -> TokenKind:
-        """Kind of an output id."""
+        """Return the kind of an output id."""
         return TokenKind(self.vocabulary.kinds[token])

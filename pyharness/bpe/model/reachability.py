@@ -1,4 +1,4 @@
-"""Which ids the rules of a model can produce, and how: the merge graph, the self-tokenization test, canonical rules."""
+"""Ids that the rules of a model can produce, and how: merge graph, self-tokenization test, canonical rules."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class ModelVerdict(IntEnum):
 
     NOT_TESTED = 0
     REACHABLE = 1  # its base symbols encode to itself
-    MODEL = 2  # layer 2: rules could make it, but its own base symbols encode to something else
+    MODEL = 2  # layer 2: rules could make it, but its own base symbols encode to other ids
     UNDERIVABLE = 3  # layer 1: no sequence of rules makes it
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTokenization:
-    """ModelVerdict of every id, and what the model gives instead of the ids that failed.
+    """ModelVerdict of every id, and the model's output instead of the ids that failed.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> result = self_tokenization(model_of_training(trained, "gpt2").merges)
@@ -42,7 +42,7 @@ class SelfTokenization:
     verdict: NDArray[np.uint8]  # ModelVerdict [n]
     parts: NDArray[np.uint32]  # [n, 2]: the symbols whose merge made each reachable id; NEVER where no merge did
     failed: Ids  # ids with MODEL or UNDERIVABLE, ascending
-    witnesses: Tokens  # document k: what the base symbols of failed[k] encode to
+    witnesses: Tokens  # document k: encoding of the base symbols of failed[k]
 
 
 def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
@@ -71,9 +71,9 @@ _REMEMBERED: WeakKeyDictionary[MergeModel, SelfTokenization] = WeakKeyDictionary
 
 
 def remembered_self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
-    """Give what :func:`self_tokenization` gives, kept as long as the model is, in arrays that are read-only.
+    """Return the result of :func:`self_tokenization`, cached as long as the model lives, in read-only arrays.
 
-    Reading a file, extending it and checking what comes of it all ask.
+    Reading a file, extending it and checking the result all need it.
 
     Raises:
         ValueError, TypeError: as :func:`self_tokenization`.
@@ -110,7 +110,7 @@ class MergeGraph:
 
 
 def merge_graph(model: MergeModel) -> MergeGraph:
-    """Examine the rules of a model; nothing is encoded.
+    """Analyse the rules of a model, without encoding.
 
     Derivability is a least fixed point, so rules in a cycle derive nothing by themselves.
 
@@ -132,13 +132,13 @@ def merge_graph(model: MergeModel) -> MergeGraph:
 
 # One rule per token: the merge that makes it, wherever it is made.
 #
-# No merge crosses the two ends of a token before it is made, whatever its neighbours. So its base symbols merge as
-# they do when they are encoded alone, and its last merge is the same everywhere. A token that does not encode to
-# itself alone is never made at all. Hence the rules below, in the order of their ranks, give the ids of the whole
-# model, and two models with the same rules in the same order give the same ids. (This needs merges to be ordered by
-# rank and then by position, and different ranks for different results.)
+# Before a token is made, no merge crosses its two ends, whatever its neighbours. So its base symbols merge as they do
+# when they are encoded alone, and its last merge is the same everywhere. A token that does not encode to itself alone
+# is never made at all. Hence the rules below, in the order of their ranks, give the ids of the whole model, and two
+# models with the same rules in the same order give the same ids. (This needs merges to be ordered by rank and then by
+# position, and different ranks for different results.)
 def canonical_rules(merges: MergeModel) -> NDArray[np.uint32]:
-    """uint32 [rules, 3]: left, right and result of every merge that can happen, in rank order.
+    """Return left, right and result of every merge that can happen, in rank order: uint32 [rules, 3].
 
     Raises:
         InputError: two results have the same rank, so that their order depends on the text.
@@ -153,15 +153,15 @@ def canonical_rules(merges: MergeModel) -> NDArray[np.uint32]:
 
 
 def unmergeable(merges: MergeModel) -> Ids:
-    """Tokens that merging never makes."""
+    """Return the tokens that merging never makes."""
     return self_tokenization(merges).failed
 
 
 def ranks_agree(merges: MergeModel) -> None:
-    """Refuse rules that are not what the order of the ids says.
+    """Refuse rules that differ from those that ids as ranks imply.
 
     Raises:
-        InputError: naming the first token for which ids as ranks would merge something else.
+        InputError: ids as ranks would give another merge; the message names the first such token.
     """
     rules = canonical_rules(merges)
     falls = np.flatnonzero(np.diff(rules[:, 2].astype(np.int64)) < 0)
@@ -180,7 +180,7 @@ def ranks_agree(merges: MergeModel) -> None:
 
 
 def by_ids(merges: MergeModel) -> MergeModel:
-    """The same tokens, with ids as ranks."""
+    """Return the same tokens, with ids as ranks."""
     ranks = np.arange(len(merges.tested), dtype=np.uint32)
     ranks[~merges.tested | (np.diff(merges.base_offsets) < 2)] = NEVER
     return MergeModel(
@@ -189,7 +189,7 @@ def by_ids(merges: MergeModel) -> MergeModel:
 
 
 def _results(merges: MergeModel) -> NDArray[np.bool_]:
-    """bool [tokens]: what rules make, special tokens among them."""
+    """Return the tokens that rules make, special tokens included: bool [tokens]."""
     if merges.ranks is not None:
         return np.asarray(merges.ranks != NEVER)
     results = np.zeros(len(merges.tested), np.bool_)
@@ -199,7 +199,7 @@ def _results(merges: MergeModel) -> NDArray[np.bool_]:
 
 
 def _ranks(merges: MergeModel, rules: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """int64 [rules]: rank of each rule; of rules that are listed twice the first counts."""
+    """Return the rank of each rule, int64 [rules]; of rules that are listed twice the first counts."""
     if merges.ranks is not None:
         return merges.ranks[rules[:, 2]].astype(np.int64)
     listed: dict[tuple[int, int], int] = {}

@@ -28,7 +28,7 @@ LONGEST_PATTERN = 20_000  # characters; published ones have 500
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Where the pieces of texts end. They are never empty, and together they are the whole text.
+    """Ends of the pieces of texts. Pieces are never empty, and together they are the whole text.
 
     The pieces of text ``t`` end at the bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
 
@@ -41,7 +41,7 @@ class Pieces:
     offsets: Offsets  # int64 [texts + 1], starts at 0
 
     def of(self, text: int) -> NDArray[np.int64]:
-        """Ends of the pieces of one text, without a copy."""
+        """Return the ends of the pieces of one text, without a copy."""
         return self.ends[self.offsets[text] : self.offsets[text + 1]]
 
     def __len__(self) -> int:
@@ -49,14 +49,14 @@ class Pieces:
 
 
 class TextSplitter:
-    """Splits as the regular expression of a tokenizer does.
+    """Splitter with the results of a tokenizer's regular expression.
 
     Known patterns run in the native core by rules that are written for them (``engine`` is ``native``). Any other
-    expression is compiled into tables for the core where that is possible (``compiled``), see
-    :mod:`pyharness.vocabularies.patterns`: alternatives, groups, classes with properties and set operations, greedy,
-    lazy and possessive repeats, parts that ignore case, look-ahead by one character. Both take the character classes of
-    Unicode 16.0, which are those of tiktoken 0.14 and tokenizers 0.23, and both split bytes that are not UTF-8 as if
-    every maximal subpart of an ill-formed sequence were one U+FFFD.
+    expression is compiled into tables for the core if possible (``compiled``), see
+    :mod:`pyharness.vocabularies.patterns`. These support alternatives, groups, classes with properties and set
+    operations, greedy, lazy and possessive repeats, parts that ignore case, and look-ahead by one character. Both
+    engines use the character classes of Unicode 16.0, which are those of tiktoken 0.14 and tokenizers 0.23. Both split
+    bytes that are not UTF-8 as if every maximal subpart of an ill-formed sequence were one U+FFFD.
 
     All other expressions run in the package ``regex`` (``engine`` is ``regex``; ``reason`` says why), in its dialect
     and with its Unicode version. Texts must be valid UTF-8 there.
@@ -71,9 +71,8 @@ class TextSplitter:
 
     Args:
         pattern: a name of :data:`pyharness.bpe.SPLIT_PATTERNS` or a regular expression.
-        dialect: what an expression is written for: ``regex``, ``fancy_regex`` (tiktoken) or ``oniguruma``
-            (tokenizers).
-        time_limit: seconds that an expression may spend on one text in the package ``regex``.
+        dialect: the engine of an expression: ``regex``, ``fancy_regex`` (tiktoken) or ``oniguruma`` (tokenizers).
+        time_limit: seconds that an expression may take for one text in the package ``regex``.
 
     Raises:
         InputError: the name is unknown, or the expression does not compile.
@@ -91,7 +90,7 @@ class TextSplitter:
 
     @classmethod
     def of_tables(cls, name: str, tables: Sequence[SplitTable]) -> TextSplitter:
-        """Splitter by tables that leave out no text; ``name`` is what errors call it."""
+        """Build a splitter from tables that keep all text; errors call it ``name``."""
         splitter = cls("none")
         splitter.name, splitter.expressions, splitter.rules = name, (), ""
         splitter.native, splitter.engine = _core.CompiledSplitter(tables), "compiled"
@@ -105,7 +104,7 @@ class TextSplitter:
         return COMPILED if self.engine == "compiled" else f"split by regex: {self.reason}"
 
     def split(self, text: str | bytes) -> list[bytes]:
-        """Return the pieces of one text. The reading face: one object for every piece.
+        """Return the pieces of one text, one object per piece, for people to read.
 
         Raises:
             InputError: as :meth:`split_batch`.
@@ -117,8 +116,8 @@ class TextSplitter:
         """Split texts. ``threads`` share the texts in the native core and do not change the result.
 
         Raises:
-            InputError: an expression goes back over a text without end; or ran out of time, or met bytes that are not
-                UTF-8, in the package ``regex``.
+            InputError: an expression backtracks over a text without end; or in the package ``regex`` it ran out of time, or
+                met bytes that are not UTF-8.
             ValueError: a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
@@ -130,7 +129,7 @@ class TextSplitter:
         return Pieces(np.fromiter((end for document in ends for end in document), np.int64, int(offsets[-1])), offsets)
 
     def _ends(self, text: str | bytes, index: int) -> list[int]:
-        """Byte positions at which the pieces of one text end, by the expressions."""
+        """Return the byte positions at which the pieces of one text end, by the expressions."""
         try:
             characters = text if isinstance(text, str) else text.decode()
         except UnicodeDecodeError as error:
@@ -155,10 +154,10 @@ class TextSplitter:
 
 @contextmanager
 def native_errors() -> Iterator[None]:
-    """Errors of a native splitter as errors of the input.
+    """Raise errors of a native splitter as errors of the input.
 
     Raises:
-        InputError: a compiled pattern goes back over a text without end.
+        InputError: a compiled pattern backtracks over a text without end.
     """
     try:
         yield
@@ -169,7 +168,7 @@ def native_errors() -> Iterator[None]:
 
 
 def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.CompiledSplitter | None, str]:
-    """Splitter by tables, or else the reason why there is none."""
+    """Return the splitter by tables, or else the reason why there is none."""
     try:
         return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
     except Uncompilable as uncompilable:
@@ -180,7 +179,7 @@ _table = lru_cache(maxsize=32)(compiled)
 
 
 def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
-    """Name, expressions and native rules (empty: none) of a name or an expression."""
+    """Return name, expressions and native rules (empty: none) of a name or an expression."""
     for name, known in SPLIT_PATTERNS.items():
         if pattern in (name, *known.aliases, *known.expressions[: len(known.expressions) == 1], *known.spellings):
             return name, known.expressions, known.rules

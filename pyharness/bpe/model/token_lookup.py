@@ -12,21 +12,21 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 
-_RANKED = (TokenKind.NORMAL, TokenKind.ADDED, TokenKind.SPECIAL)  # of tokens with equal bytes; then all the others
+_RANKED = (TokenKind.NORMAL, TokenKind.ADDED, TokenKind.SPECIAL)  # preferred among equal bytes, in this order
 
 
 class TokenLookup:
-    """Finds tokens of a model. The tables are made when they are first asked for."""
+    """Look-up of a model's tokens. The tables are built on first use."""
 
     def __init__(self, model: BpeModel) -> None:
         self._model = model
         self._contents = {token.id: token.content for token in model.added}
 
     def id_of_bytes(self, data: bytes) -> int:
-        """Id of the token that is exactly these bytes, added and special ones too.
+        """Return the id of the token that is exactly these bytes, added and special ones included.
 
         Raises:
-            InputError: there is none.
+            InputError: there is no such token.
         """
         token = self._ids_of_bytes.get(data)
         if token is None:
@@ -34,7 +34,7 @@ class TokenLookup:
         return token
 
     def bytes_of(self, token: int) -> bytes:
-        """Bytes of a token in the middle of a text.
+        """Return the bytes of a token in the middle of a text.
 
         Raises:
             InputError: no token has the id.
@@ -46,16 +46,16 @@ class TokenLookup:
         return self._model.vocabulary[number]
 
     def string_of(self, token: int) -> str | None:
-        """Token as its file writes it; None where no token has the id."""
+        """Return a token as its file writes it; None if no token has the id."""
         number = index(token)
         return self.string(number) if self._has(number) else None
 
     def id_of_string(self, string: str) -> int | None:
-        """Id of the token that the file writes so; None where there is none."""
+        """Return the id of the token with this spelling in the file; None if there is no such token."""
         return self._ids_of_strings.get(string)
 
     def string(self, token: int) -> str:
-        """Added tokens are their content; others are in the byte alphabet where it is one of bytes, with affixes."""
+        """Return a token's spelling: its content if added, else in the byte alphabet of byte models, with affixes."""
         return self._contents.get(token) or self._spelled(token)
 
     def _has(self, token: int) -> bool:
@@ -63,7 +63,7 @@ class TokenLookup:
 
     def _spelled(self, token: int) -> str:
         model, suffix = self._model, self._model.suffix.encode()
-        # The strings of merges are numbered otherwise where there is an expansion.
+        # With an expansion, the strings of merges have another numbering.
         text = model.merges[token] if model.expansion is None else model.vocabulary[token]
         if model.symbols == "bytes":
             text = in_letters(text).encode()
@@ -82,7 +82,7 @@ class TokenLookup:
 
     @cached_property
     def _ids_of_bytes(self) -> Mapping[bytes, int]:
-        """Of equal bytes a normal token counts before an added one, and the lowest id before the others."""
+        """Map bytes to ids. Of equal bytes a normal token precedes an added one, and then the lowest id the others."""
         kinds = self._model.vocabulary.kinds
         order = np.select([kinds == kind for kind in _RANKED], range(len(_RANKED)), len(_RANKED))
         tokens = np.lexsort((np.arange(len(kinds)), order)).tolist()
@@ -94,7 +94,7 @@ class TokenLookup:
 
     @cached_property
     def _ids_of_strings(self) -> Mapping[str, int]:
-        """Of equal strings an added token counts before the vocabulary, as in ``tokenizers``."""
+        """Map strings to ids. Of equal strings an added token precedes the vocabulary, as in ``tokenizers``."""
         tokens = [token for token in range(self._model.id_limit) if self._has(token)]
         table = {self.string(token): token for token in reversed(tokens)}
         return table | {content: token for token, content in self._contents.items()}

@@ -1,8 +1,8 @@
-"""Unused pieces of SentencePiece models: they merge, and are taken apart again when ids are written.
+"""Unused pieces of SentencePiece models: they merge, and are split again when ids are written.
 
-SentencePiece takes a piece apart into the two symbols that it saw last before a merge made the piece. Inside of a piece
-nothing depends on what is around it, as long as no merge crosses its borders, and while the two symbols are there none
-has: so there is one such pair, the one that the piece by itself ends with. An unused character is an unknown one.
+SentencePiece splits a piece into the two symbols that it saw last before a merge made the piece. The inside of a piece
+does not depend on its neighbours, as long as no merge crosses its borders; while the two symbols exist, no merge has.
+So there is one such pair: the last one when the piece is encoded alone. An unused character is an unknown one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEVER = np.iinfo(np.uint32).max
 
 
 def merging_unused(model: BpeModel) -> NDArray[np.bool_]:
-    """Bool [n]: unused tokens that merges give."""
+    """Return the unused tokens that merges give: bool [n]."""
     unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
     if model.merges.ranks is None or model.expansion is not None:
         return np.zeros(len(unused), np.bool_)
@@ -29,7 +29,7 @@ def merging_unused(model: BpeModel) -> NDArray[np.bool_]:
 
 
 def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
-    """Output of each id: ids uint32 [total] and offsets int64 [n + 1]; None: itself.
+    """Return the output of each id: ids uint32 [total] and offsets int64 [n + 1]; None: the id itself.
 
     Source: ``resegment`` in sentencepiece ``src/bpe_model.cc``.
     """
@@ -42,14 +42,14 @@ def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
         for token in np.flatnonzero((model.vocabulary.kinds == TokenKind.UNUSED) & ~unused).tolist()
     }
     lengths = np.diff(merges.base_offsets)
-    for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before what has them
+    for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before their wholes
         written[token] = _fused(model, [number for part in parts[token] for number in written.get(part, [part])])
     ids = [written.get(token, [token]) for token in range(len(merges.tested))]
     return np.array([number for group in ids for number in group], np.uint32), offsets_of(list(map(len, ids)))
 
 
 def _unknown(model: BpeModel, token: int) -> list[int]:
-    """What is written for a character without a token."""
+    """Return the output for a character without a token."""
     data = model.merges[token]
     if model.fallback and all(model.fallback[byte] >= 0 for byte in data):
         return [model.fallback[byte] for byte in data]
@@ -63,7 +63,7 @@ def _fused(model: BpeModel, ids: list[int]) -> list[int]:
 
 
 def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:
-    """Symbols that each unused piece is taken apart into: those of its last merge, or what it is without one."""
+    """Return the symbols that each unused piece is split into: those of its last merge, or its own without one."""
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
     failed = {int(token): tested.witnesses.document(row).tolist() for row, token in enumerate(tested.failed)}
     reached = np.flatnonzero(tested.verdict == ModelVerdict.REACHABLE).tolist()

@@ -1,1 +1,1 @@
-"""Training: pieces of a corpus, merges, and the tokenizer they give."""
+"""Training: pieces of a corpus, merges, and the resulting tokenizer."""

@@ -1,4 +1,4 @@
-"""Counting the pieces of a corpus: the text of a BPE training."""
+"""Counts of the pieces of a corpus: the input of a BPE training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyharness.types import InputError
 
 
 class PieceCounter:
-    """Counts the distinct pieces of texts that come in batches.
+    """Counter of the distinct pieces of texts that come in batches.
 
     Neither batches nor threads change the result. Memory grows with the distinct pieces, up to ``max_bytes``, never
     with the text.
@@ -27,8 +27,8 @@ class PieceCounter:
     (b'a hug, a pug', [1, 2, 1, 2, 1])
 
     Args:
-        splitter: how texts are cut; pieces are its pieces, as UTF-8 bytes.
-        max_bytes: what the counts may take before counting is refused.
+        splitter: how texts are cut; the pieces are counted as UTF-8 bytes.
+        max_bytes: limit of the memory of the counts, beyond which counting is refused.
     """
 
     def __init__(self, splitter: TextSplitter, max_bytes: int = 4 << 30) -> None:
@@ -36,7 +36,7 @@ class PieceCounter:
             raise InputError(f"max_bytes is {max_bytes}; it must be at least 1")
         self._splitter, self._max_bytes = splitter, max_bytes
         self._native = None if splitter.native is None else _core.PieceCounter(splitter.native, max_bytes)
-        self._counts: Counter[bytes] = Counter()  # of an expression of one's own
+        self._counts: Counter[bytes] = Counter()  # for the user's own expression
         self._counted_bytes = 0
 
     def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
@@ -69,7 +69,7 @@ class PieceCounter:
     def _count(self, piece: bytes) -> None:
         self._counts[piece] += 1
         if self._counts[piece] == 1:
-            self._counted_bytes += len(piece) + 100  # about what a bytes object, an int and their place take
+            self._counted_bytes += len(piece) + 100  # about the size of a bytes object, an int and their entry
             if self._counted_bytes > self._max_bytes:
                 raise InputError(
                     f"the distinct pieces take more than {self._max_bytes} bytes: train on less text, or on a pattern "
@@ -77,7 +77,7 @@ class PieceCounter:
                 )
 
     def pieces(self) -> WeightedPieces:
-        """The counted pieces over the 256 bytes, in the order of first occurrence."""
+        """Return the counted pieces over the 256 bytes, in the order of first occurrence."""
         if self._native is None:
             return WeightedPieces.of_bytes(self._counts)
         data, offsets, counts = self._native.pieces()

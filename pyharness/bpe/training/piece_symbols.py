@@ -1,4 +1,4 @@
-"""Symbols that spell the pieces of a corpus: characters, fewer of them, and forms with a prefix or a suffix."""
+"""Symbols that spell the pieces of a corpus: characters, a part of them, and forms with a prefix or a suffix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.types import InputError, Offsets, offsets_of
 
 
 def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
-    """Pieces over bytes as pieces over characters; the alphabet is in code point order.
+    """Convert pieces over bytes to pieces over characters; the alphabet is in code point order.
 
     Raises:
         InputError: the pieces are not UTF-8.
@@ -45,12 +45,12 @@ def in_forms(
     initial: str = "",
     every_form: bool = False,
 ) -> WeightedPieces:
-    """Pieces whose symbols carry a prefix, all but the first, and a suffix, the last one; of the commonest symbols.
+    """Convert pieces to symbols with affixes: a prefix on all but the first, a suffix on the last; keep common symbols.
 
-    The bare symbols stay in front, used or not; behind them come the forms that occur, or ``every_form`` that can.
-    Forms that are written alike are one symbol. What stood beside a symbol that is left out becomes neighbours, and
-    keeps the form that it had. ``tokenizers`` does so, too, but numbers forms, and chooses between equally frequent
-    symbols, by the order of a hash map.
+    The bare symbols stay in front, used or not; the forms that occur follow, or ``every_form`` that can. Forms with the
+    same spelling are one symbol. The neighbours of a symbol that is left out become adjacent, and keep their forms.
+    ``tokenizers`` does so, too, but numbers forms, and chooses between equally frequent symbols, by the order of a hash
+    map.
 
     Args:
         pieces: over bare symbols.
@@ -58,7 +58,7 @@ def in_forms(
         suffix: of the symbols that end a piece.
         limit: bare symbols to keep: those of ``initial``, then the most frequent ones, then the first ones.
         initial: characters.
-        every_form: whether text that is still unknown must have symbols, too.
+        every_form: whether unknown text must have symbols, too.
 
     Source: ``compute_alphabet`` and ``tokenize_words`` in tokenizers ``models/bpe/trainer.rs``.
     """
@@ -88,7 +88,7 @@ def in_forms(
 
 
 def _marks(pieces: WeightedPieces, prefix: str, suffix: str) -> NDArray[np.int64]:
-    """int64 [symbols]: 1 with the prefix, 2 with the suffix, 3 with both."""
+    """Return int64 [symbols]: 1 with the prefix, 2 with the suffix, 3 with both."""
     starts, ends = pieces.offsets[:-1], pieces.offsets[1:]
     full = ends > starts
     marks = np.full(len(pieces.symbols), 1 if prefix else 0, np.int64)
@@ -98,7 +98,7 @@ def _marks(pieces: WeightedPieces, prefix: str, suffix: str) -> NDArray[np.int64
 
 
 def _most_frequent(pieces: WeightedPieces, limit: int, initial: str) -> NDArray[np.bool_]:
-    """Bool [base symbols]: which of them are kept."""
+    """Return which base symbols are kept: bool [base symbols]."""
     strings = _strings(pieces)
     counts = np.zeros(len(strings), np.uint64)
     np.add.at(counts, pieces.symbols, np.repeat(pieces.weights, np.diff(pieces.offsets)))
@@ -110,7 +110,7 @@ def _most_frequent(pieces: WeightedPieces, limit: int, initial: str) -> NDArray[
 
 
 def _without(pieces: WeightedPieces, kept: NDArray[np.bool_]) -> WeightedPieces:
-    """Pieces without the base symbols that are not kept."""
+    """Remove base symbols that are not kept from pieces."""
     stays = kept[pieces.symbols]
     places = offsets_of(stays)
     strings = [string for string, stay in zip(_strings(pieces), kept.tolist(), strict=True) if stay]

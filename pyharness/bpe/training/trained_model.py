@@ -1,4 +1,4 @@
-"""From the result of a training to a tokenizer."""
+"""Construction of a tokenizer from the result of a training."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from pyharness.vocabularies.huggingface.file import AddedToken
 
 
 class AffixedTokens:
-    """``bare``: base symbols without prefix and suffix. ``alphabet``: all base symbols as they are written.
+    """Base symbols and tokens of a training with affixes.
 
-    ``texts``: the text that each token stands for.
+    ``bare``: base symbols without prefix and suffix. ``alphabet``: all base symbols as they are written. ``texts``: the
+    text that each token stands for.
     """
 
     def __init__(self, trained: TrainedBpe) -> None:
@@ -28,14 +29,14 @@ class AffixedTokens:
         self._trained = trained
         self._symbols = [[symbol] for symbol in range(size)]
         for left, right, result in trained.rules.tolist():
-            if result == len(self._symbols):  # or else there is such a token already
+            if result == len(self._symbols):  # or else such a token exists already
                 self._symbols.append(self._symbols[left] + self._symbols[right])
         self.bare = [trained[symbol] for symbol in np.unique(bare).tolist()]
         self.alphabet = {trained[symbol]: symbol for symbol in range(size)}
         self.texts = [b"".join(trained[bare[symbol]] for symbol in symbols) for symbols in self._symbols]
 
     def merge_model(self, vocabulary: Vocabulary) -> MergeModel:
-        """Rules form. Strings have the prefix and not the suffix, as those of a tokenizer.json."""
+        """Return the rules form. Strings have the prefix and not the suffix, as those of a tokenizer.json."""
         suffix = self._trained.suffix.encode()
         strings = [
             self._trained[token].removesuffix(suffix if self._is_last(symbols[-1]) else b"")
@@ -58,7 +59,7 @@ def model_of_training(
     demolition: DemolitionRule = "eq6",
     origin: Mapping[str, Any] | None = None,
 ) -> BpeModel:
-    """Make a tokenizer of the result of a training.
+    """Build a tokenizer from the result of a training.
 
     Output ids are the tokens that are no scaffold, in rank order without gaps, then the special tokens.
 
@@ -69,11 +70,11 @@ def model_of_training(
 
     Args:
         trained: over the 256 bytes, in any order, or over characters.
-        splitter: what cut the training text.
+        splitter: the splitter of the training text.
         special: contents of special tokens.
         unknown: the special token that stands for a character outside the alphabet; without one it is left out.
         demolition: how scaffold tokens are written, for Scaffold-BPE.
-        origin: what to remember of the training; JSON values.
+        origin: provenance of the training; JSON values.
 
     Raises:
         InputError: special tokens are empty, no text, occur twice, or ``unknown`` is none of them; base symbols are
@@ -131,7 +132,7 @@ def _merge_model(
 
 
 def _alphabet(symbols: Sequence[bytes]) -> dict[bytes, int]:
-    """Number of each base symbol; refuses symbols that are neither the 256 bytes nor all different characters."""
+    """Number the base symbols; refuse symbols that are neither the 256 bytes nor distinct characters."""
     alphabet = {data: symbol for symbol, data in enumerate(symbols)}
     if len(alphabet) < len(symbols):
         twice = next(data for symbol, data in enumerate(symbols) if alphabet[data] != symbol)

@@ -18,11 +18,11 @@ TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sen
 
 @dataclass(frozen=True, slots=True)
 class WeightedPieces:
-    """Distinct pieces of a corpus as base symbols, and how often each occurs.
+    """Distinct pieces of a corpus as base symbols, and the count of each.
 
     Piece ``i`` is ``symbols[offsets[i]:offsets[i + 1]]`` and occurs ``weights[i]`` times. Base symbol ``s`` is the
-    bytes ``data[data_offsets[s]:data_offsets[s + 1]]``. The order of the pieces matters to the tie rule ``first_seen``
-    only.
+    bytes ``data[data_offsets[s]:data_offsets[s + 1]]``. The order of the pieces affects only the tie rule
+    ``first_seen``.
 
     >>> pieces = WeightedPieces.of_characters({"née": 2, "en": 1})
     >>> pieces.symbols.tolist(), pieces.offsets.tolist(), pieces.weights.tolist()  # the alphabet is e, n, é
@@ -36,11 +36,11 @@ class WeightedPieces:
     data_offsets: Offsets  # int64 [base symbols + 1]
     prefix: str = ""  # of symbols that do not start a piece; their strings have it
     suffix: str = ""  # of symbols that end a piece
-    bare: Ids | None = None  # uint32 [base symbols]: each without prefix and suffix; None: none has any
+    bare: Ids | None = None  # uint32 [base symbols]: each without prefix and suffix; None: there are no affixes
 
     @property
     def text_lengths(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """uint64 [base symbols]: bytes of the text that each stands for, and characters that start in it."""
+        """Return uint64 [base symbols]: bytes of the text that each stands for, and characters that start in it."""
         begun = offsets_of((self.data & 0xC0) != 0x80)
         lengths, characters = np.diff(self.data_offsets), np.diff(begun[self.data_offsets])
         if self.bare is not None:
@@ -49,7 +49,7 @@ class WeightedPieces:
 
     @classmethod
     def of_bytes(cls, pieces: Mapping[bytes, int]) -> WeightedPieces:
-        """Pieces over the 256 bytes: base symbol ``b`` is the byte ``b``."""
+        """Build pieces over the 256 bytes: base symbol ``b`` is the byte ``b``."""
         symbols = np.frombuffer(b"".join(pieces), np.uint8).astype(np.uint32)
         alphabet = np.arange(257, dtype=np.int64)
         return cls(
@@ -58,7 +58,7 @@ class WeightedPieces:
 
     @classmethod
     def of_characters(cls, pieces: Mapping[str, int], alphabet: Sequence[str] | None = None) -> WeightedPieces:
-        """Pieces over characters; base symbols are the ``alphabet``, or all characters in code point order.
+        """Build pieces over characters; base symbols are the ``alphabet``, or all characters in code point order.
 
         Raises:
             InputError: a piece has a character that is not in the alphabet.
@@ -108,8 +108,8 @@ class TrainedBpe:
     """Result of a training. Tokens are numbered: base symbols first, then one per new string, in rank order.
 
     Token ``t`` is the bytes ``data[offsets[t]:offsets[t + 1]]``. Rule ``r`` merges ``rules[r, 0]`` and ``rules[r, 1]``
-    into ``rules[r, 2]``; its pair had ``counts[r]`` occurrences when it was chosen. ``complete`` is False when no pair
-    was left to merge before the vocabulary had its size.
+    into ``rules[r, 2]``; its pair had ``counts[r]`` occurrences when it was chosen. ``complete`` is False if pairs ran
+    out before the vocabulary had its size.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> trained.rules.tolist(), trained.counts.tolist(), trained.complete
@@ -122,28 +122,28 @@ class TrainedBpe:
     offsets: Offsets
     rules: NDArray[np.uint32]  # [rules, 3]
     counts: NDArray[np.uint64]  # [rules]
-    scaffold: NDArray[np.bool_]  # [tokens]: stepping stones, never in the output; none in plain BPE
+    scaffold: NDArray[np.bool_]  # [tokens]: intermediate tokens, never in the output; all False in plain BPE
     events: tuple[ScaffoldEvent, ...]
     complete: bool
     alphabet_size: int  # base symbols: the first tokens
-    prefix: str = ""  # as the pieces had it, and what follows
+    prefix: str = ""  # of the pieces, like the following fields
     suffix: str = ""
     bare: Ids | None = None
 
     def __len__(self) -> int:
-        """Tokens with the scaffold ones."""
+        """Number of tokens, scaffold ones included."""
         return len(self.offsets) - 1
 
     @property
     def vocab_size(self) -> int:
-        """Tokens without the scaffold ones."""
+        """Number of tokens, without the scaffold ones."""
         return len(self) - int(self.scaffold.sum())
 
     def __getitem__(self, token: int) -> bytes:
         return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
 
     def demolition(self, rule: DemolitionRule = "eq6") -> tuple[Ids, Offsets]:
-        """Output of each token: token ``t`` becomes ``ids[offsets[t]:offsets[t + 1]]``.
+        """Return the output of each token: token ``t`` becomes ``ids[offsets[t]:offsets[t + 1]]``.
 
         ``eq6``: the parts it was merged from, in turn (arXiv 2404.17808, Eq. 6). ``shortest``: the fewest normal tokens
         with its bytes, then the smallest ids; an ablation, not the paper's.
@@ -165,11 +165,11 @@ def train(
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> TrainedBpe:
-    """Merge the most frequent pair again and again, until the vocabulary has ``vocab_size`` tokens.
+    """Merge the most frequent pair repeatedly, until the vocabulary has ``vocab_size`` tokens.
 
-    Counts are exact: a pair occurs wherever its parts are adjacent, and the result equals recounting everything before
-    each merge. With ``scaffold``, tokens that their own merges made rarer than the next candidate are demoted and do
-    not count towards ``vocab_size``.
+    Counts are exact: a pair occurs wherever its parts are adjacent, and the result equals a complete recount before
+    each merge. With ``scaffold``, tokens are demoted if their own merges made them rarer than the next candidate;
+    they do not count towards ``vocab_size``.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 258)
     >>> [trained[token] for token in (256, 257)]
@@ -179,18 +179,18 @@ def train(
     ([b'lo', b'low', b'es'], [True, False, False])
 
     Args:
-        pieces: what to learn from; no pair crosses pieces.
-        vocab_size: base symbols among them.
+        pieces: the training data; no pair crosses pieces.
+        vocab_size: number of tokens, base symbols included.
         scaffold: train Scaffold-BPE.
-        tie_rule: of pairs with equal counts, ``smallest_ids`` takes the smallest ids (as ``tokenizers``),
-            ``first_seen`` the one that occurs first in the text as merged so far (as minbpe), ``lexicographic`` the
-            smallest bytes of the left, then the right part, ``sentencepiece`` the shortest piece in code points, then
-            the smallest bytes.
+        tie_rule: of pairs with equal counts, ``smallest_ids`` takes the smallest ids (as ``tokenizers``).
+            ``first_seen`` takes the first in the text as merged so far (as minbpe). ``lexicographic`` takes the
+            smallest bytes of the left, then the right part. ``sentencepiece`` takes the shortest piece in code points,
+            then the smallest bytes.
         min_frequency: pairs that occur less often are not merged.
-        max_token_length: in bytes, prefixes and suffixes left out; longer tokens are not made.
-        max_token_characters: in characters, those that start in a token; longer tokens are not made.
+        max_token_length: in bytes, without prefixes and suffixes; longer tokens are not made.
+        max_token_characters: in characters that start in a token; longer tokens are not made.
         keep_events: record every demotion and promotion.
-        progress: called now and then with the number of tokens so far.
+        progress: called repeatedly with the number of tokens so far.
 
     Raises:
         InputError: ``vocab_size`` is smaller than the alphabet, or an option is out of range.
