@@ -1,4 +1,4 @@
-"""Corpora: text that can be read again and again, named ``family[:argument][?key=value&key=value]``.
+"""Corpora: text that can be read repeatedly, named ``family[:argument][?key=value&key=value]``.
 
     >>> corpus = open_corpus("path:notes/?split=paragraph&max_bytes=2MB")
     >>> tally = Tally()
@@ -30,10 +30,10 @@ def families() -> Mapping[str, CorpusFamily]:
 
 
 def open_corpus(spec: str) -> Corpus:
-    """Open the corpus that ``spec`` names; all that can be checked without reading text is checked here.
+    """Open the corpus that ``spec`` names, with all checks that do not need to read text.
 
-    A ``?`` starts the options only when what follows reads ``key=value`` or ``key=value&key=value``; write
-    ``%3F`` for a ``?`` of a path that would be mistaken for it. Values of options are percent-decoded.
+    A ``?`` starts the options only if ``key=value`` or ``key=value&key=value`` follows; write ``%3F`` for a ``?`` of a
+    path that would otherwise start options. Values of options are percent-decoded.
     """
     wanted = CORPUS.parse(spec)
     family = families().get(wanted.name)
@@ -47,10 +47,10 @@ def open_corpus(spec: str) -> Corpus:
 
 
 def capped(spec: str, max_bytes: str) -> str:
-    """Return the specification of the same corpus with no more of it read than ``max_bytes``: its option of that name.
+    """Return the specification of the same corpus with its option ``max_bytes`` lowered to ``max_bytes``.
 
-    What it says of itself stays where that is less. A corpus around another gives its options to that one, so
-    ``repeat:N:`` reads so much in each pass.
+    A smaller value of its own stays. A corpus around another passes its options on, so ``repeat:N:`` reads that much in
+    each pass.
 
     >>> capped("sample", "20kB"), capped("path:a.txt?max_bytes=9kB&split=line", "20kB")
     ('sample?max_bytes=20kB', 'path:a.txt?max_bytes=9kB&split=line')
@@ -68,7 +68,7 @@ def capped(spec: str, max_bytes: str) -> str:
 
 
 def is_remote(spec: str) -> bool:
-    """Tell whether reading a corpus takes a network."""
+    """Return whether reading a corpus needs a network."""
     wanted = CORPUS.parse(spec)
     family, argument = families().get(wanted.name), wanted.argument or ""
     if family is None:

@@ -1,4 +1,4 @@
-"""Aligned text: rows that say the same in several languages."""
+"""Aligned text: rows with the same content in several languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USUAL_REFERENCES = ("eng_Latn", "en", "eng")
 
 @dataclass(slots=True)
 class AlignedCorpus:
-    """Rows read from ``read``. Their texts are never cut, which would undo the alignment."""
+    """Rows read from ``read``. Their texts are never cut, which would break the alignment."""
 
     name: str
     read: Callable[[], Iterable[Row]]
@@ -31,7 +31,7 @@ class AlignedCorpus:
     smoke_test: bool = False
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
-        """Stream the rows with text in every language; one without counts as one empty document."""
+        """Stream the rows with text in every language; any other row counts as one empty document."""
         return never_empty(self.name, self._admitted(tally), tally)
 
     def documents(self, tally: Tally) -> Iterator[str]:
@@ -40,7 +40,7 @@ class AlignedCorpus:
             yield from map(row.__getitem__, self.languages)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Texts of one row depend on each other: the text in the reference language decides the group of all."""
+        """Stream texts with keys. Texts of one row depend on each other: the reference language decides their group."""
         for row in self.rows(tally):
             for number, language in enumerate(self.languages):
                 yield Piece(row[language], row[self.reference], opens=number == 0, work=row.get(WORK, ""))
@@ -62,7 +62,7 @@ class AlignedCorpus:
 
 
 def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
-    """Read one file per language in step, line by line."""
+    """Read one file per language in parallel, line by line."""
     streams = {language: (line for _, line in numbered_lines(file)) for language, file in files.items()}
     done = 0
     while True:
@@ -82,7 +82,7 @@ def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
 
 
 def chosen(options: Mapping[str, str], known: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Read ``languages=`` and ``reference=``; without them, all languages and English."""
+    """Read ``languages=`` and ``reference=``; by default, all languages and English."""
     languages = tuple(options["languages"].split(",")) if "languages" in options else tuple(known)
     for language in languages:
         if language not in known:

@@ -1,7 +1,7 @@
-"""Documents of a text, known again: a bounded set of their digests, which finds how much of another text is of them.
+"""Recognition of documents: a bounded set of their digests, which measures how much another text shares.
 
-A document is known by its text, and by its beginning (``Piece.key``, its first 64 kB), however it is cut, in whichever
-shard of a corpus it is, and under whichever name the corpus is read.
+A document is known by its text, and by its beginning (``Piece.key``, its first 64 kB). Neither its cuts, nor the shard,
+nor the name of the corpus matter.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pyharness.corpora.streaming import keyed
 from pyharness.system import atomic_file
 from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
 
-MOST = 1 << 21  # digests of 8 bytes: of more, every second, fourth, ... is kept
-LEAST_SHARED = 32  # characters of a text that is not met by chance, too
+MOST = 1 << 21  # digests of 8 bytes: beyond that, every second, fourth, ... is kept
+LEAST_SHARED = 32  # characters of a text; shorter ones recur by chance
 _SPAN = 1 << 64
 
 
@@ -32,14 +32,14 @@ def _short(digest: Digest) -> int:
 
 @dataclass(slots=True)
 class DocumentKeys:
-    """Digests of documents: all of them, or those below a limit, which any other text is sampled by, too."""
+    """Digests of documents: all of them, or those below a limit, by which any other text is sampled, too."""
 
     limit: int = _SPAN
     kept: array[int] = field(default_factory=lambda: array("Q"))  # ascending, once ``settle`` was called
-    _last: str = ""  # the key of pieces of one document, which come one after another
+    _last: str = ""  # the key of the last pieces; those of one document are consecutive
 
     def add(self, piece: Piece, digest: Digest) -> None:
-        """Take a piece of a document; ``digest`` is of its text."""
+        """Add a piece of a document; ``digest`` is of its text."""
         self._add(_short(digest))
         if piece.key != piece.text and piece.key != self._last:
             self._last = piece.key
@@ -52,7 +52,7 @@ class DocumentKeys:
                 self.settle()
 
     def settle(self) -> None:
-        """Sort what was taken, and leave out what is twice or too much."""
+        """Sort the digests; drop duplicates and those beyond ``MOST``."""
         known = np.unique(np.frombuffer(self.kept, np.uint64)) if self.kept else np.empty(0, np.uint64)
         while len(known) > MOST:
             self.limit //= 2
@@ -64,16 +64,16 @@ class DocumentKeys:
         return place < len(self.kept) and self.kept[place] == key
 
     def as_array(self) -> NDArray[np.uint64]:
-        """What ``of_array`` takes: the last digest that may be kept, and those that are."""
+        """Return the input of ``of_array``: the last digest that may be kept, and the kept ones."""
         self.settle()
         return np.concatenate([np.array([self.limit - 1], np.uint64), np.frombuffer(self.kept, np.uint64)])
 
     @classmethod
     def of_array(cls, values: NDArray[np.uint64]) -> DocumentKeys:
-        """Inverse of ``as_array``.
+        """Rebuild the digests from ``as_array``.
 
         Raises:
-            InputError: it gives no such array.
+            InputError: the array has another form.
         """
         if values.dtype != np.uint64 or values.ndim != 1 or not len(values) or (values[1:] > values[0]).any():
             raise InputError("these are no digests of documents")
@@ -96,10 +96,10 @@ def keep(path: Path, keys: DocumentKeys) -> None:
 
 @lru_cache(maxsize=1)
 def read(path: Path) -> DocumentKeys:
-    """Read what ``keep`` wrote.
+    """Read a file of ``keep``.
 
     Raises:
-        InputError: it is not there, or damaged.
+        InputError: the file is missing or damaged.
     """
     try:
         return DocumentKeys.of_array(np.load(path, allow_pickle=False))
@@ -109,16 +109,16 @@ def read(path: Path) -> DocumentKeys:
 
 @dataclass(slots=True)
 class Met:
-    """Bytes of a text as it is read, and of those whose documents are known."""
+    """Bytes read of a text, and those of known documents."""
 
     keys: DocumentKeys
-    long: int = 0  # bytes of texts that are not met by chance
+    long: int = 0  # bytes of texts that do not recur by chance
     long_known: int = 0
     short: int = 0
     short_known: int = 0
 
     def add(self, text: str, key: str) -> None:
-        """Count a text, which is all or a piece of a document that begins with ``key``."""
+        """Count a text: all or a piece of a document that begins with ``key``."""
         own = _short(digest_of(text))
         of_document = own if key == text else _short(digest_of(key))
         if of_document >= self.keys.limit:
@@ -141,7 +141,7 @@ class Met:
 
 @dataclass(slots=True)
 class Watched:
-    """A corpus as it is, which counts what is read of it."""
+    """A corpus that also counts how much of its text is of known documents."""
 
     whole: Corpus
     met: Met
@@ -164,7 +164,7 @@ class Watched:
 
 @dataclass(slots=True)
 class WatchedRows(Watched):
-    """Aligned text."""
+    """Aligned text with these counts."""
 
     whole: ParallelCorpus
     languages: tuple[str, ...]
@@ -179,7 +179,7 @@ class WatchedRows(Watched):
 
 
 def watched(corpus: Corpus, keys: DocumentKeys) -> Watched:
-    """Return a corpus that gives the same, and counts what of it is of known documents."""
+    """Return an equivalent corpus that counts how much of its text is of known documents."""
     about = (Met(keys), corpus.name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
     if isinstance(corpus, ParallelCorpus):
         return WatchedRows(corpus, *about, corpus.languages, corpus.reference)

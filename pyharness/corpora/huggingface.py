@@ -1,7 +1,7 @@
 """Hugging Face datasets, streamed: ``datasets:ORG/NAME?config=&split=&field=&revision=``; or a local copy.
 
-Code that a dataset brings along is never run. Without a network the answer comes within seconds: the
-library's own retries take minutes.
+Code of a dataset never runs. Without a network the error comes within seconds: the library's own retries take
+minutes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows are; ``local`` is set when that is on this machine."""
+    """Location of the rows; ``local`` is set if it is on this machine."""
 
     name: str
     local: Path | None
@@ -56,7 +56,7 @@ class Source:
                 yield Fragment(self._text(row, number) or "")
         except InputError:
             raise
-        # The library lets out errors of a dozen others; none of them is a defect of ours.
+        # The library raises errors of a dozen other libraries; none of them is a defect of ours.
         except Exception as error:
             detail = " ".join(str(error).split())[:300]
             raise InputError(
@@ -71,7 +71,7 @@ class Source:
         if self.local is not None and (saved := _saved(self.local)):
             data = library.load_from_disk(str(self.local))
             return pick("split", self.split, data) if saved == "dict" else data
-        # False, not left out: datasets 3 asks on the terminal when it is left out, 4 and later drop it.
+        # False, not omitted: datasets 3 asks on the terminal when it is omitted, 4 and later ignore it.
         options: dict[str, Any] = {"split": self.split, "streaming": True, "trust_remote_code": False}
         if self.local is not None and self.local.is_file():
             return library.load_dataset(_BUILDERS[self.local.suffix], data_files=str(self.local), **options)
@@ -94,14 +94,14 @@ class Source:
 
 
 def _saved(directory: Path) -> str:
-    """Say what ``save_to_disk`` left there: one split, several, or nothing."""
+    """Describe the content of a ``save_to_disk`` folder: one split, several, or nothing."""
     if (directory / "dataset_dict.json").exists():
         return "dict"
     return "split" if (directory / "state.json").exists() else ""
 
 
 def check_network(name: str) -> None:
-    """Raise ``InputError`` soon when the hub cannot be reached, and say what works without it."""
+    """Raise ``InputError`` soon if the Hub cannot be reached, with alternatives that work offline."""
     advice = (
         "save a copy where there is a network (hf download --repo-type dataset "
         f"{name}) and read it with path:DIRECTORY or datasets:DIRECTORY"

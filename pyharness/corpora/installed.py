@@ -1,8 +1,8 @@
-"""Text that is on every machine with Python: the standard library's source, and its documentation.
+"""Text on every machine with Python: the standard library's source, and its documentation.
 
-Real, large enough to measure with (about 12 MB), and there without a download; but it differs between Python
-versions, so figures compare only where the digests agree. Files come in an order shuffled by a hash of their
-path, the same on every machine, so that ``max_bytes`` takes a fair sample.
+It is real text, large enough to measure with (about 12 MB), and needs no download. But it differs between Python
+versions, so figures compare only where the digests agree. Files come in an order shuffled by a hash of their path, the
+same on every machine, so that ``max_bytes`` takes a fair sample.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError
 
-# Tests hold files that are invalid on purpose; pydoc_data is one long string that python-docs yields as text.
+# Tests contain files that are invalid on purpose; pydoc_data is one long string that python-docs yields as text.
 LEFT_OUT = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "pydoc_data", "__pycache__"})
 
 
@@ -69,7 +69,7 @@ def _docs() -> Iterator[Fragment]:
 def _topics() -> Mapping[str, str]:
     try:
         topics: dict[str, str] = importlib.import_module("pydoc_data.topics").topics
-    except ImportError:  # some distributions package it apart
+    except ImportError:  # some distributions package it separately
         return {}
     return topics
 
@@ -78,7 +78,7 @@ def docstrings(source: bytes) -> Iterator[str]:
     """Yield the docstrings of a module, its classes and functions, in order, without importing it."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old escapes in other people's source
+            warnings.simplefilter("ignore")  # old escapes in third-party source
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return

@@ -1,4 +1,4 @@
-"""Options that several families of corpora share, and how their values are read."""
+"""Options that several families of corpora share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def described(
     domain: str = "unknown",
     licence: str = "unknown",
 ) -> Description:
-    """Read the common options; the keywords are what holds without them."""
+    """Read the common options; the keywords are their defaults."""
     for option in ("language", "domain", "licence", "name"):
         if options.get(option) == "":
             raise InputError(f"option {option}= of corpus {spec!r} has no value; write {option}=VALUE or leave it out")
@@ -91,7 +91,7 @@ def size(option: str, value: str) -> int:
 
 
 def choice(option: str, value: str, known: Iterable[str]) -> str:
-    """Check that an option's value is one of those there are."""
+    """Check that an option's value is a known one."""
     names = tuple(known)
     if value not in names:
         raise suggest(f"value of {option}=", value, names)

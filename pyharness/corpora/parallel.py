@@ -1,8 +1,8 @@
-"""Aligned text of your own: ``parallel:DIRECTORY`` (one file per language) or ``parallel:FILE.jsonl``.
+"""The user's own aligned text: ``parallel:DIRECTORY`` (one file per language) or ``parallel:FILE.jsonl``.
 
-In a directory line k of every file says the same; a file's stem is its language (``deu_Latn.txt.xz``), other
-files are ignored. A JSON Lines row has an object ``{language: text}``. Rows that lack a chosen language are
-left out.
+In a directory, line k of every file has the same content; a file's stem is its language (``deu_Latn.txt.xz``), and
+other files are ignored. A JSON Lines row has an object ``{language: text}``. Rows that lack a chosen language are left
+out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus
 
 
 def works_table(directory: Path, column: str) -> tuple[Path, int]:
-    """Find the table of a directory, with a line for each row of text below its headings, that has a column."""
+    """Find the table of a directory that has a column; below its headings, each line describes one row of text."""
     with named_errors(directory, lambda: "listing it"):
         tables = sorted(file for file in directory.iterdir() if file.suffix == ".tsv")
     known: list[str] = []
@@ -81,7 +81,7 @@ def works_table(directory: Path, column: str) -> tuple[Path, int]:
 
 
 def with_works(rows: Iterable[Row], table: tuple[Path, int]) -> Iterator[Row]:
-    """Name the work of each row; raises ``InputError`` where the table has other rows."""
+    """Add the name of its work to each row; raise ``InputError`` if the table has other rows."""
     file, place = table
     lines = numbered_lines(file)
     next(lines)

@@ -1,10 +1,9 @@
 """Files, directories and globs: ``path:FILE``, ``path:DIR``, ``path:GLOB``.
 
-Plain text, Markdown, source code, JSON Lines, Parquet; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` on top of any
-but Parquet. A directory is walked recursively, in sorted order, for files of a known suffix (``reading``);
-hidden names, links to directories or to nothing, and binary files (a NUL in the first 8 kB) are left out. A
-glob names its files, so their suffix does not matter, but binary ones are left out too. A single file is
-always read.
+Plain text, Markdown, source code, JSON Lines, Parquet; all but Parquet may be compressed (``.gz``, ``.xz``, ``.bz2``,
+``.zst``). A directory is walked recursively, in sorted order, for files of a known suffix (``reading``). Hidden names,
+links to directories or to nothing, and binary files (a NUL in the first 8 kB) are left out. A glob names its files, so
+their suffix does not matter, but binary ones are left out too. A single file is always read.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 SNIFFED_BYTES = 8192
-WHOLE = "file"  # of splits: a file of plain text is a document, and so is a row
+WHOLE = "file"  # a value of ``split``: a file of plain text is a document, and so is a row
 
-ONE_WORK = "*"  # all documents are of one work, or nothing says of which they are: no independent evidence
+ONE_WORK = "*"  # all documents belong to one work, or their works are unknown: no independent evidence
 
 
 def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
-    """Read files one after the other; ``binary`` says whether binary ones are read as text too."""
+    """Read files in sequence; ``binary``: whether to read binary ones as text."""
     if work == ONE_WORK:
         yield from (one._replace(work=work) for one in fragments(files, field, "", split, binary))
         return
@@ -47,7 +46,7 @@ def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: 
 
 
 def _of_rows(rows: Iterable[Fragment], split: str) -> Iterator[Fragment]:
-    """Make documents of the parts of each row, which go on being of its work."""
+    """Split each row into documents, which remain parts of the row's work."""
     for row in rows:
         if split == WHOLE:
             yield row
@@ -64,7 +63,7 @@ def _plain(file: Path, split: str, binary: bool) -> Iterator[Fragment]:
 
 def walk(directory: Path) -> Iterator[Path]:
     """Yield the files of known kinds below a directory, sorted by name at every level."""
-    waiting = [(directory, True)]  # the next one last; folders may be nested deeper than calls can be
+    waiting = [(directory, True)]  # a stack; folders may be nested deeper than recursion allows
     while waiting:
         path, is_directory = waiting.pop()
         if is_directory:
@@ -75,12 +74,12 @@ def walk(directory: Path) -> Iterator[Path]:
                     for entry in entries
                     if not entry.name.startswith(".")
                 ]
-        elif reading.kind(path.name) and path.is_file():  # not of an entry: that raises for links in a circle
+        elif reading.kind(path.name) and path.is_file():  # not the entry's method: it raises for a cycle of links
             yield path
 
 
 def check_file(file: Path) -> None:
-    """Check all that a name and the file system tell about a file."""
+    """Check a file as far as its name and the file system allow."""
     if not file.is_file():
         raise InputError(
             f"{file} is neither a file nor a directory; a corpus is read again and again: save it to a file"

@@ -1,7 +1,7 @@
-"""Another corpus several times over: ``repeat:N:SPEC``, for load tests that need more text than there is.
+"""Several passes over another corpus: ``repeat:N:SPEC``, for load tests that need more text than exists.
 
-The passes are the same to the last byte. Whatever remembers text (the cache of a tokenizer, say) looks faster
-on the second pass, so throughput figures do not belong here; memory and stability do.
+The passes are the same to the last byte. Code that remembers text (the cache of a tokenizer, say) looks faster on the
+second pass, so throughput must not be measured here; memory and stability may.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RepeatedCorpus:
             yield from self.once.documents(tally)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream all passes with the keys that the documents have in one; the first alone is evidence."""
+        """Stream all passes with the keys of the documents in one pass; only the first pass is evidence."""
         for number in range(self.passes):
             for piece in keyed(self.once, tally):
                 yield piece._replace(again=True) if number else piece

@@ -1,9 +1,9 @@
 """Some of every ``COUNT`` documents of another corpus: ``shard:INDEX/COUNT:SPEC``, ``shard:FIRST-LAST/COUNT:SPEC``.
 
-Workers share a corpus so, and what is learnt and what is held out are told apart so. Documents are dealt out whole: the
-pieces of one that is cut, and the texts of an aligned row, stay together. Where a corpus says which work a document is
-of (``path:...?work=FIELD``), works are dealt out whole, too, by the hash of their names. So no half of a text holds the
-rest of what the other half has read, and a work is on the same side in every corpus that names it.
+Shards distribute a corpus over workers, and separate training text from held-out text. Documents are assigned whole:
+the pieces of a cut document, and the texts of an aligned row, stay together. Where a corpus names the work of a
+document (``path:...?work=FIELD``), works are assigned whole, too, by the hash of their names. So no two shards contain
+parts of one text, and a work is on the same side in every corpus that names it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyharness.types import Corpus, CorpusFamily, HasShards, InputError, Piece, 
 
 @dataclass(slots=True)
 class Shard:
-    """Documents of ``whole`` whose number, or the hash of whose work, modulo ``count`` is in ``wanted``.
+    """Documents of ``whole`` whose number, or whose work's hash, modulo ``count`` is in ``wanted``.
 
     It may be empty, unlike other corpora.
     """
@@ -39,7 +39,7 @@ class Shard:
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream this shard's documents with the keys they have in the whole."""
-        # Every shard meets everything that is left out, cut or replaced; the one with the first documents reports it.
+        # Every shard meets all omissions, cuts and replacements; the one with the first documents reports them.
         met = tally if 0 in self.wanted else Tally()
         number = -1
         for piece in keyed(self.whole, met):
@@ -50,7 +50,7 @@ class Shard:
 
 
 def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
-    """Return shard ``index`` of ``count``, or all from that up to ``last``."""
+    """Return shard ``index`` of ``count``, or all shards from ``index`` to ``last``."""
     wanted = range(index, (index if last is None else last) + 1)
     if not (wanted and index >= 0 and wanted[-1] < count):
         between = "" if last is None else f" to {last}"

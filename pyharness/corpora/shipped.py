@@ -1,4 +1,4 @@
-"""The sample that travels with pyharness: small, the same everywhere; for smoke tests, not evidence."""
+"""The sample shipped with pyharness: small, the same everywhere; for smoke tests, not evidence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sample(AlignedCorpus):
         return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream every document under its own key, those of one row of the aligned part under that of the row."""
+        """Stream every document under its own key; the texts of one aligned row share the row's key."""
         alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
         return never_empty(self.name, admitted(chain(alone, self._aligned()), self.max_bytes, tally), tally)
 

@@ -1,6 +1,6 @@
-"""Rules that every corpus shares: empty documents, invalid text, limits, counts, and a corpus without text.
+"""Rules that all corpora share: empty documents, invalid text, limits, counts, and corpora without text.
 
-``batches`` is the one way to group documents, or rows and parts of them.
+``batches`` is the only function that groups documents, or rows and parts of them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class TextCorpus:
-    """Documents read from ``read``, a stream that can be started again and again."""
+    """Documents read from ``read``, a stream that can be restarted."""
 
     name: str
     read: Callable[[], Iterable[Fragment]]
     language: str
     domain: str
     licence: str
-    label: str  # what reports call it
+    label: str  # its name in reports
     max_bytes: int | None
     max_document_bytes: int
     smoke_test: bool = False
@@ -37,13 +37,13 @@ class TextCorpus:
         return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream the same; the pieces of one document share its beginning as their key."""
+        """Stream the same documents; the pieces of a cut one share its beginning as their key."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
 
 
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:
-    """Pass documents on until ``max_bytes``; count the empty, and what is cut or replaced in these."""
+    """Pass documents on up to ``max_bytes``; count the empty, cut and replaced among them."""
     total, key = 0, ""
     for text, beginning, opens, parted, work in documents:
         if not text:
@@ -61,7 +61,7 @@ def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> I
 
 
 def fits(total: int, last: int, max_bytes: int | None) -> bool:
-    """Say whether ``total`` bytes stay within the cap, of which no document fitting is an error."""
+    """Return whether ``total`` bytes are within the cap; raise an error if not even one document fits."""
     if max_bytes is None or total <= max_bytes:
         return True
     if total == last:
@@ -73,28 +73,28 @@ def fits(total: int, last: int, max_bytes: int | None) -> bool:
 
 
 def settled(text: str) -> tuple[str, int, int]:
-    """Put U+FFFD for every surrogate (the mark of invalid UTF-8, or half a JSON escape).
+    """Replace every surrogate (the mark of invalid UTF-8, or half a JSON escape) by U+FFFD.
 
-    Returns the text, how many were replaced, and its size in UTF-8.
+    Returns the text, the number of replacements, and the text's size in UTF-8.
     """
     if text.isascii():
         return text, 0, len(text)
     try:
-        return text, 0, len(text.encode())  # several times faster than searching
+        return text, 0, len(text.encode())  # several times faster than a search
     except UnicodeEncodeError:
         clean, replaced = _SURROGATES.subn("\ufffd", text)
         return clean, replaced, len(clean.encode())
 
 
 def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
-    """Stream texts with what decides their group: their own text, unless the corpus knows better."""
+    """Stream texts with the key of their group: their own text, unless the corpus gives another key."""
     if isinstance(corpus, HasKeys):
         return (_piece(corpus.name, item) for item in corpus.keyed_documents(tally))
     return (Piece(text, text) for text in corpus.documents(tally))
 
 
 def _piece(corpus: str, item: object) -> Piece:
-    """Check what a corpus, of a plug-in maybe, says belongs together."""
+    """Check the text and key of a corpus, which may be a plug-in's."""
     if isinstance(item, tuple) and 2 <= len(item) <= 5 and all(isinstance(one, str) for one in (*item[:2], *item[4:])):
         return Piece(*item)
     raise InputError(
@@ -104,11 +104,11 @@ def _piece(corpus: str, item: object) -> Piece:
 
 
 class Read(NamedTuple):
-    """A text that is counted in the tally."""
+    """A text that the tally has counted."""
 
     text: str
     digest: Digest  # of the text
-    key: Digest  # of the document it belongs to, or the work where the corpus names it: the group of the jackknife
+    key: Digest  # of its document, or of its work where the corpus names it: decides the group of the jackknife
     opens: bool  # whether it is the first text of a document that was not read before
 
 
@@ -121,21 +121,21 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
         if key == text:
             yield Read(text, own, own, opens and not again)
             continue
-        if key != known:  # pieces of one document, and often of a work, come one after the other
+        if key != known:  # pieces of one document, and often of a work, are consecutive
             known, digest = key, digest_of(key)
         yield Read(text, own, digest, opens and not again)
 
 
 def work_key(work: str) -> str:
-    """Return what decides the group of a work: its documents are no independent evidence.
+    """Return the key that decides the group of a work, because its documents are not independent evidence.
 
-    Not the name alone: by its hash shards deal works out, and one of every two works would fill half of the groups.
+    The name alone would not do: shards assign works by its hash, and one of two works would fill half of the groups.
     """
     return f"work {work}"
 
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
-    """Pass ``items`` on; a corpus without any is an error, not a row of zeros."""
+    """Pass ``items`` on; raise an error for a corpus without any, instead of a row of zeros."""
     any_item = False
     for item in items:
         any_item = True
@@ -145,19 +145,19 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
         raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")
 
 
-BATCH_SIZE = 1 << 20  # characters of text, where nothing speaks for another bound
+BATCH_SIZE = 1 << 20  # characters of text, by default
 
 
 def batches(
     items: Iterable[T], *, size: int | None = None, count: int | None = None, size_of: Callable[[T], int] | None = None
 ) -> Iterator[list[T]]:
-    """Group items in their order; a batch ends with the item that reaches a bound, the last one where items end.
+    """Group items in their order; a batch ends with the item that reaches a bound, the last one with the last item.
 
     Args:
-        items: documents, texts or rows; nothing beyond the present batch is taken.
+        items: documents, texts or rows; none is taken beyond the current batch.
         size: a batch ends when the sizes of its items add up to this much.
         count: a batch ends when it has this many items.
-        size_of: size of an item, asked once each; its length if not given.
+        size_of: size of an item, called once each; by default its length.
 
     >>> list(batches(["aa", "b", "cc", "d"], size=3))
     [['aa', 'b'], ['cc', 'd']]

@@ -1,4 +1,4 @@
-"""The text that something is made from: documents of corpora, counted as they are read."""
+"""Text from which a tokenizer or a model is built: documents of corpora, counted as they are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.types import Corpus, Tally
 
 @dataclass(slots=True)
 class Text:
-    """The documents of several corpora in turn, up to ``max_bytes`` of them in all; ``tally`` is of the last pass."""
+    """The documents of several corpora in sequence, up to ``max_bytes`` in all; ``tally`` is of the last pass."""
 
     corpora: Sequence[Corpus]
     max_bytes: int | None = None
@@ -23,11 +23,11 @@ class Text:
 
     @classmethod
     def of(cls, specifications: Sequence[str], max_bytes: int | None = None) -> Text:
-        """Open corpora; what can be checked without reading is checked here."""
+        """Open corpora, with all checks that do not need to read text."""
         return cls([open_corpus(one) for one in specifications], max_bytes)
 
     def documents(self) -> Iterator[str]:
-        """Start a new pass, and a new count of it."""
+        """Start a new pass, with a new tally."""
         return chain.from_iterable(self.parts())
 
     def parts(self) -> Iterator[Iterator[str]]:
@@ -48,7 +48,7 @@ class Text:
 
     @property
     def digest(self) -> str:
-        """Digest of what was read: 32 hexadecimal digits, of any order of the documents."""
+        """Digest of the text read: 32 hexadecimal digits, independent of the order of documents."""
         return f"{self.tally.digest:032x}"
 
     def source(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Counts over corpora and entropies of logits: the Python face of the native kernels.
+"""Counts over corpora and entropies of logits: the Python interface of the native kernels.
 
-Arrays go in and come out without a copy.
+Arrays are passed and returned without a copy.
 """
 
 from pyharness.kernels.entropy import EntropyOutputs, entropy

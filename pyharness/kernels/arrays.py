@@ -35,10 +35,10 @@ class ArrayInfo:
 
 
 def describe(array: Any, name: str) -> ArrayInfo:
-    """Look at an array without touching its values.
+    """Describe an array without reading its values.
 
     Raises:
-        InputError: it is no array, its library does not hand it out (a tensor that requires grad), or it is on neither
+        InputError: it is no array, its library does not export it (a tensor that requires grad), or it is on neither
             the CPU nor a CUDA device.
     """
     try:
@@ -54,7 +54,7 @@ def describe(array: Any, name: str) -> ArrayInfo:
 
 
 def check_vector(array: Any, name: str, rows: int, dtypes: tuple[str, ...], device: Device) -> ArrayInfo:
-    """Refuse anything but a contiguous [rows] of one of these dtypes on the device."""
+    """Check that an array is a contiguous [rows] of one of these dtypes on the device."""
     info = describe(array, name)
     if info.device != device:
         raise InputError(f"{name} is on {info.device}, the logits on {device}: move it there")
@@ -68,7 +68,7 @@ def check_vector(array: Any, name: str, rows: int, dtypes: tuple[str, ...], devi
 
 
 def check_apart(written: dict[str, Any], others: dict[str, Any]) -> None:
-    """Refuse an array to be written that shares memory with another of the call: rows are not done in order.
+    """Refuse an output array that shares memory with another array of the call: rows are not processed in order.
 
     Memory in the gaps of another array's strides counts as shared.
     """

@@ -1,4 +1,4 @@
-"""Pair histograms by the kernels, of a CUDA device or emulated, and how chunks of host arrays get there.
+"""Pair histograms by the kernels, on a CUDA device or emulated, and transfer of host arrays in chunks.
 
 Neighbouring chunks share one token: the right id of the last pair.
 """
@@ -26,22 +26,22 @@ OUT_OF_MEMORY = (
     "pair_histogram needs {needed:,} more bytes on {device} for {purpose}, and {free:,} are free: "
     "count parts of the corpus, or use device='cpu'"
 )
-# What a position of a round takes. "sort": two arrays of keys, two of weights, and what CUB needs. "partition": what is
-# left of a pair, and a place for a row; with weights those too, and rows of two words. Rounds halve where ids are too
-# large for it.
+# Bytes per position of a round. "sort": two arrays of keys, two of weights, and the workspace of CUB. "partition": the
+# remainder of a pair, and a place for a row; with weights those too, and rows of two words. Rounds halve where ids are
+# too large for it.
 SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 28
 
 
 def count_on_device(
     tokens: Any, offsets: Any, weights: Any, method: str, kernels: str | Device, stream: Any
 ) -> tuple[Any, Any, Any]:
-    """Left ids, right ids and counts, as :func:`pyharness.kernels.pair_histogram` returns them."""
+    """Return left ids, right ids and counts, like :func:`pyharness.kernels.pair_histogram`."""
     place = replace(_place(tokens, kernels, stream), out_of_memory=OUT_OF_MEMORY)
     place.refuse_capture("pair_histogram waits for the sizes of buckets: call it outside of the capture")
     streamed = isinstance(tokens, np.ndarray)
     with place.using():
         free = place.library.free_bytes(place.device)
-        # Half of the free memory: rows of earlier rounds, and the ordering of all rows, want memory too.
+        # Half of the free memory: rows of earlier rounds, and sorting all rows, need memory too.
         needed = SORTED_BYTES if method == "sort" else PARTITIONED_BYTES if weights is None else WEIGHTED_BYTES
         tuning = {"positions_per_round": max(1 << 16, min(1 << 30, free // 2 // needed))}
         counter = place.module.PairCounter(
@@ -111,7 +111,7 @@ def _resident(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) 
 
 
 def _here(array: Any, name: str, place: Place) -> Any:
-    """Offsets or weights where the tokens are: host arrays are copied there."""
+    """Return offsets or weights on the tokens' device: host arrays are copied there."""
     if array is None:
         return None
     where, here = describe(array, name).device, place.device
@@ -122,25 +122,25 @@ def _here(array: Any, name: str, place: Place) -> Any:
     return place.upload(np.ascontiguousarray(on_host(array, name)), name)
 
 
-STAGING_THREADS = 4  # one copies slower than the bus takes; not measured on a GPU
-STAGED_AT_ONCE = 1 << 22  # bytes: below that a thread costs more to wake than it saves
+STAGING_THREADS = 4  # a single one copies slower than the bus transfers; not measured on a GPU
+STAGED_AT_ONCE = 1 << 22  # bytes: below that, waking a thread costs more than it saves
 
 
 class Uploads(Protocol):
-    """Copies that go on while the device counts: at most two chunks are between ``send`` and the end of their use."""
+    """Copies concurrent with counting: at most two chunks are between ``send`` and the end of their use."""
 
     def send(self, chunk: Chunk) -> Any:
         """Start to copy a chunk."""
 
     def receive(self, sent: Any) -> Chunk:
-        """The chunk on the device, for work that is put on the stream from now on."""
+        """Return the chunk on the device, for work enqueued on the stream from now on."""
 
     def close(self) -> None:
         """Wait for the chunks that were sent and not received."""
 
 
 class DirectUploads:
-    """Copies that are done when ``send`` returns, for the emulator."""
+    """Synchronous copies, for the emulator."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -156,11 +156,11 @@ class DirectUploads:
         return sent
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Do nothing: no copy is pending."""
 
 
 class PinnedUploads:
-    """Two slots of pinned and device memory, and a stream of their own for the copies."""
+    """Two slots of pinned and device memory, and a separate stream for the copies."""
 
     def __init__(self, place: Place) -> None:
         purpose = "counting pairs of host memory on a CUDA device"
@@ -171,7 +171,7 @@ class PinnedUploads:
         self._slots = cycle([_Slot(place, self._pool), _Slot(place, self._pool)])
 
     def send(self, chunk: Chunk) -> tuple[Chunk, Any]:
-        """Put a chunk into pinned memory and start its copy; the event that ends it comes along."""
+        """Put a chunk into pinned memory and start its copy; return it with the event that ends the copy."""
         slot = next(self._slots)  # free: the counter has waited for the chunk that was in it
         columns = (chunk.tokens, chunk.offsets, chunk.weights)
         tokens, offsets, weights = (slot.stage(index, column) for index, column in enumerate(columns))
@@ -204,7 +204,7 @@ class _Slot:
         self._staged: list[tuple[Any, NDArray[Any]]] = []
 
     def stage(self, index: int, column: NDArray[Any] | None) -> Any:
-        """Put a host array into pinned memory; the device array that it will be copied to."""
+        """Copy a host array into pinned memory; return its future device array."""
         if column is None:
             return None
         if index not in self._pinned or len(self._pinned[index]) < len(column):
@@ -225,7 +225,7 @@ class _Slot:
 
 
 def stage(pinned: NDArray[Any], column: NDArray[Any], pool: Executor) -> None:
-    """Copy a column, in parts by the threads of ``pool``; numpy releases the interpreter while it copies."""
+    """Copy a column, in parts by the threads of ``pool``; numpy releases the interpreter lock while it copies."""
     parts = max(1, min(STAGING_THREADS, pinned.nbytes // STAGED_AT_ONCE))
     pairs = zip(np.array_split(pinned, parts), np.array_split(column, parts), strict=True)
     for done in [pool.submit(np.copyto, *pair) for pair in pairs]:
@@ -233,22 +233,22 @@ def stage(pinned: NDArray[Any], column: NDArray[Any], pool: Executor) -> None:
 
 
 def uploads_for(place: Place) -> Uploads:
-    """How chunks reach a place."""
+    """Return the kind of uploads to a place."""
     return PinnedUploads(place) if place.device.is_cuda else DirectUploads(place)
 
 
-MOST_POSITIONS = 1 << 26  # of a chunk: 256 MB of ids, beyond which a copy gains nothing by being longer
+MOST_POSITIONS = 1 << 26  # of a chunk: 256 MB of ids; larger copies are no faster
 
 
 def on_host(array: Any, name: str) -> NDArray[Any]:
-    """A host array as NumPy's, without a copy."""
+    """Return a host array as NumPy's, without a copy."""
     if (where := describe(array, name).device).is_cuda:
         raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
     return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
 
 
 def bad_id(position: int, value: int) -> ValueError:
-    """The error for an id that no uint32 holds."""
+    """Return the error for an id that does not fit uint32."""
     return ValueError(f"tokens[{position}] = {value} is not an id: ids are 0..{0xFFFFFFFF}")
 
 
@@ -271,7 +271,7 @@ class HostSegments:
 
     @classmethod
     def on_host(cls, offsets: Any, weights: Any, total: int) -> HostSegments:
-        """Check them with the core, in its own words."""
+        """Check segments with the core, whose messages are kept."""
         if offsets is None and weights is None:
             return cls(None, None)
         offsets = np.array([0, total], np.int64) if offsets is None else offsets
@@ -279,7 +279,7 @@ class HostSegments:
         return cls(offsets, weights)
 
     def within(self, first: int, last: int) -> tuple[Offsets | None, NDArray[Any] | None]:
-        """Those that hold the positions ``first``..``last - 1``."""
+        """Return the segments that contain the positions ``first``..``last - 1``."""
         if self.offsets is None:
             return None, None
         low = int(np.searchsorted(self.offsets, first, "right")) - 1
@@ -288,7 +288,7 @@ class HostSegments:
 
 
 def chunk_positions(free: int, size: int, segments: HostSegments | None) -> int:
-    """Positions per chunk: two chunks take a quarter of the free memory at most, and the table the rest."""
+    """Return the positions per chunk: two chunks take at most a quarter of the free memory, and the table the rest."""
     segments_per_token = 0.0
     if segments is not None and segments.offsets is not None and size:
         segments_per_token = len(segments.offsets) / size
@@ -297,7 +297,7 @@ def chunk_positions(free: int, size: int, segments: HostSegments | None) -> int:
 
 
 def host_chunks(tokens: Ids, segments: HostSegments, size: int, uploads: Any) -> Iterator[Chunk]:
-    """The corpus in chunks of ``size`` positions, each on its way to the device while the one before is counted."""
+    """Yield the corpus in chunks of ``size`` positions, each copied to the device while the previous one is counted."""
     try:
         sent = None
         for first in range(0, len(tokens), size):
@@ -316,7 +316,7 @@ def _host_chunk(tokens: Ids, segments: HostSegments, first: int, size: int) -> C
 
 
 def narrowed_chunks(tokens: Any, offsets: Any, weights: Any, size: int, place: Place) -> Iterator[Chunk]:
-    """int64 tokens of the device as uint32, chunk by chunk in the same memory."""
+    """Yield int64 tokens of the device as uint32, chunk by chunk in the same memory."""
     narrow = place.empty((min(size + 1, len(tokens)),), "uint32", "a chunk of ids")
     for first in range(0, len(tokens), size):
         part = tokens[first : first + size + 1]

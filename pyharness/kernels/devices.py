@@ -9,16 +9,16 @@ from types import ModuleType
 
 from pyharness.types import Unsupported
 
-LEAST_CAPABILITY = (8, 0)  # the kernels are compiled for Ampere and what came after it
+LEAST_CAPABILITY = (8, 0)  # the kernels are compiled for Ampere and later
 
 
 class CudaUnavailable(Unsupported):
-    """CUDA cannot be used although a call needs it; the message says why."""
+    """CUDA cannot be used although a call needs it; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """Facts of a device. Clocks are the highest that it may run at, not the present ones."""
+    """Properties of a device. Clocks are the maximum, not the present ones."""
 
     index: int
     name: str
@@ -26,7 +26,7 @@ class DeviceInfo:
     multiprocessors: int
     l2_bytes: int
     memory_bytes: int
-    free_bytes: int  # when asked
+    free_bytes: int  # at the time of the call
     clock_khz: int
     memory_clock_khz: int
     memory_bus_bits: int
@@ -36,7 +36,7 @@ class DeviceInfo:
 
 @cache
 def _load() -> tuple[ModuleType | None, str]:
-    """Import the extension: the module, or why there is none."""
+    """Import the extension; return the module, or the reason for its absence."""
     try:
         return importlib.import_module("pyharness._cuda"), ""
     except ModuleNotFoundError:
@@ -47,7 +47,7 @@ def _load() -> tuple[ModuleType | None, str]:
 
 @cache
 def _too_old(device: int) -> str | None:
-    """Say that a device has none of the instructions that the kernels are compiled to; None when it has."""
+    """Return why a device lacks the instructions that the kernels are compiled to; None if it has them."""
     module, reason = _load()
     if module is None:
         return reason
@@ -60,7 +60,7 @@ def _too_old(device: int) -> str | None:
 
 
 def cuda_reason(device: int = 0) -> str | None:
-    """Say why CUDA cannot be used: not built, no driver, no device, too old a device. None when it can."""
+    """Return why CUDA cannot be used: not built, no driver, no device, too old a device. None if it can."""
     module, reason = _load()
     if module is None:
         return reason
@@ -73,7 +73,7 @@ def require_cuda(device: int = 0) -> ModuleType:
 
     Raises:
         CudaUnavailable: there is no device, no driver, or no build for them; or the device is too old.
-        ValueError: there are devices, and none of this index.
+        ValueError: there are devices, but this index is out of range.
     """
     module, _ = _load()
     reason = cuda_reason(device)
@@ -86,8 +86,8 @@ def device_info(device: int = 0) -> DeviceInfo:
     """Describe a device.
 
     Raises:
-        CudaUnavailable: there is none at all.
-        ValueError: there is none of this index.
+        CudaUnavailable: there is no device.
+        ValueError: there is no device of this index.
     """
     facts = dict(require_cuda(device).device_info(device))
     for name in ("driver_version", "runtime_version"):

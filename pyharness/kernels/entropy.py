@@ -17,7 +17,7 @@ TARGET_DTYPES = ("int32", "int64")
 
 
 def check_logits(info: ArrayInfo, name: str = "logits") -> None:
-    """Refuse anything but [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
+    """Check that logits are [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
     if len(info.shape) != 2:
         raise InputError(
             f"{name} must have two dimensions, [rows, vocabulary], not {len(info.shape)}: reshape(-1, vocabulary) it"
@@ -31,7 +31,7 @@ def check_logits(info: ArrayInfo, name: str = "logits") -> None:
 
 
 def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
-    """Refuse targets that are not ids of the vocabulary. On CUDA this waits for the device, once."""
+    """Refuse targets that are not ids of the vocabulary. On CUDA this synchronises with the device once."""
     check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
     place.refuse_capture("the check of targets waits for the device: leave them out, or call outside of the capture")
     with place.using(targets) as options:
@@ -52,28 +52,28 @@ def entropy(
     stream: Any = None,
     threads: int | None = None,
 ) -> EntropyOutputs:
-    """Entropy of every row's ``softmax(logits / temperature)``, in one pass over the logits.
+    """Compute the entropy of every row's ``softmax(logits / temperature)``, in one pass over the logits.
 
     Args:
         logits: [rows, vocabulary] float32, float16 or bfloat16; any row stride, contiguous in the vocabulary. NumPy,
-            torch (CPU or CUDA), cupy or anything that speaks DLPack. -inf has probability 0.
+            torch (CPU or CUDA), cupy or any DLPack producer. -inf has probability 0.
         targets: int32 or int64 [rows] on the same device, the ids for ``nll``. On CUDA a kernel checks them, which
             costs one synchronisation; all else only enqueues work. Without targets, and on torch tensors, a call can
             be captured into a CUDA graph.
         temperature: divides the logits; 1e-30 to 1e30 on every device.
         outputs: names of fields of ``EntropyOutputs``. All together cost hardly more than one.
         unit: of entropy, log_sum_exp, nll and margin.
-        out: arrays to write to, one per name in ``outputs``; returned as they are. They share memory with nothing else.
-        stream: CUDA stream (handle, torch's or cupy's); the library's current one by default. With another one, cupy's
-            arrays must be kept until it has passed; torch's are kept by torch.
+        out: arrays to write to, one per name in ``outputs``; returned unchanged. They share memory with no other array.
+        stream: CUDA stream (handle, torch's or cupy's); the library's current one by default. With another one, keep
+            cupy's arrays until the stream has passed this call; torch keeps its own.
         threads: native threads on the CPU; all that this process may use by default. They use the widest vectors of
-            the machine; the environment variable PYHARNESS_ISA names others: portable, avx2 or avx512.
+            the machine; the environment variable PYHARNESS_ISA selects others: portable, avx2 or avx512.
 
     Returns:
         Arrays of the library and on the device of ``logits``. Against float64, entropy errs by at most 2e-6 nats.
 
     Raises:
-        InputError: an argument does not fit, or the call cannot be captured; the message says which and what to do.
+        InputError: an argument does not fit, or the call cannot be captured; the message names it and the remedy.
         CudaUnavailable: CUDA arrays, and no CUDA module or device, or one below compute capability 8.0.
         MemoryError: out of memory; the message says how much was needed.
 
@@ -106,9 +106,9 @@ UNITS = {"nats": 1.0, "bits": math.log2(math.e)}
 
 @dataclass(frozen=True, slots=True)
 class EntropyOutputs:
-    """Per row of logits, of ``softmax(logits / temperature)``: float32 [rows], argmax int64 [rows]; None: not asked.
+    """Outputs per row of logits, of ``softmax(logits / temperature)``: float32 [rows], argmax int64 [rows], or None.
 
-    ``entropy``, ``log_sum_exp``, ``nll`` and ``margin`` are in the unit asked for. ``margin`` is the difference of the
+    ``entropy``, ``log_sum_exp``, ``nll`` and ``margin`` are in the requested unit. ``margin`` is the difference of the
     two largest log-probabilities, +inf where there is no second finite logit. ``argmax`` is the smallest index among
     equals. A row that is no distribution (NaN, +inf, or -inf only) has NaN everywhere and argmax -1.
 
@@ -130,7 +130,7 @@ OUTPUTS = tuple(field.name for field in fields(EntropyOutputs))
 
 
 def check_temperature(temperature: float) -> float:
-    """Refuse a temperature that is not positive or that float32 logits cannot be divided by."""
+    """Refuse a temperature that is not positive or by which float32 logits cannot be divided."""
     if not 1e-30 <= temperature <= 1e30:
         raise InputError(f"temperature must be between 1e-30 and 1e30, not {temperature}")
     return float(temperature)
@@ -144,7 +144,7 @@ def check_unit(unit: str) -> float:
 
 
 def check_outputs(outputs: Sequence[str], targets: Any, out: EntropyOutputs | None) -> tuple[str, ...]:
-    """The names asked for, which are those of ``out``; ``nll`` needs targets."""
+    """Return the requested names, which must be those of ``out``; ``nll`` needs targets."""
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     unknown = [name for name in names if name not in OUTPUTS]
     if unknown:
@@ -166,7 +166,7 @@ def check_outputs(outputs: Sequence[str], targets: Any, out: EntropyOutputs | No
 def make_outputs(
     names: tuple[str, ...], out: EntropyOutputs | None, place: Place, rows: int, inputs: dict[str, Any]
 ) -> EntropyOutputs:
-    """The arrays that results go to: those of ``out``, checked, also against the call's inputs; or new ones."""
+    """Return the output arrays: those of ``out``, checked, also against the call's inputs; or new ones."""
     if out is None:
         return EntropyOutputs(
             **{name: place.empty((rows,), output_dtype(name), f"the output {name}") for name in names}
@@ -179,10 +179,10 @@ def make_outputs(
 
 
 def output_dtype(name: str) -> str:
-    """float32, but ids are int64."""
+    """Return the dtype of an output: float32, but int64 for ids."""
     return "int64" if name == "argmax" else "float32"
 
 
 def as_arguments(outputs: EntropyOutputs | None) -> dict[str, Any]:
-    """The arrays by name, as the native functions take them."""
+    """Return the arrays by name, as the native functions take them."""
     return {} if outputs is None else {name: getattr(outputs, name) for name in OUTPUTS}

@@ -1,4 +1,4 @@
-"""The associative state behind entropy: columns of a vocabulary in any chunks, from any machine, then merged.
+"""The associative state behind entropy: states of column chunks, even from several machines, can be merged.
 
 A state array is float32 [rows, 8]: largest logit, sum 2^z, sum z 2^z with z = (logit - largest) log2(e) / temperature,
 second largest logit, logit of the target, column of the largest (as int32 bits), two spare words; on all backends.
@@ -51,11 +51,11 @@ def entropy_states(
     stream: Any = None,
     threads: int | None = None,
 ) -> Any:
-    """States of some columns of every row.
+    """Compute the states of some columns of every row.
 
     Args:
         logits: [rows, columns] as for ``entropy``; the columns ``first_column ..`` of the vocabulary.
-        targets: int32 or int64 [rows], ids of the vocabulary; those of other columns are not seen here.
+        targets: int32 or int64 [rows], ids of the vocabulary; those of other columns are ignored.
         first_column: id of the first column.
         temperature: the same for all states that are merged and for their finish.
         stream: as for ``entropy``.
@@ -90,10 +90,10 @@ def entropy_states(
 
 
 def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, stream: Any = None) -> None:
-    """Make ``states`` those of its own columns and the columns of ``other``, in place; ``stream`` as for ``entropy``.
+    """Merge ``other`` into ``states``, in place: the states of all their columns; ``stream`` as for ``entropy``.
 
     Raises:
-        InputError: the two are not state arrays of equally many rows on one device.
+        InputError: the arguments are not state arrays of equally many rows on one device.
 
     >>> import numpy as np
     >>> logits = np.array([[1.0, 3.0, 2.0, 0.0]], np.float32)
@@ -123,7 +123,7 @@ def entropy_finish(
     out: EntropyOutputs | None = None,
     stream: Any = None,
 ) -> EntropyOutputs:
-    """Outputs from states of whole rows; ``nll`` is right where the states have seen the targets.
+    """Compute the outputs from states of whole rows; ``nll`` needs states that contain the targets.
 
     ``temperature`` is the one of the states, the other arguments are as for ``entropy``.
 

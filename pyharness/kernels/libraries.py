@@ -1,6 +1,6 @@
-"""Libraries of arrays that a call returns or works in: NumPy, torch and cupy, each with its own memory pool.
+"""Array libraries for results and work: NumPy, torch and cupy, each with its own memory pool.
 
-An array of any other DLPack producer gets NumPy's on the host and cupy's on a GPU.
+For arrays of any other DLPack producer, results are NumPy's on the host and cupy's on a GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyharness.types import InputError, Unsupported
 
 
 class Device(NamedTuple):
-    """Where memory is: ``cuda`` or not, and which one."""
+    """Location of memory: ``cuda`` or not, and the device number."""
 
     is_cuda: bool
     number: int
@@ -27,46 +27,46 @@ class Device(NamedTuple):
 
 
 class Library(Protocol):
-    """Maker of the arrays that a call returns or works in."""
+    """Library that makes the result and work arrays of a call."""
 
-    keeps_memory_of_graphs: bool  # what is allocated while a stream is captured goes to nobody else afterwards
+    keeps_memory_of_graphs: bool  # memory allocated during a stream's capture is not reused afterwards
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
-        """An array with arbitrary contents."""
+        """Return an array with arbitrary contents."""
 
     def own(self, array: Any) -> Any:
-        """The array as one of this library's, without a copy."""
+        """Return the array as one of this library's, without a copy."""
 
     def product_dtype(self, dtype: str) -> str:
-        """Of ``linear``, for factors of this dtype."""
+        """Return the dtype of ``linear`` for factors of this dtype."""
 
     def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
-        """Bytes that ``linear`` allocates beside its arguments, for factors of this dtype."""
+        """Return the bytes that ``linear`` allocates in addition to its arguments, for factors of this dtype."""
 
     def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
-        """``out = hidden @ weight.T + bias``."""
+        """Compute ``out = hidden @ weight.T + bias``."""
 
     def stream_handle(self, device: Device) -> int:
-        """The stream that the library now uses on a CUDA device."""
+        """Return the library's current stream on a CUDA device."""
 
     def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
-        """Within it, the library allocates and computes on this CUDA stream, after the work of its current one."""
+        """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
-        """Memory of ``array`` is not handed out again before this stream has passed the present point."""
+        """Keep the memory of ``array`` from reuse until this stream has passed the present point."""
 
     def free_bytes(self, device: Device) -> int:
-        """Memory that could be allocated now."""
+        """Return the bytes that could be allocated now."""
 
 
 def free_host_bytes() -> int:
-    """Memory that could be allocated now; 1 GiB where the system does not say."""
+    """Return the bytes that could be allocated now; 1 GiB if the system does not say."""
     available = available_memory_bytes()
     return 1 << 30 if available is None else available
 
 
 def exporting(array: Any) -> AbstractContextManager[Any]:
-    """Within it the array's library hands it out: torch does so only for tensors of its current CUDA device."""
+    """Let the array's library export it: torch does so only for tensors of its current CUDA device."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor) and array.is_cuda:
         return torch.cuda.device(array.device)  # type: ignore[no-any-return]
@@ -74,7 +74,7 @@ def exporting(array: Any) -> AbstractContextManager[Any]:
 
 
 def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
-    """Whether memory has run out. torch raises RuntimeError for it, and for failures of earlier kernels."""
+    """Return whether memory has run out. torch raises RuntimeError for it, and for failures of earlier kernels."""
     # "CUDA out of memory", "DefaultCPUAllocator: can't allocate memory"; not "an illegal memory access".
     return isinstance(error, MemoryError) or any(words in str(error) for words in ("out of memory", "can't allocate"))
 
@@ -82,7 +82,7 @@ def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
 class _Numpy:
     """Host arrays."""
 
-    keeps_memory_of_graphs = True  # of no graph
+    keeps_memory_of_graphs = True  # there are no graphs
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
         return np.empty(shape, dtype)
@@ -123,7 +123,7 @@ class _Numpy:
 class _Torch:
     """Tensors of the CPU and of CUDA devices."""
 
-    keeps_memory_of_graphs = True  # they have pools of their own
+    keeps_memory_of_graphs = True  # graphs have their own pools
 
     def __init__(self) -> None:
         import torch
@@ -195,7 +195,7 @@ class _Cupy:
         return dtype
 
     def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
-        return rows * columns * (4 if dtype == "float32" else 2)  # its matmul fills strided arrays by way of a copy
+        return rows * columns * (4 if dtype == "float32" else 2)  # its matmul fills strided arrays by a copy
 
     def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
         self._cupy.matmul(hidden, weight.T, out=out)
@@ -217,7 +217,7 @@ class _Cupy:
         return within
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
-        return  # cupy offers nothing for it: with a stream of their own, callers keep their arrays
+        return  # cupy cannot do this: callers who pass a stream keep their arrays
 
     def free_bytes(self, device: Device) -> int:
         with self._cupy.cuda.Device(device.number):
@@ -226,7 +226,7 @@ class _Cupy:
 
 
 def library_of(array: Any, device: Device) -> Library:
-    """The library whose arrays a call on ``array`` returns. Libraries are only looked up among those imported."""
+    """Return the library of the results of a call on ``array``, only among imported libraries."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _Torch()

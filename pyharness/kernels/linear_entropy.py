@@ -31,7 +31,7 @@ ROW_ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """A [rows, columns] product cut so that one chunk's scratch memory stays in bounds."""
+    """A [rows, columns] product, cut so that the scratch memory of one chunk is bounded."""
 
     rows: int
     columns: int
@@ -40,7 +40,7 @@ class Chunks:
 
     @classmethod
     def within(cls, rows: int, columns: int, max_bytes: int, memory: ChunkMemory) -> Chunks:
-        """The largest chunks that fit, by halving the longer side: the product reads each side once per chunk."""
+        """Return the largest chunks that fit, by halving the longer side: the product reads a side once per chunk."""
         chunks = cls(rows, columns, rows, columns)
         while (needed := memory.of(chunks)) > max_bytes:
             if (chunks.row_step, chunks.column_step) == (1, 1):
@@ -52,43 +52,43 @@ class Chunks:
         return chunks
 
     def shapes(self) -> Iterator[tuple[int, int]]:
-        """Of whole chunks, and of the last ones of the rows and of the columns."""
+        """Yield the shapes of whole chunks, and of the last ones of the rows and of the columns."""
         heights = {self.row_step, self.rows % self.row_step or self.row_step}
         return product(heights, {self.column_step, self.columns % self.column_step or self.column_step})
 
     def row_slices(self) -> Iterator[slice]:
-        """Rows of one chunk after the other."""
+        """Yield the rows of each chunk."""
         for begin in range(0, self.rows, self.row_step):
             yield slice(begin, min(begin + self.row_step, self.rows))
 
     def column_slices(self) -> Iterator[slice]:
-        """Columns likewise."""
+        """Yield the columns of each chunk."""
         for begin in range(0, self.columns, self.column_step):
             yield slice(begin, min(begin + self.column_step, self.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkMemory:
-    """Bytes that chunks of logits need beside the inputs and outputs."""
+    """Bytes that chunks of logits need in addition to inputs and outputs."""
 
     place: Place
     dtype: str  # of hidden and weight
     width: int
 
     def of(self, chunks: Chunks) -> int:
-        """All of them, for the largest chunk."""
+        """Return all bytes, for the largest chunk."""
         library, rows, columns = self.place.library, chunks.row_step, chunks.column_step
         logits = rows * aligned(columns) * ITEM_BYTES[library.product_dtype(self.dtype)]
         states = 2 * rows * STATE_WORDS * 4
         return logits + states + self.workspace(chunks) + library.product_bytes(rows, columns, self.width, self.dtype)
 
     def workspace(self, chunks: Chunks) -> int:
-        """Bytes that the kernels work in: a last chunk of few rows may need more than a whole one."""
+        """Return the kernels' workspace in bytes: a last chunk of few rows may need more than a whole one."""
         return max(int(self.place.module.entropy_workspace(*shape)) for shape in chunks.shapes())
 
 
 def aligned(columns: int) -> int:
-    """Columns rounded up to the alignment of rows."""
+    """Round columns up to the alignment of rows."""
     return -(-columns // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
 
@@ -105,7 +105,7 @@ class LinearLogits:
 
     @classmethod
     def of_chunks(cls, chunks: Chunks, memory: ChunkMemory, hidden: Any, weight: Any, bias: Any) -> LinearLogits:
-        """With memory for the largest chunk."""
+        """Allocate memory for the largest chunk."""
         place, own = memory.place, memory.place.library.own
         size, dtype = chunks.row_step * aligned(chunks.column_step), place.library.product_dtype(memory.dtype)
         buffer = place.empty((size,), dtype, "a chunk of logits")
@@ -114,11 +114,11 @@ class LinearLogits:
         return cls(place, own(hidden), own(weight), None if bias is None else own(bias), buffer, scratch)
 
     def options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of the native functions, with the scratch memory for all of them in turn."""
+        """Return options of the native functions, with the scratch memory that they share in turn."""
         return options if self.scratch is None else {**options, "allocate": lambda *_: self.scratch}
 
     def of(self, rows: slice, columns: slice) -> Any:
-        """Logits of these rows and columns; they last until the next call."""
+        """Compute the logits of these rows and columns; they last until the next call."""
         height, width = rows.stop - rows.start, columns.stop - columns.start
         stride = aligned(width)
         logits = self.buffer[: height * stride].reshape(height, stride)[:, :width]
@@ -128,7 +128,7 @@ class LinearLogits:
 
 
 def check_shapes(hidden: ArrayInfo, weight: ArrayInfo, bias: ArrayInfo | None, vocab_size: int | None) -> int:
-    """Refuse factors that cannot be multiplied. Returns the number of columns that count."""
+    """Refuse factors that cannot be multiplied; return the number of columns that count."""
     for info, name in ((hidden, "hidden"), (weight, "weight")):
         if len(info.shape) != 2 or info.shape[1] < 1:
             raise InputError(f"{name} must have shape [{name} rows, width], not {list(info.shape)}: reshape it")
@@ -166,7 +166,7 @@ def linear_entropy(
     stream: Any = None,
     threads: int | None = None,
 ) -> EntropyOutputs:
-    """``entropy`` of the logits ``hidden @ weight.T + bias``, of which only a chunk exists at a time.
+    """Compute ``entropy`` of the logits ``hidden @ weight.T + bias``, of which only a chunk exists at a time.
 
     The logits have the dtype of ``hidden``, as the model's own would; NumPy's float16 is multiplied in float32.
 
@@ -178,11 +178,11 @@ def linear_entropy(
         temperature: as for ``entropy``.
         outputs: as for ``entropy``.
         unit: as for ``entropy``.
-        vocab_size: how many rows of ``weight`` are tokens; rows of padding after them never count. All by default.
-        max_bytes: bound of the memory used beside inputs and outputs: a chunk of logits, two states per row of it, the
-            workspace of the kernels, factors that are converted; not what a library's product keeps for itself. By
-            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU. Needed where the call is
-            captured into a CUDA graph.
+        vocab_size: number of rows of ``weight`` that are tokens; padding after them never counts. All by default.
+        max_bytes: bound of the memory in addition to inputs and outputs: a chunk of logits, two states per row of it,
+            the workspace of the kernels, converted factors; without the internal memory of a library's product. By
+            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU. Required where the call
+            is captured into a CUDA graph.
         out: as for ``entropy``.
         stream: as for ``entropy``; the product runs on it too.
         threads: native threads of the entropy on the CPU; the product uses its library's own.
@@ -191,7 +191,7 @@ def linear_entropy(
         As ``entropy``.
 
     Raises:
-        InputError: an argument does not fit; the message says which and what to do.
+        InputError: an argument does not fit; the message names it and the remedy.
         CudaUnavailable: CUDA arrays, and no CUDA module or device.
         MemoryError: out of memory; the message says how much was needed.
 
@@ -222,7 +222,7 @@ def linear_entropy(
 
 
 def default_bytes(place: Place) -> int:
-    """Bytes that chunks may take. On a CPU 16 to 256 MiB were equally fast; on a GPU this was not measured."""
+    """Return the default bytes of chunks. On a CPU 16 to 256 MiB were equally fast; not measured on a GPU."""
     place.refuse_capture("asks how much memory is free: pass max_bytes")
     most = 2 << 30 if place.device.is_cuda else 64 << 20
     return min(most, place.library.free_bytes(place.device) // 4)
@@ -236,7 +236,7 @@ def add_chunks(
     finish: dict[str, float],
     options: dict[str, Any],
 ) -> None:
-    """States of every chunk of columns, merged; then the outputs of these rows."""
+    """Merge the states of every chunk of columns; then write the outputs of these rows."""
     place, temperature = logits.place, finish["temperature"]
     both = place.empty((2, chunks.row_step, STATE_WORDS), "float32", "the states of entropy")
     for rows in chunks.row_slices():
@@ -254,6 +254,6 @@ def add_chunks(
 
 
 def of_rows(results: EntropyOutputs, rows: slice, place: Place) -> dict[str, Any]:
-    """The parts of the outputs that belong to these rows."""
+    """Return the parts of the outputs that belong to these rows."""
     arrays = as_arguments(results)
     return {name: None if arrays[name] is None else place.library.own(arrays[name])[rows] for name in OUTPUTS}

@@ -1,4 +1,4 @@
-"""How often every pair of ids and every id occurs, and digests of the ids of documents."""
+"""Counts of every pair of ids and every id, and digests of the ids of documents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ METHODS = ("auto", "partition", "sort", "dense")
 
 @dataclass(frozen=True, slots=True)
 class PairHistogram:
-    """Row k: ``(left[k], right[k])`` occurs ``count[k]`` times. Counts fall, ties are in order of (left, right).
+    """Counts of pairs: ``(left[k], right[k])`` occurs ``count[k]`` times, in falling order; ties by (left, right).
 
-    The arrays are of the tokens' library and device: torch and cupy tensors where tokens are, NumPy arrays otherwise.
+    The arrays are of the tokens' library and device: torch and cupy tensors for such tokens, NumPy arrays otherwise.
 
     >>> import numpy as np
     >>> histogram = pair_histogram(np.array([7, 7, 7, 3], np.uint32))
@@ -55,13 +55,13 @@ def pair_histogram(
     Args:
         tokens: uint32 [tokens], any value; torch and cupy arrays also int32 and int64, whose ids are checked.
         offsets: int64 [segments + 1]; no pair crosses a segment. Without it, all tokens are one segment.
-        weights: int64 or uint64 [segments], how often each segment counts.
+        weights: int64 or uint64 [segments], the multiplicity of each segment.
         threads: native threads on the CPU.
         method: on CUDA ``partition`` (the choice of ``auto``), ``sort`` (slower, an independent reference) or ``dense``
             (one counter per pair of ids below 2,048). The CPU has one method, ``auto``.
-        device: ``cpu``, ``cuda`` or ``cuda:1``; where the tokens are by default. NumPy tokens go to a CUDA device in
-            chunks, so that a corpus may be larger than its memory; CUDA tokens stay where they are. ``emulated`` runs
-            the kernels on the host: for tests, and slowly.
+        device: ``cpu``, ``cuda`` or ``cuda:1``; the tokens' device by default. NumPy tokens go to a CUDA device in
+            chunks, so that a corpus may be larger than its memory; CUDA tokens stay on theirs. ``emulated`` runs the
+            kernels on the host: for tests, and slowly.
         stream: CUDA stream (handle, torch's or cupy's), the library's current one by default. The call waits for it.
 
     Raises:
@@ -69,7 +69,7 @@ def pair_histogram(
         ValueError: offsets or weights do not fit, an id or a weight is negative or too large, or the weighted number of
             pairs leaves 64 bits.
         TypeError: an array has another dtype.
-        MemoryError: the device has too little, for parts of the tokens as well; the message says how much was needed.
+        MemoryError: the device has too little, even for parts of the tokens; the message says how much was needed.
         CudaUnavailable: there is no CUDA device, or this build has no kernels for one.
 
     Source: docs/gpu.md "Pair histogram"; docs/metrics.md "Distribution" (``bigram_entropy``). The same counts
@@ -98,7 +98,7 @@ def pair_histogram(
 
 
 def _kernels_on(device: str | None, where: Device) -> str | Device | None:
-    """Which kernels count: those of a CUDA device, the emulated ones, or none because the CPU counts."""
+    """Return which kernels count: a CUDA device's, the emulated ones, or None for the CPU."""
     if device is None:
         return where if where.is_cuda else None
     if not re.fullmatch(r"cpu|cuda(:\d+)?|emulated", device):
@@ -115,7 +115,7 @@ def _kernels_on(device: str | None, where: Device) -> str | Device | None:
 
 def _ids(tokens: Any) -> NDArray[Any]:
     ids = on_host(tokens, "tokens")
-    # NumPy arrays of other dtypes are refused by the core: there it is one call to make them uint32.
+    # The core refuses NumPy arrays of other dtypes, which are easily converted to uint32.
     if isinstance(tokens, np.ndarray) or ids.dtype not in (np.int32, np.int64):
         return ids
     if (bad := np.flatnonzero((ids < 0) | (ids > 0xFFFFFFFF))).size:
@@ -147,7 +147,7 @@ def token_frequency(ids: Ids, offsets: Offsets, groups: NDArray[np.uint8], out: 
 
 
 class DigestedIds(NamedTuple):
-    """What :func:`id_digests` returns.
+    """Result of :func:`id_digests`.
 
     >>> import numpy as np
     >>> found = id_digests(np.arange(65, dtype=np.uint32), np.array([0, 65]), np.array([7], np.uint64))
@@ -155,21 +155,21 @@ class DigestedIds(NamedTuple):
     (2, None)
     """
 
-    total: int  # of all documents, below 2**64: whatever their order
-    blocks: NDArray[np.uint32]  # [blocks], of one document after the other
-    bytes: NDArray[np.uint32] | None  # [blocks], that the ids of each block stand for
+    total: int  # of all documents, below 2**64; independent of their order
+    blocks: NDArray[np.uint32]  # [blocks], document by document
+    bytes: NDArray[np.uint32] | None  # [blocks], bytes of text of the ids of each block
 
 
 def id_digests(
     ids: Ids, offsets: Offsets, keys: NDArray[np.uint64], token_bytes: NDArray[np.uint16] | None = None
 ) -> DigestedIds:
-    """Digest every document in blocks of 64 ids, the last one of a document shorter, and all of them in one number.
+    """Digest every document in blocks of 64 ids (the last may be shorter), and all documents in one number.
 
     Args:
         ids: uint32 [tokens], all documents end to end.
         offsets: int64 [documents + 1].
         keys: uint64 [documents], of their texts.
-        token_bytes: uint16 [n], bytes of every id; an id that is not below n stands for none.
+        token_bytes: uint16 [n], bytes of every id; an id of n or more counts 0 bytes.
 
     Raises:
         ValueError: offsets or keys do not fit, or an array is not C-contiguous.

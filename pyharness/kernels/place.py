@@ -27,22 +27,22 @@ def _load_cuda(device: int = 0) -> ModuleType:
     return require_cuda(device)
 
 
-# The modules for host and for device memory. The tests of the kernels put the emulated module in the host's place.
+# The modules for host and for device memory. Tests of the kernels replace the host's by the emulated module.
 MODULES: dict[str, Callable[..., Any]] = {"cpu": lambda: _core, "cuda": _load_cuda}
 
 
 def module_for(device: Device) -> Any:
-    """The native module for a device; raises ``CudaUnavailable`` with the reason where there is none."""
+    """Return the native module for a device; raise ``CudaUnavailable`` with the reason if there is none."""
     return MODULES["cuda"](device.number) if device.is_cuda else MODULES["cpu"]()
 
 
 def stream_handle(stream: Any, library: Library, device: Device) -> int | None:
-    """The CUDA handle of ``stream``: an int, or a stream of torch, cupy or anything with ``__cuda_stream__``.
+    """Return the CUDA handle of ``stream``: an int, or a stream of torch, cupy or any ``__cuda_stream__``.
 
     None means the library's current stream; on the CPU there are no streams and the result is None.
 
     Raises:
-        InputError: a stream for CPU arrays, a stream of another device, or no stream at all.
+        InputError: a stream for CPU arrays, a stream of another device, or an object that is no stream.
     """
     if not device.is_cuda:
         if stream is not None:
@@ -66,7 +66,7 @@ def stream_handle(stream: Any, library: Library, device: Device) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One call's place; ``stream`` is None on the CPU. ``out_of_memory`` is the text where memory runs out."""
+    """The place of one call; ``stream`` is None on the CPU. ``out_of_memory``: the message of a MemoryError."""
 
     module: Any
     library: Library
@@ -79,7 +79,7 @@ class Place:
 
     @classmethod
     def of(cls, array: Any, info: ArrayInfo, stream: Any, threads: int | None) -> Place:
-        """The place of an array."""
+        """Return the place of an array."""
         library = library_of(array, info.device)
         if threads is None:
             threads = cores()
@@ -90,22 +90,22 @@ class Place:
         return place
 
     def refuse_capture(self, why: str) -> None:
-        """Raise InputError where the stream is being captured into a graph; ``why`` also says what to do."""
+        """Raise InputError if the stream is being captured into a graph; ``why`` also gives the remedy."""
         if self.module is not _core and self.module.is_capturing(self.stream):
             raise InputError(f"this call is being captured into a CUDA graph, and {why}")
 
     @property
     def options(self) -> dict[str, Any]:
-        """How a native function runs here, the same for all functions of a module."""
+        """Options of the native functions here, the same for all functions of a module."""
         if self.module is _core:
             return {"threads": self.threads}
         return {"stream": self.stream, "allocate": self.allocate}
 
     @contextmanager
     def using(self, *arrays: Any) -> Iterator[dict[str, Any]]:
-        """Within it the library works on the stream; gives the options of the native functions.
+        """Make the library work on the stream within the block; yield the options of the native functions.
 
-        The stream first waits for the work that the library has enqueued on its current one: it made the arrays.
+        The stream first waits for the work enqueued on the library's current one, which made the arrays.
         """
         if self.stream is None:
             yield self.options
@@ -116,7 +116,7 @@ class Place:
             yield self.options
 
     def empty(self, shape: tuple[int, ...], dtype: str, purpose: str) -> Any:
-        """A new array here; where memory runs out, a MemoryError that says how much was needed and for what."""
+        """Return a new array here; if memory runs out, raise a MemoryError with the needed bytes and their purpose."""
         try:
             return self.library.empty(shape, dtype, self.device)
         except (MemoryError, RuntimeError) as error:
@@ -127,17 +127,17 @@ class Place:
             raise MemoryError(text) from error
 
     def allocate(self, size: int, purpose: str) -> Any:
-        """``size`` bytes here: where the kernels get the memory that they work in."""
+        """Allocate ``size`` bytes here: the kernels get their workspace from this."""
         return self.empty((size,), "uint8", purpose)
 
     def upload(self, array: NDArray[Any], purpose: str) -> Any:
-        """A copy of a host array here. Only for the modules of kernels."""
+        """Copy a host array to this place. Only for the modules of kernels."""
         copy = self.empty((array.size,), array.dtype.name, purpose)
         self.module.copy_array(copy, array, self.stream)
         return copy
 
     def download(self, array: Any, dtype: str) -> NDArray[Any]:
-        """A copy of an array on the host. Only for the modules of kernels."""
+        """Copy an array to the host. Only for the modules of kernels."""
         copy = np.empty(len(array), dtype)
         self.module.copy_array(copy, array, self.stream)
         return copy

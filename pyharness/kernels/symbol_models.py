@@ -1,8 +1,8 @@
-"""Models of what symbol comes next: interpolated n-grams over ids, and files of them.
+"""Models of the next symbol: interpolated n-grams over ids, and files of them.
 
-A file is a header that says how long everything is, the counts, and a digest of both. All numbers are little-endian:
-magic, version, alphabet, order, bytes of a count, entries of five levels (0 above the order), SHA-256 of all but
-itself; then the symbols, the children and the counts of the trie (csrc/core/symbols/symbol_trie.hpp).
+A file is a header with all lengths, the counts, and a digest of both. All numbers are little-endian: magic, version,
+alphabet, order, bytes of a count, entries of five levels (0 above the order), SHA-256 of all but itself. Then follow
+the symbols, the children and the counts of the trie (csrc/core/symbols/symbol_trie.hpp).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_BYTES = 4 << 30  # of the tables of n-grams, while a model is trained
 
 @dataclass(frozen=True, slots=True)
 class SymbolScores:
-    """What a model says of the symbols of some documents, in nats."""
+    """Scores of the symbols of some documents under a model, in nats."""
 
     entropy: NDArray[np.float64]  # [symbols], of the prediction of symbol i from those before it in its document
     nll: NDArray[np.float64]  # [symbols], -ln P(symbol i | those before it in its document)
@@ -41,8 +41,8 @@ class SymbolModel:
     """Probabilities of the next symbol after the ``order - 1`` symbols before it: an n-gram with n = ``order``.
 
     Symbols are ids 0..``alphabet_size - 1``: bytes, or tokens of any vocabulary. The model is Witten's and Bell's,
-    interpolated down to the uniform distribution, so every symbol of the alphabet has a probability; its entropies are
-    exact sums over the alphabet. Neither threads nor batches change a bit of it, or of what it says.
+    interpolated down to the uniform distribution, so every symbol of the alphabet has a probability. Its entropies are
+    exact sums over the alphabet. Neither threads nor batches change a bit of it, or of its scores.
 
     Source: docs/algorithms.md "Symbol models".
 
@@ -55,7 +55,7 @@ class SymbolModel:
     """
 
     def __init__(self, native: _core.SymbolModel) -> None:
-        """Take a native model; :meth:`train` and :meth:`load` make one."""
+        """Wrap a native model; :meth:`train` and :meth:`load` make one."""
         self._native = native
 
     @classmethod
@@ -67,15 +67,15 @@ class SymbolModel:
         threads: int = 2,
         max_bytes: int = MOST_BYTES,
     ) -> SymbolModel:
-        """Count the n-grams of documents that come in batches. Memory grows with the distinct ones, not with the text.
+        """Count the n-grams of documents that come in batches. Memory grows with distinct n-grams, not with the text.
 
         Args:
             batches: ids (uint8 or uint32 [symbols]) of documents end to end, and their offsets (int64
                 [documents + 1]). No n-gram crosses the end of a document.
             alphabet_size: 1..2**25; symbols that never occur have probabilities, too.
-            order: 1..5; ``order - 1`` symbols before are looked at.
+            order: 1..5; the context is ``order - 1`` symbols.
             threads: 1..1024.
-            max_bytes: what the counts may take before training is refused.
+            max_bytes: limit of the memory of the counts, beyond which training is refused.
 
         Raises:
             InputError: order or alphabet are out of range; an id is not of the alphabet; there is no symbol at all; the
@@ -96,20 +96,20 @@ class SymbolModel:
         """Read a model that :meth:`save` wrote; with ``alphabet_size``, of that alphabet only.
 
         Raises:
-            InputError: there is none, it was cut off or altered, or its alphabet is another. Sizes are checked before
-                memory is taken for them.
+            InputError: there is no model, it was truncated or altered, or its alphabet is another. Sizes are checked
+                before memory is allocated for them.
         """
         trie = read_trie(path, alphabet_size)
         try:
             return cls(_core.SymbolModel(trie, threads))
-        except ValueError as error:  # somebody made counts up, and the digest to them
+        except ValueError as error:  # forged counts with a valid digest
             raise InputError(f"{str(path)!r} is no symbol model: {error}") from None
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Write the counts into one file, whole or not at all.
 
         Raises:
-            InputError: it cannot be written, or is there and ``overwrite`` is not set.
+            InputError: it cannot be written, or exists and ``overwrite`` is not set.
         """
         content = b"".join(parts_of(self._trie))
         atomic_file.write(path, content, overwrite=overwrite, advice="replace it with --force, or choose another --out")
@@ -120,30 +120,30 @@ class SymbolModel:
 
     @property
     def alphabet_size(self) -> int:
-        """How many symbols there are."""
+        """Number of symbols."""
         return self._trie.alphabet_size
 
     @property
     def order(self) -> int:
-        """The longest n-gram: one symbol more than are looked at."""
+        """Length of the longest n-gram: the context and one symbol."""
         return len(self._trie.level_sizes)
 
     @property
     def distinct_ngrams(self) -> tuple[int, ...]:
-        """How many n-grams of 1, 2, .. ``order`` symbols were seen."""
+        """Number of distinct n-grams of 1, 2, .. ``order`` symbols."""
         return tuple(self._trie.level_sizes.tolist())
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of alphabet, order and counts, in hexadecimal: the same for the same text, however it came."""
+        """SHA-256 of alphabet, order and counts, in hexadecimal: the same for the same text, in any batches."""
         return digest_of(self._trie).hex()
 
     def score(self, ids: SymbolIds, offsets: Offsets, threads: int = 1) -> SymbolScores:
-        """Entropy and negative log-likelihood of every symbol of some documents, in nats.
+        """Compute entropy and negative log-likelihood of every symbol of some documents, in nats.
 
         Args:
             ids: uint8 or uint32 [symbols], all documents end to end.
-            offsets: int64 [documents + 1]. Nothing of a document is known in the next.
+            offsets: int64 [documents + 1]. No context crosses the end of a document.
             threads: 1..1024.
 
         Raises:
@@ -154,7 +154,7 @@ class SymbolModel:
             return SymbolScores(*self._native.score(ids, offsets, threads))
 
     def probabilities(self, context: Sequence[int]) -> NDArray[np.float64]:
-        """Probability of every symbol after these (float64 [alphabet_size]), from the counts: in time of the alphabet.
+        """Return every symbol's probability after these (float64 [alphabet_size]), in time linear in the alphabet.
 
         Raises:
             InputError: a symbol is not of the alphabet.
@@ -165,7 +165,7 @@ class SymbolModel:
 
 
 def check(alphabet_size: int, order: int) -> None:
-    """Refuse a model that cannot be.
+    """Refuse an impossible model.
 
     Raises:
         InputError: order or alphabet are out of range.
@@ -205,7 +205,7 @@ class SymbolTrie(NamedTuple):
 
     alphabet_size: int
     level_sizes: NDArray[np.uint64]  # [order], entries of the level of 1, 2, .. symbols
-    symbols: NDArray[np.uint32]  # [entries], the last one of each n-gram
+    symbols: NDArray[np.uint32]  # [entries], the last symbol of each n-gram
     counts: NDArray[np.uint64]  # [entries]
     children: NDArray[np.uint32]  # [entries of all levels but the last], how many n-grams continue each
 
@@ -221,12 +221,12 @@ class _Header(NamedTuple):
 
     @property
     def lengths(self) -> tuple[int, int, int]:
-        """Bytes of symbols, children and counts."""
+        """Sizes in bytes of symbols, children and counts."""
         return 4 * self.entries, 4 * (self.entries - self.level_sizes[-1]), self.count_bytes * self.entries
 
 
 def parts_of(trie: SymbolTrie) -> Iterator[bytes]:
-    """The content of a file, piece by piece."""
+    """Yield the content of a file, piece by piece."""
     header, *arrays = _digested(trie)
     yield header
     yield digest_of(trie)
@@ -234,7 +234,7 @@ def parts_of(trie: SymbolTrie) -> Iterator[bytes]:
 
 
 def digest_of(trie: SymbolTrie) -> bytes:
-    """SHA-256 of a model: header and counts."""
+    """Return the SHA-256 of a model: header and counts."""
     digest = hashlib.sha256()
     for part in _digested(trie):
         digest.update(part)
@@ -252,10 +252,10 @@ def _digested(trie: SymbolTrie) -> Iterator[bytes]:
 
 
 def read_trie(path: Path, alphabet_size: int | None) -> SymbolTrie:
-    """Read a file; what its trie says is not looked at.
+    """Read a file, without a check of its trie.
 
     Raises:
-        InputError: it cannot be read, is no model, of another alphabet, cut off or altered.
+        InputError: it cannot be read, is no model, has another alphabet, or is truncated or altered.
     """
     try:
         if not path.is_file():

@@ -12,7 +12,7 @@ from pyharness import _core
 from pyharness.types import Ids, Offsets, Segments, Vocabulary, offsets_of
 
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
-ONLY_CONTINUATION = 2  # all its bytes are
+ONLY_CONTINUATION = 2  # all its bytes are continuation bytes
 EMPTY = 4
 
 
@@ -28,11 +28,11 @@ class TextColumn(IntEnum):
     WORDS = 2  # UAX #29 word segments that contain a letter or number
     WHITESPACE_WORDS = 3  # len(text.split())
     LETTERS = 4  # code points of general category L, N or M
-    UNSEGMENTED = 5  # those of them in Thai, Lao, Khmer, Myanmar, Han, Hiragana, Katakana
+    UNSEGMENTED = 5  # those of LETTERS in Thai, Lao, Khmer, Myanmar, Han, Hiragana, Katakana
 
 
 def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]:
-    """Count every document.
+    """Count bytes, characters and words of every document.
 
     Args:
         texts: documents; ``bytes`` are UTF-8.
@@ -43,7 +43,7 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
 
     Raises:
         ValueError: a document is not valid UTF-8, or holds a lone surrogate.
-        TypeError: ``texts`` is one text, or holds something else than ``str`` and ``bytes``.
+        TypeError: ``texts`` is one text, or contains anything but ``str`` and ``bytes``.
 
     Source: docs/metrics.md "Compression". Word segments are those of ``regex.split(r"(?V1w)\\b", text)``, whose
     four departures from UAX #29 are in docs/metrics.md "Words"; the property tables are that package's.
@@ -55,7 +55,7 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
 
 
 def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """Return how the bytes of every id stand in UTF-8: uint8 [n], bits as above, for :func:`character_splits`.
+    """Return the position of every id's bytes in UTF-8: uint8 [n], bits as above, for :func:`character_splits`.
 
     >>> from pyharness.types import Vocabulary
     >>> vocabulary = Vocabulary.from_tokens({0: b"a", 1: "é".encode()[:1], 2: "é".encode()[1:], 3: b""}, {})
@@ -105,11 +105,11 @@ def segment_ends(texts: Sequence[str | bytes], threads: int = 1) -> Segments:
         threads: native threads, which share the documents; the result does not depend on them.
 
     Returns:
-        Where the segments of each document end, in bytes of its UTF-8; none is missing.
+        Ends of the segments of each document, in bytes of its UTF-8; no text is missing.
 
     Raises:
         ValueError: a document is not valid UTF-8, or holds a lone surrogate.
-        TypeError: ``texts`` is one text, or holds something else than ``str`` and ``bytes``.
+        TypeError: ``texts`` is one text, or contains anything but ``str`` and ``bytes``.
 
     Source: the boundaries are those of ``(?V1w)\\b`` in the package ``regex``; see :func:`text_statistics`.
 

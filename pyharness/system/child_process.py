@@ -58,7 +58,7 @@ class Child:
         command: a module and its arguments, or arguments of ``program``.
         program: the executable; this interpreter by default.
         folder: its working directory; that of this process by default.
-        environment: variables beside those of this process, or all of them (but our mark) with ``bare``.
+        environment: variables in addition to those of this process, or all of them (but our mark) with ``bare``.
         bare: whether it inherits no variable.
         memory_limit: bytes that it may hold with its children.
         asked: whether its standard input is a pipe; otherwise it is empty.

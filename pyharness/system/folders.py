@@ -196,7 +196,7 @@ def _left_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _made_beside(path: Path) -> Iterator[Path]:
-    """Make a folder, locked while in use; remove what has its name afterwards."""
+    """Make a folder, locked while in use; afterwards remove whatever has its temporary name."""
     made, handle = _locked_beside(path)
     try:
         yield made

@@ -31,7 +31,7 @@ class TokenKind(IntEnum):
 class Vocabulary:
     """Bytes and kind of every id. ``n`` is the largest id + 1; ids may have gaps.
 
-    Token ``t`` contributes ``data[offsets[t]:offsets[t + 1]]`` to decoded text (in the middle of a text), so
+    Token ``t`` contributes ``data[offsets[t]:offsets[t + 1]]`` to decoded text (in the middle of a text):
     ``▁the`` is `` the``, ``##ing`` is ``ing`` and ``<0x41>`` is ``A``.
     """
 
@@ -74,8 +74,7 @@ class MergeModel:
 
     The model string of token ``t`` is ``data[offsets[t]:offsets[t + 1]]``. For byte-level models it is the token's
     bytes (each byte one base symbol); for character-level models it is the piece in UTF-8 (``▁the``), each
-    character one base symbol, except that the final character carries ``suffix`` (CLIP's ``</w>``) when the
-    token ends with it.
+    character one base symbol. The final character carries ``suffix`` (CLIP's ``</w>``) when the token ends with it.
 
     ``rules`` (a list of merges): uint32 [n_rules, 3] rows (left id, right id, result id) in rank order.
     ``ranks`` (tiktoken, SentencePiece): uint32 [n], lower merges first, 2**32 - 1 = never the result of a merge;

@@ -101,7 +101,7 @@ class BpeTokenizer:
 
         Raises:
             InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time; a text
-                spells a special token that is disallowed, or an option names one that is none.
+                spells a special token that is disallowed, or an option names an unknown one.
             ValueError: ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """

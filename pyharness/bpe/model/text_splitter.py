@@ -116,8 +116,8 @@ class TextSplitter:
         """Split texts. ``threads`` share the texts in the native core and do not change the result.
 
         Raises:
-            InputError: an expression backtracks over a text without end; or in the package ``regex`` it ran out of time, or
-                met bytes that are not UTF-8.
+            InputError: an expression backtracks over a text without end; or, in the package ``regex``, it ran out of
+                time or met bytes that are not UTF-8.
             ValueError: a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """

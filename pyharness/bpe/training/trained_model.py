@@ -77,7 +77,7 @@ def model_of_training(
         origin: provenance of the training; JSON values.
 
     Raises:
-        InputError: special tokens are empty, no text, occur twice, or ``unknown`` is none of them; base symbols are
+        InputError: special tokens are empty, no text, occur twice, or lack ``unknown``; base symbols are
             neither the 256 bytes nor characters.
     """
     _check_special(special, unknown)

@@ -1,4 +1,4 @@
-"""Compressed streams as binary files that know when they were cut short: xz and zstd."""
+"""Compressed streams (xz and zstd) as binary files that detect truncation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyharness.plugins.libraries import load
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MOST_MEMORY = 256 << 20  # bytes; what xz -9 packs takes 65 MB
+MOST_MEMORY = 256 << 20  # bytes; xz -9 needs 65 MB
 _BLOCK = 1 << 16
-# Bounds what one step unpacks: 4 bytes can stand for a block of 128 KiB, so 1 KiB for 32 MiB.
+# Bounds the output of one step: 4 bytes can stand for a block of 128 KiB, so 1 KiB for 32 MiB.
 STEP_BYTES = 1 << 10
 
 
 class NeedsMemory(Exception):
-    """Unpacking would take more than ``MOST_MEMORY``; the message lacks a subject."""
+    """Decompression would take more than ``MOST_MEMORY``; the message lacks a subject."""
 
 
 def open_xz(file: IO[bytes]) -> IO[bytes]:
@@ -27,7 +27,7 @@ def open_xz(file: IO[bytes]) -> IO[bytes]:
 
 
 class _Streams(io.RawIOBase):
-    # lzma.open, too, reads streams one after the other, but has no limit.
+    # lzma.open also reads streams one after the other, but has no memory limit.
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._stream = _stream()
@@ -50,7 +50,7 @@ class _Streams(io.RawIOBase):
                 return len(unpacked)
 
     def _begin_next(self) -> bool:
-        """Go on behind the end of a stream, over the zeros that may be there; False at the end of the file."""
+        """Continue after the end of a stream, over padding zeros; return False at the end of the file."""
         self._waiting = self._stream.unused_data.lstrip(b"\0")
         while not self._waiting:
             if not (block := self._file.read(_BLOCK)):
@@ -86,7 +86,7 @@ def open_zstd(file: IO[bytes]) -> IO[bytes]:
 
 
 class _Frames(io.RawIOBase):
-    # zstandard's stream_reader takes a truncated file for a short one; its decompressobj tells them apart.
+    # zstandard's stream_reader takes a truncated file for a short one; its decompressobj distinguishes them.
     def __init__(self, file: IO[bytes], library: Any) -> None:
         self._file = file
         self._library = library

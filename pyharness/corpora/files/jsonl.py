@@ -12,7 +12,7 @@ from pyharness.corpora.files.reading import numbered_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.types import InputError
 
-_PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # of a work that was cut into documents: ``Poems.md#12``, ``menu.html#par_7``
+_PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.md#12``, ``menu.html#par_7``
 
 
 def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -31,9 +31,9 @@ def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
-    """Return one field of a row, or say which fields there are and which ``option`` chooses one.
+    """Return one field of a row, or raise an error with the known fields and the ``option`` that selects one.
 
-    Of objects within objects, ``outer.inner`` names one, unless a field has that very name.
+    In nested objects, ``outer.inner`` names a field, unless a field has exactly that name.
     """
     if field not in row:
         outer, _, inner = field.partition(".")
@@ -45,7 +45,7 @@ def value(file: Traversable, number: int, row: dict[str, Any], field: str, optio
 
 
 def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragment]:
-    """Stream the text in ``field`` of every row, and the work that the field ``work``, if given, names."""
+    """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given."""
     for number, row in rows(file):
         text = value(file, number, row, field)
         if not isinstance(text, str):
@@ -59,7 +59,7 @@ def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragmen
 
 
 def work_of(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:
-    """Name of a work, without the number of the part; "" where it is null: the document is a work of its own."""
+    """Return the name of a work, without the number of the part; "" where it is null: the document is its own work."""
     name = value(file, number, row, field, "work")
     if not isinstance(name, str | int | None) or isinstance(name, bool):
         raise InputError(
@@ -69,6 +69,6 @@ def work_of(file: Traversable, number: int, row: dict[str, Any], field: str) -> 
 
 
 def kind_of(item: object) -> str:
-    """Name the JSON type of a value."""
+    """Return the name of the JSON type of a value."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(item), "a number")

@@ -12,9 +12,9 @@ from pyharness.corpora.files.reading import decode, named_errors
 from pyharness.plugins.libraries import load
 from pyharness.types import InputError
 
-HEADER_BYTES = 1 << 12  # read at first; statistics of long values can make a header longer
+HEADER_BYTES = 1 << 12  # of the first read; statistics of long values can make a header longer
 LONGEST_HEADER = 1 << 24
-DEEPEST = 8  # structs within a header; there are three
+DEEPEST = 8  # nesting of structs in a header; three are usual
 _UNCOMPRESSED, _COMPRESSED, _VALUES = 2, 3, 1  # field numbers
 _OF_DATA, _OF_DICTIONARY, _OF_DATA_V2 = 5, 7, 8
 BATCH_ROWS = 256
@@ -23,20 +23,20 @@ LARGEST_PAGE = 128 << 20  # bytes; most writers stop at 1 MB, DuckDB at 100 MB
 LARGEST_FOOTER = 64 << 20
 
 
-# Sizes of the pages of a Parquet column, read from their headers: a page is decompressed whole, whatever it becomes.
+# Sizes of the pages of a Parquet column, read from their headers: pyarrow decompresses a page whole, whatever its size.
 #
 # Sources: apache/parquet-format ``src/main/thrift/parquet.thrift`` (PageHeader), and Thrift's compact protocol.
 class Misread(Exception):
-    """Bytes are no page header."""
+    """The bytes are no page header."""
 
 
 class Short(Misread):
-    """The header is longer than the bytes at hand."""
+    """The header is longer than the available bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
-    """The size of a page once it is read."""
+    """The size of a page after it is read."""
 
     bytes: int
     values: int
@@ -44,7 +44,7 @@ class PageSize:
 
 
 def pages(file: IO[bytes], start: int, size: int, label: str) -> Iterator[PageSize]:
-    """Pages of a column chunk of ``size`` bytes at ``start``, in order; only their headers are read."""
+    """Yield the pages of a column chunk of ``size`` bytes at ``start``, in order; only their headers are read."""
     position = start
     while position < start + size:
         try:
@@ -69,7 +69,7 @@ def _page(header: dict[int, Any]) -> PageSize:
 
 
 def _header(file: IO[bytes], position: int) -> tuple[dict[int, Any], int]:
-    """Read a header and its length."""
+    """Read a header; return it with its length."""
     size = HEADER_BYTES
     while True:
         file.seek(position)
@@ -179,7 +179,7 @@ def strings(file: Path, field: str) -> Iterator[str]:
 
 
 def _check_footer(file: Path) -> None:
-    """Refuse a description that is larger than a machine should hold; that there is none, the reader says."""
+    """Refuse a footer that is larger than memory should hold; the reader reports a missing one."""
     with named_errors(file, lambda: "at its end"), file.open("rb") as content:
         size = content.seek(0, os.SEEK_END)
         content.seek(max(0, size - 8))
@@ -189,7 +189,7 @@ def _check_footer(file: Path) -> None:
 
 
 def _rows_at_once(file: Path, group: Any, field: str) -> int:
-    """Rows to read at once, so that they stay within ``BATCH_BYTES`` and two pages. Too large a page is an error."""
+    """Return the rows per batch that fit ``BATCH_BYTES`` and two pages; raise an error for too large a page."""
     columns = [group.column(number) for number in range(group.num_columns)]
     largest_row = 1.0
     for column in (column for column in columns if column.path_in_schema == field):
@@ -224,7 +224,7 @@ def _check(pyarrow: Any, file: Path, schema: Any, field: str) -> None:
 
 
 def _as_bytes(pyarrow: Any, column: Any) -> list[bytes | None]:
-    # As bytes, because nothing makes sure that a string column holds valid UTF-8.
+    # As bytes, because a string column need not contain valid UTF-8.
     if pyarrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     values: list[bytes | None] = column.cast(pyarrow.large_binary()).to_pylist()

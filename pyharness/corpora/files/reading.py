@@ -1,6 +1,6 @@
-"""Files to bytes to text: kinds told by name, decompression, decoding, lines.
+"""Files to bytes to text: file kinds by name, decompression, decoding, lines.
 
-All of it streams; every failure names the file.
+All functions stream; every failure names the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyharness.types import InputError
 BLOCK_BYTES = 1 << 17
 MAX_LINE_BYTES = 1 << 28  # of a file whose lines are read whole: JSONL and aligned text
 _DAMAGE: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError)
-UNREADABLE = "\udfff"  # stands for an invalid sequence until the document it ends up in is known
+UNREADABLE = "\udfff"  # stands for an invalid sequence until its document is known
 
 OPENERS: Mapping[str, Callable[[Any], Any]] = {
     ".gz": gzip.open,
@@ -56,7 +56,7 @@ def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 def named_errors(
     file: Traversable, where: Callable[[], str], damage: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Turn failures to read into ``InputError`` with the file, the place and the next step."""
+    """Turn read failures into ``InputError`` with the file, the position and the next step."""
     try:
         yield
     except InputError:
@@ -85,7 +85,7 @@ codecs.register_error("pyharness.mark", _mark)
 def decoded(data: Iterable[bytes]) -> Iterator[str]:
     """Decode blocks of UTF-8; each invalid sequence (as in ``errors="replace"``) becomes ``UNREADABLE``.
 
-    UTF-8 cannot hold a surrogate, so the mark means nothing else, and ``streaming`` counts it where it lands.
+    UTF-8 cannot encode a surrogate, so the mark is unambiguous, and ``streaming`` counts it in its document.
     """
     decoder: Any = codecs.getincrementaldecoder("utf-8")("pyharness.mark")
     for block in data:
@@ -123,7 +123,7 @@ def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple
 
 Kind: TypeAlias = Literal["text", "code", "jsonl", "parquet"]
 
-# Not here on purpose: .json, .csv and .log, which in most folders are data about the text rather than text.
+# Deliberately without .json, .csv and .log: in most folders they are data about the text rather than text.
 _SUFFIXES: dict[Kind, str] = {
     "text": ".txt .text .md .markdown .rst .adoc .org .tex .srt .vtt .po",
     "code": (
@@ -138,6 +138,6 @@ KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _SUFFIXES.items() f
 
 
 def kind(name: str) -> Kind | None:
-    """Return the kind of a file, its compression aside; ``None`` for a suffix that is not known."""
+    """Return the kind of a file, by its suffix before compression; ``None`` for an unknown suffix."""
     name = name.lower().removesuffix(compression(name))
     return KINDS.get(name[name.rfind(".") :]) if "." in name else None

@@ -1,7 +1,7 @@
-"""Text to documents, without holding more than one document's limit.
+"""Text to documents, in memory of at most one document's limit.
 
-A document travels as fragments, so that one without an end in sight needs no memory. Cut into pieces it keeps one key,
-its beginning, so that intervals know what belongs together.
+A document travels as fragments, so that even an endless one needs little memory. Its pieces after a cut share one key,
+its beginning, so that intervals know which belong together.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-# Longer runs of spaces are text: what may still turn out to be a blank line has to be held back.
+# Longer runs of spaces are text: a possible blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
-# UTF-8 bytes from the front of a document that stand for all of it, wherever it is cut: more than a licence's header,
-# which many source files share, and little enough to hold back. Documents that are alike so far share a group.
+# UTF-8 bytes at the start of a document that identify it, wherever it is cut. They are more than a licence header,
+# which many source files share, and few enough to hold back. Documents that share them share a group.
 KEY_BYTES = 1 << 16
 
 
 class Fragment(NamedTuple):
-    """A document, or some of one."""
+    """A document, or a part of one."""
 
     text: str
     ends: bool = True  # the document ends after it
-    work: str = ""  # what the document is a part of, where a file says so
+    work: str = ""  # the work that the document belongs to, where a file names it
 
 
 class Cut(NamedTuple):
-    """A document, or one of the pieces that it was cut into. Put together, pieces are the document."""
+    """A document, or one of the pieces that it was cut into. The concatenated pieces are the document."""
 
     text: str
     key: str  # the first ``KEY_BYTES`` of the document, which all its pieces share
@@ -35,14 +35,14 @@ class Cut(NamedTuple):
 
 
 def whole(texts: Iterable[str]) -> Iterator[Fragment]:
-    """All text is one document, to the last byte."""
+    """Make one document of all text, to the last byte."""
     for text in texts:
         yield Fragment(text, ends=False)
     yield Fragment("")
 
 
 def lines(texts: Iterable[str]) -> Iterator[Fragment]:
-    r"""Every line is a document, without its ``\n``; nothing else ends a line, and a ``\r`` stays."""
+    r"""Make a document of every line, without its ``\n``; only ``\n`` ends a line, and a ``\r`` stays."""
     inside = False
     for text in texts:
         *ended, rest = text.split("\n")
@@ -56,9 +56,9 @@ def lines(texts: Iterable[str]) -> Iterator[Fragment]:
 
 
 def paragraphs(texts: Iterable[str]) -> Iterator[Fragment]:
-    r"""Runs of lines between blank ones (only spaces, tabs and ``\r``), without the last ``\n``."""
+    r"""Make documents of runs of lines between blank ones (only spaces, tabs and ``\r``), without the last ``\n``."""
     inside = False
-    line: str | None = ""  # the line so far, while it may still be a blank one
+    line: str | None = ""  # the line so far, while it may still be blank
     for text, ends, _ in lines(texts):
         if line is None:
             yield Fragment(text, ends=False)
@@ -90,12 +90,12 @@ SPLITS: Mapping[str, Callable[[Iterable[str]], Iterator[Fragment]]] = {
 def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     """Join fragments to documents of at most ``limit`` UTF-8 bytes, cutting longer ones.
 
-    Pieces end after the last newline that fits, else after the last space, else between two code points. A document's
-    key is known, and its first piece passed on, when it ends or has more than ``KEY_BYTES``.
+    Pieces end after the last newline that fits, else after the last space, else between two code points. The key of a
+    document is known, and its first piece passed on, when it ends or exceeds ``KEY_BYTES``.
     """
     held: list[bytes] = []
     size = 0
-    key: str | None = None  # of a document whose first piece is out
+    key: str | None = None  # of a document whose first piece was yielded
     for text, ends, work in fragments:
         if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
             yield Cut(text, text, opens=True, parted=False, work=work)
@@ -115,7 +115,7 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
 
 
 def _parts(data: bytes, limit: int) -> list[bytes]:
-    """Cut bytes into parts of at most ``limit``; the last part is the rest, and may be all of them."""
+    """Cut bytes into parts of at most ``limit``; the last part is the rest, possibly all of them."""
     parts, start = [], 0
     while len(data) - start > limit:
         stop = _cut(data, start, start + limit)
@@ -143,7 +143,7 @@ def _cut(data: bytes, start: int, stop: int) -> int:
     return stop
 
 
-# Surrogates pass: they mark what could not be read, and take the three bytes that U+FFFD will take.
+# Surrogates pass: they mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
 def _packed(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
