@@ -99,7 +99,7 @@ class Metric:
 
     name: str
     unit: str
-    direction: Direction  # whether higher or lower is better
+    direction: Direction  # whether higher or lower is better, if either
     summary: str
     primary: bool = False  # in the table of every benchmark that reports it, even if not among its columns
     deterministic: bool = True  # the same text gives the same number on every machine

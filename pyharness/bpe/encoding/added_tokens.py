@@ -28,7 +28,7 @@ class Stretches:
     ``items[offsets[d]:offsets[d + 1]]``, at least one.
     """
 
-    texts: Sequence[str | bytes]  # after a cut, only those that Python reads are objects
+    texts: Sequence[str | bytes]  # after a cut, objects exist only for texts that Python reads
     items: NDArray[np.int64] | None = None  # None: every document is one stretch
     offsets: NDArray[np.int64] | None = None
     moved: NDArray[np.bool_] | None = None  # [documents]: those whose start the normaliser removed
@@ -61,7 +61,7 @@ class Stretches:
 
 
 class AddedTokens:
-    """Search for tokens in texts: leftmost first, then the longest, then the first of equal ones.
+    """Finder of tokens in texts: leftmost first, then the longest, then the first of equal ones.
 
     Normalising can make tokens equal. ``tokenizers`` then takes any of them, not the same in every process.
 

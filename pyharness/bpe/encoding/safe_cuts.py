@@ -32,7 +32,7 @@ _LONGEST_CHARACTER = 4  # bytes
 
 @dataclass(frozen=True, slots=True)
 class SafeCuts:
-    """Search for the last safe cut in a text, of which more may come.
+    """Finder of the last safe cut in a text, of which more may come.
 
     ``tokens`` are contents of added tokens that must not be cut. ``ascii_only`` says whether a letter before a cut
     must be ASCII. ``punctuation`` lists the characters before which, and after a letter, cuts are safe.
