@@ -5,7 +5,7 @@ whatever precedes it, and if no match before it looks further. For every pattern
 positions are:
 
 - before a space that does not follow white space: only a match that begins there has a space after another character,
-  and only white space is followed by look-ahead (``(?!\\S)``, ``$``);
+  and patterns look ahead only from white space (``(?!\\S)``, ``$``);
 - before a newline that follows a letter or a number: neither continues with it, unlike punctuation;
 - after a newline, between a character that is no white space and a letter: GPT-2's pattern splits longer runs by what
   follows them, and o200k's continues with ``/``;

@@ -110,7 +110,7 @@ def _most_frequent(pieces: WeightedPieces, limit: int, initial: str) -> NDArray[
 
 
 def _without(pieces: WeightedPieces, kept: NDArray[np.bool_]) -> WeightedPieces:
-    """Remove base symbols that are not kept from pieces."""
+    """Return pieces without the base symbols that are not kept."""
     stays = kept[pieces.symbols]
     places = offsets_of(stays)
     strings = [string for string, stay in zip(_strings(pieces), kept.tolist(), strict=True) if stay]
