@@ -81,4 +81,4 @@ def _of_one(result: CaseResult, by_key: dict[str, CaseResult], reference: str | 
     home = by_key.get(replace(result.case, tokenizer=reference).key)
     measured = {(one.metric, one.part) for one in result.measurements}
     added = [one for one in benchmark.relative(result, home, reference) if (one.metric, one.part) not in measured]
-    return replace(result, measurements=(*result.measurements, *added))
+    return replace(result, measurements=(*result.measurements, *added)) if added else result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import Case, CaseResult, InputError, TokenizerSpec
 
+_OF_A_METRIC = (
+    "unit", "direction", "summary", "deterministic",
+    "tolerance", "grows_with_text", "exact", "primary", "counts_tokens",
+)  # fmt: skip
 INTERRUPTED = "the run was interrupted before this case"
 _TAKEN = (
     "another has made it meanwhile; what was measured is in the journal beside it, and --resume --force writes that"
@@ -66,11 +71,11 @@ class Recording:
             "corpora": _about_corpora(self.plan, texts.parts),
             "metrics": _about_metrics(in_order),
             "state": _keep_state(self.journal, in_order),
-            "results": [store.result_as_json(result) for result in in_order],
+            "results": [self.journal.text_of(result) for result in in_order],
         }
-        output = self.journal.record
-        _keep(self.journal, store.dump(data), complete=complete)
-        return store.Record.from_json(data, str(output), output)
+        output, text = self.journal.record, store.dump(data)
+        _keep(self.journal, text, complete=complete)
+        return store.Record.from_json(json.loads(text), str(output), output)
 
     def _cases(self) -> list[Case]:
         declared = {label: number for number, label in enumerate(self.plan.tokenizers)}
@@ -79,9 +84,7 @@ class Recording:
     def _about_row(self, label: str, spec: TokenizerSpec) -> dict[str, Any]:
         return {
             "spec": spec.name,
-            "source": spec.source,
-            "licence": spec.licence,
-            "revision": spec.revision,
+            **{name: getattr(spec, name) for name in ("source", "licence", "revision")},
             "sha256": self.header["files"].get(label),
             "vocabulary": spec.vocabulary,
             "compared_with": self.schedule.compared_with.get(label),
@@ -92,10 +95,7 @@ def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
     return {
         label: {
             "spec": corpus.name,
-            "language": corpus.language,
-            "domain": corpus.domain,
-            "licence": corpus.licence,
-            "smoke_test": corpus.smoke_test,
+            **{name: getattr(corpus, name) for name in ("language", "domain", "licence", "smoke_test")},
             "tally": store.text_read_as_json(parts[label].tally) if label in parts else None,
             "whole": label in parts and parts[label].whole,
         }
@@ -105,21 +105,8 @@ def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
 
 def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
     names = {measurement.metric for result in results for measurement in result.measurements}
-    return {
-        name: {
-            "unit": about.unit,
-            "direction": about.direction,
-            "summary": about.summary,
-            "deterministic": about.deterministic,
-            "tolerance": about.tolerance,
-            "grows_with_text": about.grows_with_text,
-            "exact": about.exact,
-            "primary": about.primary,
-            "counts_tokens": about.counts_tokens,
-        }
-        for name, about in all_metrics().items()
-        if name in names
-    }
+    known = {name: about for name, about in all_metrics().items() if name in names}
+    return {name: {key: getattr(about, key) for key in _OF_A_METRIC} for name, about in known.items()}
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:

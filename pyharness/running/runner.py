@@ -108,8 +108,8 @@ class Run:
             raise TimeLimitReached
         self.listener.started(case)
         turn = self._measure(case, self.workers[0])
-        entry = {"round": number, "result": store.result_as_json(turn.result), "fingerprint": turn.fingerprint}
-        self.journal.add(entry)
+        text = self.journal.text_of(turn.result)
+        self.journal.add({"round": number, "result": text, "fingerprint": turn.fingerprint})
         return turn
 
     def _keep(self, result: CaseResult) -> None:
@@ -117,7 +117,7 @@ class Run:
         with self._lock:
             self.results[result.case.key] = result
             facts = self.facts.get(result.case.tokenizer)
-            self.journal.add({"result": store.result_as_json(result), "facts": facts, "state": state})
+            self.journal.add({"result": self.journal.text_of(result), "facts": facts, "state": state})
             self.listener.finished(result)
 
     def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
@@ -134,8 +134,8 @@ class Run:
         self.journal.states.discard(case.key)
         try:
             answer = workers.measure(self.request(case), lambda done: self._progress(case, done))
-            result, facts = messages.result_of(case, answer), messages.facts_of(answer)
-            fingerprint = messages.fingerprint_of(answer)
+            result, text = messages.result_of(case, answer)
+            facts, fingerprint = messages.facts_of(answer), messages.fingerprint_of(answer)
         except WorkerDied as death:
             return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
         except store.Misshapen as error:
@@ -144,6 +144,7 @@ class Run:
         with self._lock:
             if facts is not None:
                 self.facts[case.tokenizer] = facts
+            self.journal.text_of(result, text)
             return Turn(self.texts.checked(result), fingerprint)
 
     def _progress(self, case: Case, done: int) -> None:

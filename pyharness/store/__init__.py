@@ -18,6 +18,7 @@ from pyharness.store.records import (
 from pyharness.store.results import (
     ADDED_DETAILS,
     LIFTED,
+    case_as_json,
     first_twice,
     groups_of,
     histograms_of,
@@ -44,6 +45,7 @@ __all__ = [
     "Record",
     "StateReader",
     "Taken",
+    "case_as_json",
     "case_record_kind",
     "dump",
     "finished_cases",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyharness.store import json_lines
-from pyharness.store.json_lines import dump
+from pyharness.store.json_lines import Encoded, dump, encoded
+from pyharness.store.results import result_as_json
 from pyharness.store.shape import short
 from pyharness.store.states import CaseStates, path_beside
 from pyharness.system import atomic_file, bounded_file, lock
-from pyharness.types import InputError
+from pyharness.types import CaseResult, InputError
 
 MOST_BYTES = 2 * json_lines.MOST_BYTES  # a round is there twice: by itself, and in the result of its case
 MOST_VALUES = 2 * json_lines.MOST_VALUES
@@ -66,6 +66,7 @@ class Journal:
         except OSError as error:
             raise InputError(f"cannot write to {str(record.parent)!r}: {error.strerror or error}") from None
         self._worthless = not self.begun
+        self._texts: dict[str, tuple[CaseResult, Encoded]] = {}  # by key of the case
         if not overwrite and not self.begun and self.path is not None:
             for path in (record, path_beside(record)):
                 if path.exists():
@@ -145,9 +146,18 @@ class Journal:
         self._worthless = False
         self._append(entry)
 
+    def text_of(self, result: CaseResult, text: Encoded | None = None) -> Encoded:
+        """JSON text of a result, for here and for the record: as it came, or made now, once."""
+        before, known = self._texts.get(result.case.key, (None, None))
+        if known is None or before is not result:
+            known = text or encoded(result_as_json(result))
+            self._texts[result.case.key] = result, known
+        return known
+
     def _append(self, entry: Mapping[str, Any]) -> None:
+        fields = ", ".join(f"{encoded(name)}: {encoded(value)}" for name, value in entry.items())
         try:
-            self.file.write(json.dumps(entry, allow_nan=False) + "\n")
+            self.file.write(f"{{{fields}}}\n")
             self.file.flush()
             os.fsync(self.file.fileno())
         except OSError as error:

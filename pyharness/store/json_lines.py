@@ -72,6 +72,19 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"it holds {text}, which is no number")
 
 
+class Encoded(str):
+    """JSON text of a value, in one line: it is written as it is."""
+
+
+def encoded(value: Any, indent: int | None = None) -> Encoded:
+    """Return JSON text of a value, unless it is that already."""
+    if isinstance(value, Encoded):
+        return value
+    text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    # A file name that is not UTF-8 is read with surrogates, which UTF-8 cannot write: JSON has an escape for them.
+    return Encoded(_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
 def dump(data: Mapping[str, Any], many: str = "results") -> str:
     """Return JSON text, one line for each value of the list ``many`` so that records diff well.
 
@@ -79,10 +92,8 @@ def dump(data: Mapping[str, Any], many: str = "results") -> str:
     """
     head = {name: value for name, value in data.items() if name != many}
     try:
-        lines = ",\n".join("  " + json.dumps(item, ensure_ascii=False, allow_nan=False) for item in data[many])
-        text = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)
+        lines = ",\n".join("  " + encoded(item) for item in data[many])
+        text = encoded(head, indent=1)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"a record cannot hold this: {error}") from None
-    text = text.removesuffix("\n}") + f',\n "{many}": [\n' + lines + "\n ]\n}\n"
-    # A file name that is not UTF-8 is read with surrogates, which UTF-8 cannot write: JSON has an escape for them.
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text.removesuffix("\n}") + f',\n "{many}": [\n' + lines + "\n ]\n}\n"

@@ -12,7 +12,7 @@ from pyharness.plugins import registry
 from pyharness.store.json_lines import load
 from pyharness.store.pytest_benchmark import as_record, is_foreign
 from pyharness.store.results import first_twice, result_from_json
-from pyharness.store.shape import Misshapen, check_top, check_values, short
+from pyharness.store.shape import Misshapen, check_schema, check_top, check_values, short
 from pyharness.store.states import NoState, StateReader
 from pyharness.types import CaseResult, InputError
 
@@ -47,15 +47,7 @@ class Record:
         if kind != KIND and other_kind is None:
             other = f": it is a {short(kind).strip(chr(34))}" if isinstance(kind, str) else ""
             raise InputError(f"{name} is not a pyharness run record{other}")
-        schema = data.get("schema")
-        if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
-            raise InputError(
-                f"{name} is not a pyharness run record: its schema is {short(schema)}, not a number from 1"
-            )
-        if schema > SCHEMA:
-            raise InputError(
-                f"{name} has record schema {short(schema)}; this pyharness reads up to {SCHEMA}: upgrade pyharness"
-            )
+        check_schema(data, SCHEMA, name, "a pyharness run record")
         if other_kind is not None:
             other_kind.check(data, name)
         try:

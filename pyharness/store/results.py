@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import shape
-from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, number_or_null, short
+from pyharness.store.shape import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
 # By benchmark: the key of the details, or of a mapping among them, and the metric. Until November 2026.
@@ -90,14 +90,15 @@ def first_twice(names: Iterable[T]) -> T | None:
     return None
 
 
+def case_as_json(case: Case) -> dict[str, Any]:
+    """What a result of a record says of its case."""
+    return {"key": case.key, **shape.as_json(Case, case)}
+
+
 def result_as_json(result: CaseResult) -> dict[str, Any]:
     """One case of a record."""
     return {
-        "key": result.case.key,
-        "benchmark": result.case.benchmark,
-        "tokenizer": result.case.tokenizer,
-        "corpus": result.case.corpus,
-        "parameters": dict(result.case.parameters),
+        **case_as_json(result.case),
         "status": result.status,
         "reason": result.reason,
         "measurements": [measurement_as_json(measurement) for measurement in result.measurements],
@@ -118,8 +119,7 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     details = get(data, "details", dict)
     if status == "ok":
         measurements = (*measurements, *lifted(case.benchmark, measurements, details))
-    check_tally(details)
-    tally = None if details.get("tally") is None else text_read_from_json(details["tally"])
+    tally = tally_of(details)
     failure = details.get("failure") if status == "failed" and details.get("failure") in tuple(Failure) else None
     trained_on = trained_on_of(details)
     typed = {"tally", *(("failure",) if failure else ()), *(("trained_on",) if trained_on is not None else ())}
@@ -152,14 +152,6 @@ def text_read_as_json(tally: TextRead) -> dict[str, Any]:
     values = asdict(tally)
     beginnings = values.pop("beginnings")
     return values if beginnings is None else {**values, "beginnings": list(beginnings)}
-
-
-def text_read_from_json(data: Mapping[str, Any]) -> TextRead:
-    """Inverse of ``text_read_as_json``, of what ``check_tally`` has passed."""
-    beginnings = data.get("beginnings")
-    met = {name: data.get(name, 0) for name in ("empty_documents", "cut_documents", "replaced_sequences")}
-    read = None if beginnings is None else tuple(beginnings)
-    return TextRead(data["documents"], data["bytes"], data["digest"], **met, beginnings=read)
 
 
 def trained_on_of(details: Mapping[str, Any]) -> float | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from pyharness.types import Direction, InputError
+from pyharness.types import Direction, InputError, TextRead
 
 LARGEST = 1e150  # squares of what is smaller are finite, and so are their sums
 DEEPEST = 64  # levels of lists and objects within a record
@@ -61,17 +61,22 @@ def number_or_null(value: Any, name: str) -> Any:
     return None if value is None else number(value, name)
 
 
-def check_tally(data: Any) -> None:
-    """Check the account of the text that was read, where there is one."""
-    if (tally := get(data, "tally", dict, None, default=None)) is None:
-        return
-    for name in ("documents", "bytes"):
-        get(tally, name, int)
-    for name in ("empty_documents", "cut_documents", "replaced_sequences"):
-        get(tally, name, int, default=0)
-    get(tally, "digest", str)
-    if not all(isinstance(one, str) for one in get(tally, "beginnings", list, default=[])):
-        raise Misshapen("'beginnings' has a value that is no text")
+def tally_of(data: Any) -> TextRead | None:
+    """Account of the text that was read, where there is one."""
+    tally = get(data, "tally", dict, None, default=None)
+    return None if tally is None else from_json(TextRead, tally, "tally")
+
+
+def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> None:
+    """Refuse the number of a schema that is none, or of a newer pyharness: ``name`` is not ``what`` it should be."""
+    schema = data.get("schema")
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise InputError(f"{name} is not {what}: its schema is {short(schema)}, not a number from 1")
+    if schema > newest:
+        kind = what.split()[-1]
+        raise InputError(
+            f"{name} has {kind} schema {short(schema)}; this pyharness reads up to {newest}: upgrade pyharness"
+        )
 
 
 def check_top(data: Mapping[str, Any]) -> None:
@@ -84,7 +89,7 @@ def check_top(data: Mapping[str, Any]) -> None:
     for label in (rows := get(data, "tokenizers", dict)):
         get(get(rows, label, dict), "vocab_size", int, default=0)
     for label in (texts := get(data, "corpora", dict)):
-        check_tally(get(texts, label, dict))
+        tally_of(get(texts, label, dict))
         get(texts[label], "smoke_test", bool, default=False)
     check_state(data)
     for name in (metrics := get(data, "metrics", dict)):

@@ -135,7 +135,7 @@ class Child:
         self.tell(request, deadline)
         while (line := self.listen(deadline)) is not None:
             try:
-                said = json.loads(line)
+                said = json.loads(line.decode())
             except (ValueError, RecursionError):
                 raise ChildDied(f"said what is no message: {line[:80]!r}") from None
             if not is_news(said):

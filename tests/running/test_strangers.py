@@ -19,6 +19,7 @@ from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.commands import session
 from pyharness.plugins import registry
 from pyharness.running.workers import checks, messages
+from pyharness.store.json_lines import encoded
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -107,36 +108,50 @@ def test_an_exception_that_cannot_be_read() -> None:
     assert "Rude" in checks.trace_of(Rude())
 
 
-ANSWERS: list[Any] = [
-    {}, {"result": None}, {"result": []}, {"result": {}}, {"failed": 3, "failure": "x"}, {"failed": "x"},
-    {"result": {"status": "great", "reason": None, "measurements": [], "details": {}}},
-    {"result": {"status": "failed", "reason": None, "measurements": [], "details": {}}},
-    {"result": {"status": "ok", "reason": None, "measurements": [{"metric": "a", "value": "x"}], "details": {}}},
-    {"result": {"status": "ok", "reason": None, "measurements": [{"metric": "a", "value": 1e300}], "details": {}}},
-    {"result": {"status": "ok", "reason": None, "measurements": {}, "details": {}}},
-    {"result": {"status": "ok", "reason": None, "measurements": [], "details": {"tally": 3}}},
-    {"result": {"status": "skipped", "reason": "x", "measurements": [{"metric": "a", "value": 1}], "details": {}}},
+def text_of(**values: Any) -> str:
+    """What a worker says of a case, with other values here and there."""
+    sound: dict[str, Any] = {"status": "ok", "reason": None, "measurements": [], "details": {}}
+    return json.dumps({**store.case_as_json(Case("b", "t", None)), **sound, **values})
+
+
+MEASURED = [{"metric": "a", "value": 1}]
+ANSWERS = [
+    "{}", '{"failed": "x", "failure": "error"}', text_of(status="great"), text_of(status="failed"),
+    text_of(measurements=[{"metric": "a", "value": "x"}]), text_of(measurements=[{"metric": "a", "value": 1e300}]),
+    text_of(measurements=[{"metric": "a", "value": float("nan")}]), text_of(measurements={}),
+    text_of(measurements=[{"metric": "a", "value": 1, "more": 1}]), text_of(more=1), text_of(details={"tally": 3}),
+    text_of(status="skipped", reason="x", measurements=MEASURED), text_of(status="failed", reason="x"),
+    text_of(status="failed", reason="x", details={"failure": "x"}), text_of(key="b | t | c"), text_of(tokenizer="c"),
+    text_of(parameters={"a": 1}), text_of().replace(": ", ":\r"), text_of(details=json.loads("[" * 62 + "]" * 62)),
+    text_of(details={"a": json.loads("[" * 61 + "]" * 61)}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_the_parent_checks_again(answer: dict[str, Any]) -> None:
+def answer_of(text: str, **beside: Any) -> messages.Answer:
+    return messages.Answer(text.encode(), json.loads(text), beside)
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_the_parent_checks_again(text: str) -> None:
     with pytest.raises(store.Misshapen):
-        messages.result_of(Case("b", "t", None), answer)
+        messages.result_of(Case("b", "t", None), answer_of(text))
+    assert messages.result_of(Case("b", "t", None), answer_of(text_of()))
 
 
 def test_what_a_worker_says_comes_back_whole() -> None:
     case = Case("b", "t", None, {"a": 1})
     measured = Measurement("doubled", 0.5, part="p", samples=(1.0, 2.0))
-    checked = checks.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
-    said = json.loads(messages.dumped({"result": checked, "facts": None}))
-    assert messages.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
+    checked = checks.findings(benchmark(), Findings((measured,), {"a": [1, {"b": "\udc80é"}]}))
+    text = encoded(store.case_as_json(case) | checked)
+    result, kept = messages.result_of(case, answer_of(text))
+    assert result == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": "\udc80é"}]})
+    assert kept == text == encoded(store.result_as_json(result))
 
 
 @pytest.mark.parametrize("facts", [{}, {"vocab_size": "x"}, [], {"vocab_size": 1, "id_limit": 1, "round_trip": 3}])
 def test_the_parent_checks_facts_again(facts: object) -> None:
     with pytest.raises(store.Misshapen):
-        messages.facts_of({"facts": facts})
+        messages.facts_of(answer_of(text_of(), facts=facts))
 
 
 def plugin(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

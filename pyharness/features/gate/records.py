@@ -7,7 +7,7 @@ from typing import Any
 
 from pyharness.features.gate.types import Calibration, Gate, Timing
 from pyharness.store.json_lines import dump
-from pyharness.store.shape import Misshapen, as_json, check_values, from_json, short
+from pyharness.store.shape import Misshapen, as_json, check_schema, check_values, from_json, short
 from pyharness.system import atomic_file
 from pyharness.types import InputError
 
@@ -37,13 +37,7 @@ def gate_from_json(data: Any, name: str) -> Gate:
     """Inverse of ``gate_as_json``; ``name`` is what messages call the record."""
     if not isinstance(data, dict) or data.get("kind") != GATE_KIND:
         raise InputError(f"{name} is not the record of a gate")
-    schema = data.get("schema")
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
-        raise InputError(f"{name} is not the record of a gate: its schema is {short(schema)}, not a number from 1")
-    if schema > GATE_SCHEMA:
-        raise InputError(
-            f"{name} has gate schema {short(schema)}; this pyharness reads up to {GATE_SCHEMA}: upgrade pyharness"
-        )
+    check_schema(data, GATE_SCHEMA, name, "the record of a gate")
     try:
         check_values(data)
         gate = from_json(Gate, data, "gate", _COLUMNAR)

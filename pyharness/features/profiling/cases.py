@@ -10,17 +10,16 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from pyharness import store
 from pyharness.features.profiling import reference
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Floor, Phase, Problem, TextSource
+from pyharness.features.profiling.types import Floor, Phase, Problem
 from pyharness.metrics import all_metrics
 from pyharness.statistics.stopping import StoppingRule
-from pyharness.store.shape import short
+from pyharness.store.shape import as_json, from_json, short
 from pyharness.types import Case, CaseResult, Failure, InputError, Measurement
 
 PROFILE_KIND = "pyharness-profile"
@@ -62,18 +61,20 @@ def _profile(record: ProfileRecord) -> dict[str, Any]:
     return {
         "kernel": record.kernel,
         "device": dict(record.device),
-        "matrix": {dtype: {"flop": roof.amount, **asdict(roof.samples)} for dtype, roof in record.matrix.items()},
+        "matrix": {
+            dtype: {"flop": roof.amount, **as_json(Samples, roof.samples)} for dtype, roof in record.matrix.items()
+        },
         "peers": dict(record.peers),
         "notes": list(record.notes),
-        "stopping_rule": asdict(record.rule),
+        "stopping_rule": as_json(StoppingRule, record.rule),
         "problems": [_problem(outcome) for outcome in record.outcomes],
         "not_measured": {
             "reason": record.unmeasured_reason,
             "reference": reference.NAME,
             "problems": [
                 {
-                    **asdict(problem),
-                    "floor": asdict(floor),
+                    **as_json(Problem, problem),
+                    "floor": as_json(Floor, floor),
                     "reference_seconds": reference.seconds(floor, problem.dtype),
                 }
                 for problem, floor in record.unmeasured
@@ -84,10 +85,10 @@ def _profile(record: ProfileRecord) -> dict[str, Any]:
 
 def _problem(outcome: Outcome) -> dict[str, Any]:
     return {
-        **asdict(outcome.problem),
+        **as_json(Problem, outcome.problem),
         "data": outcome.data,
         "copy_bytes": outcome.copy_bytes,
-        "floor": None if outcome.floor is None else asdict(outcome.floor),
+        "floor": None if outcome.floor is None else as_json(Floor, outcome.floor),
         "status": outcome.status,
         "reason": outcome.reason,
     }
@@ -188,45 +189,26 @@ def of_record(data: Mapping[str, Any], cases: Sequence[CaseResult]) -> ProfileRe
     profile = data["profile"]
     absent = profile["not_measured"]
     return ProfileRecord(
-        _text(profile["kernel"]),
+        from_json(str, profile["kernel"], "kernel"),
         data["environment"],
-        {dtype: Roof(one["flop"], _samples(one)) for dtype, one in profile["matrix"].items()},
-        StoppingRule(**profile["stopping_rule"]),
+        {dtype: Roof(one["flop"], from_json(Samples, one, dtype)) for dtype, one in profile["matrix"].items()},
+        from_json(StoppingRule, profile["stopping_rule"], "stopping_rule"),
         profile["device"],
         tuple(_outcome(one, profile["kernel"], cases) for one in profile["problems"]),
-        {name: _text(about) for name, about in profile["peers"].items()},
-        tuple(map(_text, profile["notes"])),
+        {name: from_json(str, about, name) for name, about in profile["peers"].items()},
+        from_json(tuple[str, ...], profile["notes"], "notes"),
         data["complete"],
-        tuple((_problem_of(one), _floor(one["floor"])) for one in absent["problems"]),
+        tuple(
+            (from_json(Problem, one, "problem"), from_json(Floor, one["floor"], "floor")) for one in absent["problems"]
+        ),
         absent["reason"],
     )
 
 
-def _samples(data: Mapping[str, Any]) -> Samples:
-    return Samples(tuple(data["seconds"]), data["dropped"], data["throttled"], data["reason"])
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:60]} stands where text is due")
-    return value
-
-
-def _floor(data: Mapping[str, Any]) -> Floor:
-    if not all(isinstance(value, int) for value in data.values()):
-        raise TypeError("a floor holds whole numbers")
-    return Floor(**data)
-
-
-def _problem_of(data: Mapping[str, Any]) -> Problem:
-    text = None if data["text"] is None else TextSource(**data["text"])
-    return Problem(tuple(data["shape"]), _text(data["dtype"]), data["device"], data["threads"], text)
-
-
 def _outcome(data: Mapping[str, Any], kernel: str, cases: Iterable[CaseResult]) -> Outcome:
-    problem = _problem_of(data)
-    floor = None if data["floor"] is None else _floor(data["floor"])
-    reason = None if data["reason"] is None else _text(data["reason"])
+    problem = from_json(Problem, data, "problem")
+    floor = None if data["floor"] is None else from_json(Floor, data["floor"], "floor")
+    reason = None if data["reason"] is None else from_json(str, data["reason"], "reason")
     samples: dict[Phase, dict[str, Samples]] = {}
     missing: dict[str, Missing] = {}
     for result in cases:

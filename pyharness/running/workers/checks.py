@@ -11,6 +11,7 @@ import operator
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,8 +19,8 @@ from typing import Any
 from pyharness import store
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
-from pyharness.store.shape import LARGEST, Misshapen, check_tally
-from pyharness.types import Instead, Measurement, Tally, TextRead
+from pyharness.store.shape import LARGEST, Misshapen, tally_of
+from pyharness.types import Failure, Instead, Measurement, Tally, TextRead
 
 LONGEST_TEXT = 2000  # characters of a reason or a note
 LONGEST_TRACEBACK = 20_000
@@ -34,6 +35,7 @@ def maker(thing: object) -> str:
     return f"{name} of package {distribution}" if distribution else name
 
 
+@cache  # a second, where many packages are installed
 def _distribution(module: str) -> str | None:
     from importlib.metadata import packages_distributions
 
@@ -130,8 +132,8 @@ def _size(value: Any, name: str, whose: str) -> int:
     raise WrongValue(f"{name} of {whose} is {shown(value)}; it must be a whole number from 0 to below 2^32")
 
 
-def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
-    """The findings of a benchmark as JSON values, checked."""
+def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) -> dict[str, Any]:
+    """The findings of a benchmark as a record has them, checked; ``trained_on`` is a share of the text."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
     if not isinstance(given, Findings):
         raise WrongValue(f"{whose} gave {shown(given)}, not Findings")
@@ -152,13 +154,14 @@ def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
     if (twice := store.first_twice((one["metric"], one.get("part")) for one in checked)) is not None:
         part = "" if twice[1] is None else f" of the part {shown(twice[1])}"
         raise WrongValue(f"{whose} measured {shown(twice[0])}{part} twice")
-    details = _details(given.details, whose)
+    read = {} if tally is None else {"tally": store.text_read_as_json(TextRead.of(tally))}
+    share = {} if trained_on is None else {"trained_on": trained_on}
+    wrong = {"failure": Failure.WRONG} if given.status == "failed" else {}
     return {
         "status": given.status,
         "reason": None if reason is None else shortened(reason),
         "measurements": checked,
-        "details": details if tally is None else {"tally": store.text_read_as_json(TextRead.of(tally)), **details},
-        "fingerprint": given.fingerprint,
+        "details": {**read, **share, **_details(given.details, whose), **share, **wrong},
     }
 
 
@@ -238,7 +241,7 @@ def _details(details: object, whose: str) -> dict[str, Any]:
     if size > LARGEST_DETAILS:
         raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
     try:
-        check_tally(details)
+        tally_of(details)
     except Misshapen as error:
         raise WrongValue(f"details of {whose}: {error}") from None
     return dict(details)

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pyharness import store
+from pyharness.store.json_lines import Encoded
 from pyharness.store.shape import Misshapen, check_values, get
-from pyharness.types import Case, CaseResult, Failure
+from pyharness.types import Case, CaseResult, Failure, Measurement
 
 
-def result_of(case: Case, answer: Mapping[str, Any]) -> CaseResult:
-    """Turn a worker's message into the result of its case; raises ``Misshapen`` for what no worker of ours says."""
-    check_values(answer)
-    if "failed" in answer:
-        trace = get(answer, "traceback", str, None, default=None)
-        details = {} if trace is None else {"traceback": trace}
-        return CaseResult(case, "failed", get(answer, "failed", str), details=details, failure=_failure(answer))
-    values = get(answer, "result", dict)
-    result = store.result_from_json({**values, **_about(case)})
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker says of a case."""
+
+    line: bytes  # its result as a line of the record: JSON
+    result: Mapping[str, Any]  # the values in it
+    beside: Mapping[str, Any]  # facts of the row, and a fingerprint of what was timed
+
+
+_OF_A_RESULT = {*store.case_as_json(Case("", "", None)), "status", "reason", "measurements", "details"}
+_OF_A_MEASUREMENT = frozenset(field.name for field in fields(Measurement))
+
+
+def result_of(case: Case, answer: Answer) -> tuple[CaseResult, Encoded]:
+    """Result of a case, and its text for the record; raises ``Misshapen`` for what no worker of ours says."""
+    check_values([[answer.result, answer.beside]])  # as deep as it stands in the record
+    result, text = store.result_from_json(answer.result), Encoded(answer.line.decode())
+    if result.case != case or answer.result.get("key") != case.key:
+        raise Misshapen("it is about another case")
     if result.status != "ok" and (not result.reason or result.measurements):
         raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
-    return replace(result, case=case, failure=Failure.WRONG if result.status == "failed" else None)
+    if result.status == "failed" and result.failure is None:
+        raise Misshapen(f"'failure' of its details is not one of {', '.join(Failure)}")
+    known = all(one.keys() <= _OF_A_MEASUREMENT for one in answer.result["measurements"])
+    if not known or answer.result.keys() != _OF_A_RESULT or "\r" in text:  # which would end a line of the journal
+        raise Misshapen("it holds what is no part of a result")
+    return result, text
 
 
-def has_failed(answer: Mapping[str, Any]) -> bool:
-    """Say whether a message is of a case that failed, be it by an exception or by what its benchmark found."""
-    result = answer.get("result")
-    return "failed" in answer or (isinstance(result, dict) and result.get("status") == "failed")
+def has_failed(answer: Answer) -> bool:
+    """Say whether a case failed, be it by an exception or by what its benchmark found."""
+    return answer.result.get("status") == "failed"
 
 
-def _failure(answer: Mapping[str, Any]) -> Failure:
-    failure = get(answer, "failure", str)
-    if failure not in tuple(Failure):
-        raise Misshapen(f"'failure' is {failure!r}; known: {', '.join(Failure)}")
-    return Failure(failure)
-
-
-def fingerprint_of(answer: Mapping[str, Any]) -> str:
+def fingerprint_of(answer: Answer) -> str:
     """What stands for the ids or files that a worker has timed; empty where its benchmark gives none."""
-    return str(get(get(answer, "result", dict, default={}), "fingerprint", str, default=""))
+    return str(get(answer.beside, "fingerprint", str, default=""))
 
 
-def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+def facts_of(answer: Answer) -> dict[str, Any] | None:
     """Facts of the tokenizer that a worker has loaded, checked."""
-    if (known := get(answer, "facts", dict, None, default=None)) is None:
+    if (known := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None
     others = (get(known, name, dict, default=None) for name in ("units", "codec"))
     if all(one is None for one in others):  # rows that cut text, or write actions, have these and no vocabulary
@@ -56,16 +63,6 @@ def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     if not all(isinstance(note, str) for note in get(known, "notes", list)):
         raise Misshapen("a note is not text")
     return dict(known)
-
-
-def _about(case: Case) -> dict[str, Any]:
-    parameters = dict(case.parameters)
-    return {"benchmark": case.benchmark, "tokenizer": case.tokenizer, "corpus": case.corpus, "parameters": parameters}
-
-
-def dumped(message: Mapping[str, Any]) -> str:
-    """One message as a line."""
-    return json.dumps(message, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +78,3 @@ class Request:
     keep_ids: str | None = None  # where to leave ids for other rows to be compared with
     keep_state: str | None = None  # where to leave the integers that the numbers are computed from
     traceback: bool = False  # whether a failure keeps its traceback
-
-    def as_json(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(replace(self, case=replace(self.case, parameters=dict(self.case.parameters))))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Request:
-        """Inverse of ``as_json``."""
-        return cls(**{**data, "case": Case(**data["case"])})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyharness.benchmarks import benchmarks
 from pyharness.running.workers import messages
-from pyharness.running.workers.messages import Request
+from pyharness.running.workers.messages import Answer, Request
+from pyharness.store.json_lines import encoded
+from pyharness.store.shape import as_json, get
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores
@@ -41,19 +43,19 @@ class Workers(Asked):
         self.suite, self.rows, self.temporary, self.side_by_side = suite, rows, temporary, side_by_side
         self._threads = 0  # of the worker there is
 
-    def measure(self, request: Request, progress: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, request: Request, progress: Callable[[int], None]) -> Answer:
         """Answer of a worker to a request; raises ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
         timed = benchmarks()[request.case.benchmark].timed
         libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
         if timed or len(libraries) > 1 or self._threads != request.threads:
             self.leave()
         self._threads = request.threads
-        message, limit = json.dumps(request.as_json()).encode(), self.suite.time_limit_seconds
+        message, limit = encoded(as_json(Request, request)).encode(), self.suite.time_limit_seconds
 
-        def ask(child: Child) -> dict[str, Any]:
-            answer: dict[str, Any]
-            _, answer = child.ask(message, lambda said: _is_progress(said, progress), time.monotonic() + limit)
-            return answer
+        def ask(child: Child) -> Answer:
+            beside: dict[str, Any] = {}
+            hear = partial(_is_news, progress=progress, beside=beside)
+            return Answer(*child.ask(message, hear, time.monotonic() + limit), beside)
 
         try:
             return self.ask(request.case.tokenizer, self._start, ask, messages.has_failed)
@@ -77,9 +79,12 @@ class Workers(Asked):
         )
 
 
-def _is_progress(said: Any, progress: Callable[[int], None]) -> bool:
+def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any]) -> bool:
     if not isinstance(said, dict):
         raise ChildDied(f"said what is no message: {str(said)[:80]!r}")
+    if "beside" in said:
+        beside.update(get(said, "beside", dict))
+        return True
     if type(done := said.get("progress")) is not int:
         return False
     progress(done)

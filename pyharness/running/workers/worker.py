@@ -10,16 +10,19 @@ import json
 import operator
 import os
 import time
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from pyharness import corpora, tokenizers
+from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
-from pyharness.running.workers import checks, messages
+from pyharness.running.workers import checks
 from pyharness.running.workers.messages import Request
+from pyharness.store.json_lines import encoded
+from pyharness.store.shape import from_json
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
 from pyharness.types import Corpus, Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported, kind_of
@@ -72,37 +75,47 @@ class Reporter:
             send(self.out, {"progress": operator.index(done)})
 
 
-def send(out: TextIO, message: dict[str, Any]) -> None:
+def send(out: TextIO, message: Mapping[str, Any]) -> None:
     """Write one message."""
-    out.write(messages.dumped(message))
+    out.write(encoded(message) + "\n")
     out.flush()
 
 
-def handle(request: Request, out: TextIO) -> dict[str, Any]:
-    """Run one case; an exception becomes its result."""
-    case = request.case
+def serve(request: Request, out: TextIO) -> None:
+    """Run one case; its result, as a line of the record, is the last message. An exception becomes a result."""
     try:
-        row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
-        corpus = _corpus(request, row.spec)
-        findings = benchmark.run(_work(request, row, corpus, Reporter(out)))
-        result = checks.findings(benchmark, findings)
-        if isinstance(corpus, Watched):
-            result["details"]["trained_on"] = corpus.met.share
-        if request.keep_state is not None and findings.status == "ok":
-            checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
-        return {"result": result, "facts": None if benchmark.own_process else row.facts()}
+        result, beside = _measure(request, out)
     except Unsupported as reason:
         skipped = Findings(status="skipped", reason=str(reason) or "unsupported")
-        return {"result": checks.findings(benchmarks()[case.benchmark], skipped), "facts": None}
+        result, beside = checks.findings(benchmarks()[request.case.benchmark], skipped), {}
     except InputError as error:
-        return {"failed": checks.shortened(str(error)), "failure": Failure.INPUT}
+        result, beside = _failure(checks.shortened(str(error)), Failure.INPUT), {}
     except checks.WrongValue as error:
-        return {"failed": str(error), "failure": Failure.ERROR}
+        result, beside = _failure(str(error), Failure.ERROR), {}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust arrives as a BaseException
         traced = {"traceback": checks.trace_of(error)} if request.traceback else {}
-        return {"failed": checks.said_by(error), "failure": Failure.ERROR, **traced}
+        result, beside = _failure(checks.said_by(error), Failure.ERROR, **traced), {}
+    send(out, {"beside": beside})
+    send(out, store.case_as_json(request.case) | result)
+
+
+def _failure(reason: str, failure: Failure, **details: str) -> dict[str, Any]:
+    return {"status": "failed", "reason": reason, "measurements": [], "details": {**details, "failure": failure}}
+
+
+def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the result of a case as JSON values, and what is to be known beside it."""
+    case = request.case
+    row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
+    corpus = _corpus(request, row.spec)
+    findings = benchmark.run(_work(request, row, corpus, Reporter(out)))
+    result = checks.findings(benchmark, findings, corpus.met.share if isinstance(corpus, Watched) else None)
+    if request.keep_state is not None and findings.status == "ok":
+        checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
+    facts = None if benchmark.own_process else row.facts()
+    return result, {"fingerprint": findings.fingerprint, "facts": facts}
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
@@ -134,7 +147,7 @@ def main() -> None:
     os.dup2(2, 1)
     lifeline.begin()
     for line in requests:
-        send(protocol, handle(Request.from_json(json.loads(line)), protocol))
+        serve(from_json(Request, json.loads(line), "request"), protocol)
 
 
 if __name__ == "__main__":

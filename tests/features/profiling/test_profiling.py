@@ -111,7 +111,7 @@ def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Pr
     with pytest.raises(KeyboardInterrupt):
         run(wanted, FakeDevice(), RULE, lambda line: None, kept.append)
     record = as_record(kept[0])
-    assert [problem["shape"] for problem in record.data["profile"]["problems"]] == [(2, 3)]
+    assert [problem["shape"] for problem in record.data["profile"]["problems"]] == [[2, 3]]
     assert record.data["complete"] is False
     (bound,) = (
         one

@@ -14,6 +14,7 @@ import pyharness
 from pyharness import store
 from pyharness.running.workers import process, worker
 from pyharness.running.workers.messages import Request
+from pyharness.store.shape import from_json
 
 
 class Here:
@@ -22,8 +23,10 @@ class Here:
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
     def ask(self, request: bytes, is_news: Callable[[Any], bool], deadline: float) -> tuple[bytes, Any]:
-        answer = json.dumps(worker.handle(Request.from_json(json.loads(request)), io.StringIO()))
-        return answer.encode(), json.loads(answer)
+        worker.serve(from_json(Request, json.loads(request), "request"), out := io.StringIO())
+        return next(
+            (line.encode(), said) for line in out.getvalue().splitlines() if not is_news(said := json.loads(line))
+        )
 
     def close(self) -> None:
         pass
