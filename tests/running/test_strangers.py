@@ -18,7 +18,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.commands import session
 from pyharness.plugins import registry
-from pyharness.running.workers import checks, messages
+from pyharness.running.workers import checks, messages, process
 from pyharness.store.json_lines import encoded
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
@@ -122,8 +122,8 @@ ANSWERS = [
     text_of(measurements=[{"metric": "a", "value": 1, "more": 1}]), text_of(more=1), text_of(details={"tally": 3}),
     text_of(status="skipped", reason="x", measurements=MEASURED), text_of(status="failed", reason="x"),
     text_of(status="failed", reason="x", details={"failure": "x"}), text_of(key="b | t | c"), text_of(tokenizer="c"),
-    text_of(parameters={"a": 1}), text_of().replace(": ", ":\r"), text_of(details=json.loads("[" * 62 + "]" * 62)),
-    text_of(details={"a": json.loads("[" * 61 + "]" * 61)}),
+    text_of(parameters={"a": 1}), text_of(key=[]), text_of().replace(": ", ":\r"),
+    text_of(details=json.loads("[" * 62 + "]" * 62)), text_of(details={"a": json.loads("[" * 62 + "]" * 62)}),
 ]  # fmt: skip
 
 
@@ -148,7 +148,29 @@ def test_what_a_worker_says_comes_back_whole() -> None:
     assert kept == text == encoded(store.result_as_json(result))
 
 
-@pytest.mark.parametrize("facts", [{}, {"vocab_size": "x"}, [], {"vocab_size": 1, "id_limit": 1, "round_trip": 3}])
+def test_a_parameter_that_is_equal_and_another() -> None:
+    case = Case("b", "t", None, {"a": 1})
+    for value in (True, 1.0):
+        answer = answer_of(text_of(key=case.key, parameters={"a": value}))
+        with pytest.raises(store.Misshapen, match="another case"):
+            messages.result_of(case, answer)
+
+
+def test_of_what_is_said_beside_results_the_last_is_kept() -> None:
+    beside: dict[str, Any] = {}
+    for number in range(3):
+        assert process._is_news({"beside": {str(number): 0}}, lambda done: None, beside)
+    assert beside == {"2": 0}
+    assert not process._is_news({"beside": json.loads("[" * 900 + "]" * 900)}, lambda done: None, beside)
+
+
+FACTS: list[Any] = [
+    {}, {"vocab_size": "x"}, [], {"vocab_size": 1, "id_limit": 1, "round_trip": 3},
+    {"units": {}, "notes": [], "vocab_size": "x"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("facts", FACTS)
 def test_the_parent_checks_facts_again(facts: object) -> None:
     with pytest.raises(store.Misshapen):
         messages.facts_of(answer_of(text_of(), facts=facts))

@@ -29,7 +29,8 @@ def result_of(case: Case, answer: Answer) -> tuple[CaseResult, Encoded]:
     """Result of a case, and its text for the record; raises ``Misshapen`` for what no worker of ours says."""
     check_values([[answer.result, answer.beside]])  # as deep as it stands in the record
     result, text = store.result_from_json(answer.result), Encoded(answer.line.decode())
-    if result.case != case or answer.result.get("key") != case.key:
+    # Parameters 1, 1.0 and true are equal, and their keys differ.
+    if result.case != case or not answer.result.get("key") == result.case.key == case.key:
         raise Misshapen("it is about another case")
     if result.status != "ok" and (not result.reason or result.measurements):
         raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
@@ -55,6 +56,7 @@ def facts_of(answer: Answer) -> dict[str, Any] | None:
     """Facts of the tokenizer that a worker has loaded, checked."""
     if (known := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None
+    get(known, "vocab_size", int, default=0)
     others = (get(known, name, dict, default=None) for name in ("units", "codec"))
     if all(one is None for one in others):  # rows that cut text, or write actions, have these and no vocabulary
         for name in ("vocab_size", "id_limit"):

@@ -12,7 +12,7 @@ from pyharness.benchmarks import benchmarks
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Answer, Request
 from pyharness.store.json_lines import encoded
-from pyharness.store.shape import as_json, get
+from pyharness.store.shape import as_json
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores
@@ -82,8 +82,9 @@ class Workers(Asked):
 def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any]) -> bool:
     if not isinstance(said, dict):
         raise ChildDied(f"said what is no message: {str(said)[:80]!r}")
-    if "beside" in said:
-        beside.update(get(said, "beside", dict))
+    if isinstance(known := said.get("beside"), dict):
+        beside.clear()  # however many there are, the last one is kept
+        beside.update(known)
         return True
     if type(done := said.get("progress")) is not int:
         return False
