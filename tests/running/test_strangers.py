@@ -127,8 +127,8 @@ ANSWERS = [
 ]  # fmt: skip
 
 
-def answer_of(text: str, **beside: Any) -> messages.Answer:
-    return messages.Answer(text.encode(), json.loads(text), beside)
+def answer_of(text: str, **beside: Any) -> messages.CaseAnswer:
+    return messages.CaseAnswer(text.encode(), json.loads(text), beside)
 
 
 @pytest.mark.parametrize("text", ANSWERS)

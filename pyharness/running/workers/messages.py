@@ -13,7 +13,7 @@ from pyharness.types import Case, CaseResult, Failure, Measurement
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CaseAnswer:
     """What a worker says of a case."""
 
     line: bytes  # its result as a line of the record: JSON
@@ -25,7 +25,7 @@ _OF_A_RESULT = {*store.case_as_json(Case("", "", None)), "status", "reason", "me
 _OF_A_MEASUREMENT = frozenset(field.name for field in fields(Measurement))
 
 
-def result_of(case: Case, answer: Answer) -> tuple[CaseResult, Encoded]:
+def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
     """Result of a case, and its text for the record; raises ``Misshapen`` for what no worker of ours says."""
     check_values([[answer.result, answer.beside]])  # as deep as it stands in the record
     result, text = store.result_from_json(answer.result), Encoded(answer.line.decode())
@@ -42,17 +42,17 @@ def result_of(case: Case, answer: Answer) -> tuple[CaseResult, Encoded]:
     return result, text
 
 
-def has_failed(answer: Answer) -> bool:
+def has_failed(answer: CaseAnswer) -> bool:
     """Say whether a case failed, be it by an exception or by what its benchmark found."""
     return answer.result.get("status") == "failed"
 
 
-def fingerprint_of(answer: Answer) -> str:
+def fingerprint_of(answer: CaseAnswer) -> str:
     """What stands for the ids or files that a worker has timed; empty where its benchmark gives none."""
     return str(get(answer.beside, "fingerprint", str, default=""))
 
 
-def facts_of(answer: Answer) -> dict[str, Any] | None:
+def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
     """Facts of the tokenizer that a worker has loaded, checked."""
     if (known := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None

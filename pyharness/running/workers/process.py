@@ -10,7 +10,7 @@ from typing import Any
 
 from pyharness.benchmarks import benchmarks
 from pyharness.running.workers import messages
-from pyharness.running.workers.messages import Answer, Request
+from pyharness.running.workers.messages import CaseAnswer, Request
 from pyharness.store.json_lines import encoded
 from pyharness.store.shape import as_json
 from pyharness.suite import Suite
@@ -43,7 +43,7 @@ class Workers(Asked):
         self.suite, self.rows, self.temporary, self.side_by_side = suite, rows, temporary, side_by_side
         self._threads = 0  # of the worker there is
 
-    def measure(self, request: Request, progress: Callable[[int], None]) -> Answer:
+    def measure(self, request: Request, progress: Callable[[int], None]) -> CaseAnswer:
         """Answer of a worker to a request; raises ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
         timed = benchmarks()[request.case.benchmark].timed
         libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
@@ -52,10 +52,10 @@ class Workers(Asked):
         self._threads = request.threads
         message, limit = encoded(as_json(Request, request)).encode(), self.suite.time_limit_seconds
 
-        def ask(child: Child) -> Answer:
+        def ask(child: Child) -> CaseAnswer:
             beside: dict[str, Any] = {}
             hear = partial(_is_news, progress=progress, beside=beside)
-            return Answer(*child.ask(message, hear, time.monotonic() + limit), beside)
+            return CaseAnswer(*child.ask(message, hear, time.monotonic() + limit), beside)
 
         try:
             return self.ask(request.case.tokenizer, self._start, ask, messages.has_failed)
