@@ -1,7 +1,7 @@
 """Reports: a record as tables for people (terminal, Markdown, HTML) or as flat rows for programs.
 
-Renders, measures nothing: values come from the record, intervals from the values it holds. Numbers stay numbers in the
-cells of a ``Sheet`` until an exporter writes them; which numbers a table shows, its benchmark declares.
+They measure nothing: values come from the record, intervals from the values it holds. Numbers stay numbers in the cells
+of a ``Sheet`` until an exporter writes them. A table's benchmark declares its numbers.
 """
 
 from __future__ import annotations

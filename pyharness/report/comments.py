@@ -1,4 +1,4 @@
-"""Comments on a pull request: of a record, and of a comparison of two. What matters comes first, the rest is folded."""
+"""Comments on a pull request: on a record or a comparison of two. Important parts come first; others are folded."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _OF_A_DATE = 10
 
 
 def record_comment(record: Record, name: str, every: bool = False, all_entries: bool = False) -> Comment:
-    """Return what a comment says of a record: ranks and what has no numbers, then other tables, folded.
+    """Return the comment on a record: ranks and cases without numbers, then other tables, folded.
 
     Args:
         record: of a run, or another record of cases.
         name: of the record, for readers.
         every: with all metrics.
-        all_entries: with all that listings name.
+        all_entries: with all entries of listings.
     """
     of_a_run = record.data["kind"] == KIND
     summary, answer = (summary_sheets(record), ranking_sheets(record)) if of_a_run else ([], [])
     failed = _failed_first(not_measured(record.results))
     listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]
     rest = [*measured_sheets(record, every), *listed]
-    if not answer:  # of one row, or of what has no ranks
+    if not answer:  # of one row, or without ranks
         answer, rest = rest[:1], rest[1:]
     return Comment(
         _measured(record),
@@ -59,7 +59,7 @@ def _failed_first(sheet: Sheet) -> Sheet:
 
 
 def _measured(record: Record) -> str:
-    """How many cases there are of each outcome, in a line."""
+    """Return the number of cases by outcome, in a line."""
     found = Counter(result.status for result in record.results)
     said = [f"{counted(found['ok'], 'case')} measured", f"{found['failed']:,} failed", f"{found['skipped']:,} skipped"]
     broken = "" if record.data["complete"] else " The run was interrupted."
@@ -91,12 +91,12 @@ _WITHOUT = "without a verdict"
 def comparison_comment(
     differences: Sequence[Difference], title: str, judged: JudgedComparison | None = None
 ) -> Comment:
-    """Return what a comment says of a comparison: what is inconclusive, what is resolved, and the rest, folded.
+    """Return the comment on a comparison: inconclusive and resolved differences, and the rest, folded.
 
     Args:
-        differences: of which there are numbers on both sides.
-        title: what was compared, for readers.
-        judged: the same comparison, where it was asked what of it fails: reasons without a number stand before all.
+        differences: with numbers on both sides.
+        title: of the comparison, for readers.
+        judged: the same comparison after judgement: its reasons without a number come first.
     """
     shown = [one for one in differences if one.a is not None and one.b is not None]
     resolved, rest = resolved_first(shown)
@@ -135,7 +135,7 @@ def _row(one: Difference) -> tuple[Cell, ...]:
     interval, share = one.interval, Cell(None, reason="A is 0")
     if one.a and interval is not None:
         share = Cell(one.share, _SHARE, (interval[0] / abs(one.a), interval[1] / abs(one.a)), bounds=True)
-        interval = None  # once is enough
+        interval = None  # one place is enough
     elif one.a:
         share = Cell(one.share, _SHARE)
     return (

@@ -1,15 +1,15 @@
-"""Rows on the same text: what is compared, and the difference of every metric with its paired interval.
+"""Rows on the same text: the pairs to compare, and the difference of every metric with its paired interval.
 
-Times are compared within one record. Where rows took turns, the rounds pair them; else there is no interval, and so no
-verdict: what the machine did meanwhile is between the two.
+Times are compared within one record. If rows took turns, the rounds pair them. Otherwise there is no interval, and so
+no verdict: other load on the machine may explain the difference.
 
-An interval is about as much other text of the same kind. A metric that grows with the text (an entropy, the share of a
-vocabulary that occurs) may order two rows one way on little text and the other way on more: its differences on nested
-parts of the text are looked at, too, and there is a verdict only where all of them have one sign.
+An interval covers the same amount of other text of the same kind. A metric that grows with the text (an entropy, the
+used share of a vocabulary) may order two rows one way on little text and the other way on more. So its differences on
+nested parts of the text are checked, too: there is a verdict only if all of them have one sign.
 
-What has too little text for intervals is judged by its documents. On one text, bytes per token and its kin differ as
-the numbers of tokens do, document by document: their logarithms of ratios are the same but for the sign. So there is
-one test of a case, and it counts once, however many numbers it is about.
+With too little text for intervals, the documents judge. On one text, metrics such as bytes per token differ as the
+numbers of tokens do, document by document: their log ratios are equal except for the sign. So a case has one test, and
+it counts once, however many metrics it concerns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pyharness.types import CaseResult, InputError, Measurement, State
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A case of A, and what stands for it in B: None where there is nothing."""
+    """A case of A, and its counterpart in B: None if there is none."""
 
     a: Record
     one: CaseResult
@@ -58,7 +58,7 @@ class Pair:
 
 
 def pairs_of_records(a: Record, b: Record) -> list[Pair]:
-    """Every case of A with the one of the same tokenizer, text and parameters in B."""
+    """Return every case of A with the case of the same tokenizer, text and parameters in B."""
     known = {result.case.key: result for result in b.results}
     pairs = [Pair(a, one, b, known.get(one.case.key)) for one in a.results]
     if not any(pair.other for pair in pairs):
@@ -67,7 +67,7 @@ def pairs_of_records(a: Record, b: Record) -> list[Pair]:
 
 
 def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list[Pair]:
-    """Every case of one tokenizer of a record with that of each other."""
+    """Return every case of one tokenizer of a record with that of each other."""
     labels = list(record.data["tokenizers"])
     for label in (first, second, *others):
         if label not in labels:
@@ -91,12 +91,12 @@ def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
 
 
 def metrics_of(pair: Pair) -> Mapping[str, Any]:
-    """What the records say of the metrics of both sides."""
+    """Return the records' facts of the metrics of both sides."""
     return {**pair.a.data["metrics"], **pair.b.data["metrics"]}
 
 
 def says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
-    """What a record says of a metric or, where it is older than the question, the registry."""
+    """Return a record's fact about a metric; for an older record without this fact, the registry's."""
     return bool(metric[fact] if fact in metric else getattr(all_metrics().get(name), fact, False))
 
 
@@ -104,7 +104,7 @@ def says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
 
 
 class States:
-    """States by record, opened when they are asked for, and closed together."""
+    """States by record, opened on demand and closed together."""
 
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
@@ -119,7 +119,7 @@ class States:
         self._stack.close()
 
     def of(self, record: Record, result: CaseResult) -> State:
-        """Arrays of a case; raises ``NoState`` where there are none."""
+        """Return the arrays of a case; raise ``NoState`` if there are none."""
         state = self._of_record(record)
         if result.case.key not in state:
             raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
@@ -141,7 +141,7 @@ class States:
 
 
 def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> list[Difference]:
-    """Put the test of the documents in the place of intervals that are missing, or why there is none."""
+    """Replace missing intervals with the test of the documents, or with the reason why there is no test."""
     metrics = metrics_of(pair)
     open_ = [one.unjudged and says(one.metric, metrics[one.metric], "counts_tokens") for one in found]
     if not any(open_):
@@ -151,7 +151,7 @@ def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> lis
 
 
 def _ranks(pair: Pair, states: States) -> SignedRanks | str:
-    """Test of the tokens of all documents, or why there is none."""
+    """Return the test of the tokens of all documents, or the reason why there is none."""
     assert pair.other is not None  # noqa: S101 -- it is measured
     try:
         first, second = paired_lengths(states.of(pair.a, pair.one), states.of(pair.b, pair.other))
@@ -179,20 +179,20 @@ def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
 
 
 def records(a: Record, b: Record) -> list[Difference]:
-    """Every case that both records hold, for the same tokenizer and text."""
+    """Return differences of every case that both records hold, for the same tokenizer and text."""
     return some(differences(pairs_of_records(a, b)))
 
 
 def rows(record: Record, first: str, second: str, *others: str) -> list[Difference]:
-    """Tokenizers of one record, each of the others with the first."""
+    """Return differences of tokenizers of one record, each of the others with the first."""
     return some(differences(pairs_of_rows(record, first, second, *others)))
 
 
 def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Difference]:
-    """Every metric that both sides of a pair have; text that is not the same is refused.
+    """Return the difference of every metric that both sides of a pair have; refuse pairs of different texts.
 
-    With ``metric`` that one alone, of all of the text, and by intervals alone: ranks are made of many such pairs, and
-    have none where there is no interval.
+    With ``metric``, return that one alone, of all of the text, and only by intervals: ranks need many such pairs, and a
+    pair without an interval has no rank.
     """
     measured = [(pair, list(_differences(pair, metric))) for pair in pairs if pair.measured]
     if metric is not None:
@@ -202,7 +202,7 @@ def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Differ
 
 
 def some(found: list[Difference]) -> list[Difference]:
-    """Return differences; raises ``InputError`` where there are none."""
+    """Return differences; raise ``InputError`` if there are none."""
     if not found:
         raise InputError(
             "no metric that two records can be compared by was measured on both sides: there is nothing to compare; "
@@ -236,10 +236,10 @@ def _differences(pair: Pair, only: str | None) -> Iterator[Difference]:
 
 
 def _check_groups(pair: Pair, other: CaseResult) -> None:
-    """Refuse to pair replicates of other groups: of works on one side, of documents on the other.
+    """Refuse to pair replicates of different groups: of works on one side, of documents on the other.
 
-    A record is one in how it groups a text, so that any case of it can say so. Where only one record does, the text is
-    taken to be grouped alike unless its works are named, which older records did not heed.
+    A record groups a text in one way, so any of its cases can tell how. If only one record tells, the grouping is taken
+    to be the same, unless the text has works, which older records ignored.
     """
     sides = (pair.a, pair.one), (pair.b, other)
     if pair.a is pair.b or not all(any(one.replicates for one in result.measurements) for _, result in sides):
@@ -255,7 +255,7 @@ def _check_groups(pair: Pair, other: CaseResult) -> None:
 
 
 def _documents(record: Record, wanted: CaseResult) -> tuple[int, ...] | None:
-    """Documents by group, of the text of a case; None where no case of the record says."""
+    """Return documents by group, of the text of a case; None if no case of the record has them."""
     for result in (wanted, *record.results):
         if "documents" in result.groups and (result.case.corpus, result.tally) == (wanted.case.corpus, wanted.tally):
             return result.groups["documents"]
@@ -278,7 +278,7 @@ def _difference(
 
 
 def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float] | None:
-    """Interval of the median over rounds of what the second takes more than the first."""
+    """Return the interval of the median, over rounds, of the second's excess over the first."""
     return median_interval(
         [other - one for one, other in zip(mine.samples, match.samples, strict=False)][:MOST_SAMPLES]
     )

@@ -1,4 +1,4 @@
-"""What rows cost: how much more of something, such as tokens, each needs than the best row on the same text."""
+"""Costs of rows: how much more of something, such as tokens, each needs than the best row on the same text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PERCENT, _WHOLE_PERCENT = Format("{:+.1f} %", 100, "%"), Format("{:+,.0f} %", 1
 
 
 def best_noun(benchmark: str, metric: str) -> str:
-    """Name what is best: ``fewest tokens``, or ``best bits per byte`` where a benchmark names nothing that is paid."""
+    """Name the best value: ``fewest tokens``, or ``best bits per byte`` for a benchmark without a named cost."""
     known = benchmarks().get(benchmark)
     return f"fewest {known.pays}" if known is not None and known.pays else f"best {metric.replace('_', ' ')}"
 
@@ -25,10 +25,10 @@ def cost_note(benchmark: str, metric: str) -> str:
 
 
 def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
-    """Costs of rows on a text: what each needs beyond the best, as a share, with a bar of all that it needs.
+    """Return costs of rows on a text: the excess of each over the best, as a share, with a bar of its total need.
 
     Args:
-        values: of rows by label, the best first; what is not above 0 has no cost.
+        values: of rows by label, the best first; values not above 0 have no cost.
         higher: whether a higher value is better, and needs less.
     """
     valued = {label: value for label, value in values.items() if value > 0}

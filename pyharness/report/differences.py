@@ -1,8 +1,8 @@
 """A difference of one number and its verdict, and differences as sheets.
 
-Three things judge: the paired interval over groups of documents; where there is none, of what goes with the number of
-tokens alone, the signed ranks of the documents; and of an exact metric the values themselves. Where none does, a
-primary metric that has a better is *inconclusive*: no verdict is no pass. Other numbers without a judge are shown.
+There are three judges: the paired interval over groups of documents; without one, for metrics that follow the number of
+tokens alone, the signed ranks of the documents; and for an exact metric the values themselves. Without a judge, a
+primary metric with a better direction is *inconclusive*: no verdict is no pass. Others without a judge are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
 class Difference:
     """``b - a`` of one metric of one case."""
 
-    title: str  # which rows and which text
+    title: str  # the rows and the text
     metric: str
     part: str | None
     a: float | None
@@ -35,21 +35,21 @@ class Difference:
     direction: str
     tolerance: float = 0.0  # relative
     grows_with_text: bool = False
-    exact: bool = False  # a difference counts without an interval
+    exact: bool = False  # any difference counts, without an interval
     deterministic: bool = True
-    curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
-    no_interval: str | None = None  # why there is none, and nothing that judges in its place
+    curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of which is all of it
+    no_interval: str | None = None  # why neither an interval nor another test judges
     primary: bool = False
-    ranks: SignedRanks | None = None  # of the tokens of every document, where they stand in for an interval
+    ranks: SignedRanks | None = None  # of the tokens of every document, in place of an interval
 
     @property
     def name(self) -> str:
-        """Metric, and what of it."""
+        """Metric and part."""
         return self.metric if self.part is None else f"{self.metric} {self.part}"
 
     @property
     def share(self) -> float | None:
-        """``b - a`` as a share of ``a``; None of nothing."""
+        """``b - a`` as a share of ``a``; None if ``a`` is zero or a value is missing."""
         return (self.b - self.a) / abs(self.a) if self.a and self.b is not None else None
 
     @property
@@ -59,16 +59,16 @@ class Difference:
         return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
 
     def _has_a_sign(self, low: float, high: float) -> bool:
-        """Whether all of the interval is on the side of ``b - a``: medians may differ one way, and rounds another."""
+        """Return whether all of the interval is on the side of ``b - a``: medians and rounds may differ in sign."""
         return self.a is not None and self.b is not None and (low > 0 if self.b > self.a else high < 0)
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only when something judges, and more text is no reason to doubt it.
+        """``better`` or ``worse`` only if something judges, and more text gives no reason to doubt it.
 
-        ``same`` when the values are equal, or within what machines differ by. ``depends on size`` when a metric that
-        grows with the text has differences of both signs on parts of it; ``no curve`` when the record lacks these.
-        ``inconclusive`` when nothing judges a primary metric.
+        ``same`` if the values are equal, or within the difference between machines. ``depends on size`` if a metric
+        that grows with the text has differences of both signs on parts of it; ``no curve`` if the record lacks these.
+        ``inconclusive`` if nothing judges a primary metric.
         """
         if self.a is None or self.b is None:
             return ""
@@ -89,9 +89,9 @@ class Difference:
 
     @property
     def judged_by_ranks(self) -> bool:
-        """Whether the documents decide: more often than chance has it, B takes more tokens where it is worse, or fewer.
+        """Whether the documents judge: more often than by chance, B takes more tokens if worse, fewer if better.
 
-        The number itself may go the other way, where one long document outweighs the others: then nothing decides.
+        If one long document outweighs the others, the number itself may go the other way: then nothing judges.
         """
         if self.interval is not None or self.exact or self.ranks is None or not self.ranks.decides:
             return False
@@ -99,25 +99,25 @@ class Difference:
 
     @property
     def _way(self) -> str:
-        """What the values alone say of two that differ."""
+        """Verdict of the values alone, for two that differ."""
         if self.direction == "none":
             return "differs"
         return "better" if ((self.b or 0) > (self.a or 0)) == (self.direction == "higher") else "worse"
 
     @property
     def unjudged(self) -> bool:
-        """Whether it differs, the text determines it, and it has a better, but nothing says how B is to A."""
+        """Whether it differs, the text determines it, and it has a better direction, but nothing judges it."""
         known = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
         return known and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
 
     @property
     def looks_worse(self) -> bool:
-        """Whether the values alone, which chance may have moved, have B worse; what looks better can never fail."""
+        """Whether the values alone, which chance may have moved, make B worse; a better look can never fail."""
         return self._way == "worse"
 
     @property
     def judged_by(self) -> str:
-        """What the verdict is from, in words; "" where nothing judges."""
+        """Source of the verdict, in words; "" without a judge."""
         if self.verdict == EQUAL:
             return ""
         if self.judged_by_ranks and self.ranks is not None:
@@ -128,19 +128,19 @@ class Difference:
 
 
 def said_of(ranks: SignedRanks) -> str:
-    """A test in words, as it is named wherever it judges."""
+    """Return a test in words, the same wherever it judges."""
     left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
     return f"signed-rank over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
 
 
-RESOLVED = ("worse", "better", "differs")  # verdicts that say how B is to A, in the order in which they are shown
+RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
-    """Return what is resolved, the worse before the better and each largest first, and all others in their order.
+    """Return resolved differences, the worse before the better and each largest first, and all others in their order.
 
-    What is inconclusive comes first of the others.
+    Inconclusive ones are first among the others.
     """
     resolved: list[Difference] = []
     others: list[Difference] = []
@@ -169,7 +169,7 @@ _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rou
 
 
 def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
-    """Sheets for people, in the order of the cases."""
+    """Return sheets for people, in the order of the cases."""
     by_title: dict[str, list[Difference]] = {}
     for difference in differences:
         if difference.a is not None and difference.b is not None:
@@ -203,7 +203,7 @@ def _overview(by_title: Mapping[str, Sequence[Difference]]) -> list[Sheet]:
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
-    """Say by which test a verdict is that no interval gave, and why there is none."""
+    """Name the test of each verdict without an interval, and the reason why there is no interval."""
     tests: dict[str, list[str]] = {}
     lacks: dict[str, list[str]] = {}
     for one in shown:
@@ -216,7 +216,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
 
 
 def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
-    """What intervals of differences are, and why there is none."""
+    """Explain the intervals of differences, and why some are missing."""
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
@@ -230,7 +230,7 @@ def _in_turn(difference: Difference) -> bool:
 
 
 def _sheet(title: str, shown: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
-    """One pair of rows. Half of an interval says nothing of one whose middle is elsewhere: of times, both ends are."""
+    """Return one pair of rows. Half-widths only suit centred intervals: for times, both ends are shown."""
     ends = any(map(_in_turn, shown))
     numbers = ("A", "B", "B - A", *(("low", "high") if ends else ("±",)))
     rows = tuple(_row(one, *(_ends if ends else _half)(one)) for one in shown)
@@ -257,7 +257,7 @@ def _b_minus_a(one: Difference) -> float | None:
 
 
 def flat_differences(differences: Sequence[Difference]) -> Sheet:
-    """One row per metric, part and pair of cases, values in full."""
+    """Return one row per metric, part and pair of cases, values in full."""
     rows = []
     for one in differences:
         low, high = one.interval or (None, None)
@@ -272,7 +272,7 @@ def flat_differences(differences: Sequence[Difference]) -> Sheet:
 
 
 def along_curve(shown: Sequence[Difference]) -> Iterator[str]:
-    """Say of what grows with the text how the difference goes with its size."""
+    """For metrics that grow with the text, say how the difference changes with its size."""
     growing = [one for one in shown if one.grows_with_text and one.curve]
     if not growing:
         return

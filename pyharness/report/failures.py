@@ -1,6 +1,6 @@
-"""What of a comparison fails: the deterministic gate. No clock is read; the records say it all.
+"""Failures of a comparison: the deterministic gate. It times nothing and only reads the records.
 
-Whether ids are equal, digests in the records say; where they are not, the states beside these.
+Digests in the records tell whether ids are equal. If they are not, the records' states tell where they differ.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pyharness.types import CaseResult, InputError, Measurement, counted
 
 
 def comparable(pair: Pair) -> bool:
-    """Whether both sides keep a digest of all their ids."""
+    """Return whether both sides keep a digest of all their ids."""
     return pair.measured and pair.one.ids is not None and pair.other is not None and pair.other.ids is not None
 
 
 def pairs_of_other_ids(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
-    """Pairs whose ids differ, with where they do, in words.
+    """Yield pairs whose ids differ, with the place of the difference, in words.
 
-    A record without digests of ids shows a difference only where it changes how many tokens some group of documents
-    has, and never where it is.
+    A record without digests of ids shows a difference only if it changes the number of tokens of some group of
+    documents, and never its place.
     """
     with States() as states:
         for pair in pairs:
@@ -39,7 +39,7 @@ def pairs_of_other_ids(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
 
 
 def share_a_vocabulary(pair: Pair) -> bool:
-    """Whether both sides are one row and claim one vocabulary, which must give the same ids."""
+    """Return whether both sides are one row with one vocabulary, which must give the same ids."""
     claims = [_vocabulary(record, pair.one) for record in (pair.a, pair.b)]
     same_row = pair.other is not None and pair.other.case.tokenizer == pair.one.case.tokenizer
     return same_row and claims[0] is not None and claims[0] == claims[1]
@@ -73,7 +73,7 @@ def _where(pair: Pair, other: CaseResult, states: States) -> str:
 
 
 def _of_text(pair: Pair, text: range | None) -> str:
-    """Where ids stand in the text: in the document's own bytes, or in those that decoding gives where they differ."""
+    """Return the place of ids in the text: in the document's own bytes, or in the decoded bytes if they differ."""
     if text is None:
         return ""
     about = pair.a.data["tokenizers"].get(pair.one.case.tokenizer)
@@ -86,26 +86,26 @@ def _of_text(pair: Pair, text: range | None) -> str:
 
 FailOn: TypeAlias = Literal["worse", "any"]
 LONGEST_REASON = 2000  # characters
-_HEADINGS = (Heading("kind", "word"), Heading("reason", "word"))  # words are not wrapped: a line per reason
+_HEADINGS = (Heading("kind", "word"), Heading("reason", "word"))  # words are not wrapped: one line per reason
 
 
 class Kind(StrEnum):
-    """What a reason is, in the order in which reasons are said."""
+    """The kind of a reason, in the order of display."""
 
     WORSE = "worse"
-    INCONCLUSIVE = "inconclusive"  # a number that its benchmark is about looks worse, and nothing judges it
+    INCONCLUSIVE = "inconclusive"  # a primary number looks worse, and nothing judges it
     DIFFERS = "differs"
-    NOT_COMPARED = "not compared"  # no evidence, which is no pass
+    NOT_COMPARED = "not compared"  # no evidence, so no pass
     NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One line."""
+    """One reason, on one line."""
 
     kind: Kind
     text: str
-    of_a_number: bool = False  # which a table of differences shows as well
+    of_a_number: bool = False  # a table of differences shows it as well
 
     @property
     def line(self) -> str:
@@ -115,7 +115,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class JudgedComparison:
-    """A comparison that was asked whether it fails."""
+    """A comparison after judgement: whether it fails, and why."""
 
     fail_on: FailOn
     differences: tuple[Difference, ...]
@@ -123,9 +123,9 @@ class JudgedComparison:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing fails, 1 something does, 2 nothing does of what could be compared, 3 nothing does that was judged.
+        """Exit code: 0 nothing fails, 1 something fails, 2 something was not compared, 3 something is inconclusive.
 
-        As of ``pyharness gate``, the first that is true of 1, 2, 3.
+        The first of 1, 2, 3 that applies, as in ``pyharness gate``.
         """
         kinds = {reason.kind for reason in self.reasons}
         if Kind.WORSE in kinds or (self.fail_on == "any" and Kind.DIFFERS in kinds):
@@ -155,10 +155,10 @@ class JudgedComparison:
 
 
 def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
-    """Compare every pair and say what fails.
+    """Compare every pair and decide what fails.
 
     Raises:
-        InputError: a pair read different text, so that nothing can be said.
+        InputError: a pair read different text, so that no verdict is possible.
     """
     found = [one for one in differences(pairs) if one.deterministic]
     reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
@@ -173,7 +173,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
 
 
 def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
-    """What became of a case and of its numbers."""
+    """Yield the reasons of a case and of its numbers."""
     title, one, other = pair.title, pair.one, pair.other
     if other is None:
         if one.status == "ok":
@@ -192,7 +192,7 @@ def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
 
 
 def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Iterator[Reason]:
-    """Name the numbers that one side alone has, those that can be worse or, where any difference counts, all."""
+    """Name the numbers that only one side has: those that can be worse or, if any difference counts, all."""
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     for mine in pair.one.measurements:
@@ -218,10 +218,10 @@ def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
 
 
 def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
-    """Say of each case what its documents judge, once for all its numbers, and what looks worse and nothing judges.
+    """Yield the judgement by documents, once for all numbers of a case, and numbers that look worse without a judge.
 
-    What looks better is no reason: no interval around it could be all on the worse side. Where any difference fails,
-    none has to be judged.
+    A better look is no reason: no interval around it could be all on the worse side. If any difference fails, no judge
+    is needed.
     """
     groups: dict[tuple[Kind, str, str], list[Difference]] = {}
     for one in found:
@@ -238,7 +238,7 @@ def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reas
 
 
 def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
-    """Say where ids differ, whether that fails or not: a mean may stay where it is."""
+    """Say where ids differ, whether that fails or not: a mean may stay the same."""
     for pair, where in pairs_of_other_ids(pairs):
         if share_a_vocabulary(pair):
             yield Reason(Kind.WORSE, f"{pair.title}: other ids of the same vocabulary, {where}")
@@ -253,7 +253,7 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
 
 
 def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
-    """Name the cases of another record that have nothing in this one."""
+    """Name the cases of another record that have no counterpart in this one."""
     if pairs and pairs[0].a is not pairs[0].b:
         known = {pair.one.case.key for pair in pairs}
         yield from (
@@ -266,7 +266,7 @@ def _named(one: Measurement) -> str:
 
 
 def _said(one: Difference) -> str:
-    """A number and its two values, with as many digits as show that they differ."""
+    """Return a number and its two values, with enough digits to show the difference."""
     a, b = one.a, one.b
     if isinstance(a, int) and isinstance(b, int):
         return f"{one.name} {a:,} -> {b:,}"

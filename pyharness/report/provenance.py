@@ -1,4 +1,4 @@
-"""Where numbers are from: machine, versions, texts, the command; and what several records differ in of these."""
+"""Origin of numbers: machine, versions, texts, command; and the differences of several records in these."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pyharness.report.sheet.strings import shorten
 from pyharness.store import Record, packed
 from pyharness.types import COUNT
 
-_MACHINE = ("cpu", "cores", "memory_bytes", "machine", "system")  # what times depend on
+_MACHINE = ("cpu", "cores", "memory_bytes", "machine", "system")  # facts on which times depend
 _OF_A_TEXT = ("spec", "digest", "documents", "bytes")
 _OF_A_ROW = ("spec", "version", "revision", "sha256", "vocab_size")
 
 
 def what_differs(records: Mapping[str, Record]) -> Section:
-    """Return the first section of a page about several records, which are given by their names."""
+    """Return the first section of a page about several records, given by name."""
     facts = {name: _known_facts(record.data) for name, record in records.items()}
     known = dict.fromkeys(fact for one in facts.values() for fact in one)
     rows = [(fact, [one.get(fact) for one in facts.values()]) for fact in known]
@@ -33,7 +33,7 @@ def what_differs(records: Mapping[str, Record]) -> Section:
 
 
 def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
-    """Say what can be compared."""
+    """Say which records can be compared."""
     machines = {_said([record.data.get("environment", {}).get(one) for one in _MACHINE]) for record in records.values()}
     if len(machines) > 1:
         yield "The machines differ: times are not compared."
@@ -49,12 +49,12 @@ def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
 
 
 def _is_unlike(fact: str, values: Sequence[str | None]) -> bool:
-    """Whether a fact tells records apart: one about a row or a text, in those that have it."""
+    """Return whether a fact differs between records; a fact about a row or a text, between the records that have it."""
     return len(set(values) - ({None} if ": " in fact else set())) > 1
 
 
 def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:
-    """What a record says of how it was made, by name."""
+    """Return a record's facts about its making, by name."""
     facts = {"created": data.get("created"), "schema": data["schema"], "complete": data.get("complete")}
     suite = data.get("suite", {})
     facts |= {"suite": suite.get("name"), "digest of the suite": suite.get("digest")}
@@ -68,7 +68,7 @@ def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Facts within facts, by a name of all its parts.
+    """Return nested facts by a name of all its parts.
 
     >>> flat({"cores": 2, "libraries": {"numpy": "2.0"}})
     {'cores': 2, 'libraries numpy': '2.0'}
@@ -90,11 +90,11 @@ LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
 LONGEST_NAME = 10_000  # characters
 LONGEST_FILE_NAME = 100  # characters
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
-_CUSTOM = "custom"  # the name of a suite that was given by options
+_CUSTOM = "custom"  # the name of a suite from options
 
 
 def foot_blocks(record: Record) -> Iterator[Block]:
-    """How, where and of what a record was made."""
+    """Yield how, where and from which texts a record was made."""
     data = record.data
     yield _facts("How it was made", _made(data))
     if (line := command(data)) is not None:
@@ -113,7 +113,7 @@ def foot_blocks(record: Record) -> Iterator[Block]:
 
 
 def _whole(name: str) -> str:
-    """Return a name or, where it is a book, its beginning and what tells the rest."""
+    """Return a name or, if it is as long as a book, its beginning and a digest of the rest."""
     if len(name) <= LONGEST_NAME:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -121,7 +121,7 @@ def _whole(name: str) -> str:
 
 
 def command(data: Mapping[str, Any]) -> str | None:
-    """Return a command that measures the same; None where the record does not tell.
+    """Return a command that measures the same; None if the record does not tell.
 
     >>> command({"kind": "pyharness-run", "suite": {"name": "quick"}})
     'pyharness run quick'
@@ -148,7 +148,7 @@ def download(path: Path | None) -> Download | None:
 
 
 def file_name(name: str) -> str:
-    """Name a file so that every system takes it, and no name of a stranger is a path, hidden or a device.
+    """Return a file name that every system takes: foreign text is never a path, a hidden file or a device.
 
     >>> file_name("quick.json"), file_name("../CON"), file_name("\u202egnp.exe"), file_name("con.json")
     ('quick.json', '_CON', '_gnp.exe', '_con.json')

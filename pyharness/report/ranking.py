@@ -1,11 +1,11 @@
-"""The answer first: tokenizers by texts, sorted, where rows that are not told apart share a rank.
+"""The answer first: tokenizers by texts, sorted; rows that do not differ significantly share a rank.
 
-A rank begins where each row from there on is told apart from the first row of each rank above, over all pairs of the
-table at once: a row is worse than the first of every rank above its own (family-wise 95 %). Nothing is said of rows of
-one rank; ``compare``, which judges two rows alone, may tell them apart. What cannot be judged has no rank.
+A rank begins at the first row from which on each row is significantly worse than the first row of every rank above. The
+test covers all pairs of the table at once (family-wise 95 %). Rows of one rank are not compared with each other:
+``compare``, which judges two rows alone, may find a difference. A row that cannot be judged has no rank.
 
-Rows of several records are ranked with each other where they read the very same text, and nowhere else. What makes two
-texts one is the digest of what was read, not its name: one name may stand for two texts, and two names one.
+Rows of several records are ranked together only if they read the very same text. The digest of the text decides, not
+its name: one name may stand for two texts, and two names for one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
 
 T = TypeVar("T")
 
-TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
+TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
-COUNTED = "tokens"  # what groups of documents are weighed by
+COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
     "#: rank. Rows that share a rank are tied: no difference is significant (family-wise 95 %).",
     "Sorted by the geometric mean of the ratio to the best.",
 )
-# Why a row that competes has no rank.
+# Reasons why a competing row has no rank.
 ALONE = "no other row to rank beside it"
 NO_INTERVAL = "no interval, of too few documents or works"
 NOT_POSITIVE = "a value, or one without some documents, is not above 0"
@@ -50,19 +50,19 @@ OTHER_TEXT = "other text, or other groups of documents, than most rows"
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """What is ranked: a case of a record, under a name that no other row of the table has."""
+    """A row of a ranking: a case of a record, under a name that no other row of the table has."""
 
     label: str
     record: Record
     result: CaseResult
 
     def value(self, metric: str) -> float | None:
-        """Value of a metric of the whole case."""
+        """Return the value of a metric of the whole case."""
         measured = self.measured(metric)
         return None if measured is None else measured.value
 
     def measured(self, metric: str) -> Measurement | None:
-        """A metric of the whole case."""
+        """Return a metric of the whole case."""
         return next((one for one in self.result.measurements if (one.metric, one.part) == (metric, None)), None)
 
 
@@ -72,34 +72,34 @@ class Ranked:
 
     row: Contender
     value: float
-    rank: int | None  # from 1; None where it cannot be judged, or does not compete
-    unranked: str | None = None  # why it cannot be judged, though it competes
+    rank: int | None  # from 1; None if it cannot be judged, or does not compete
+    unranked: str | None = None  # why a competing row cannot be judged
 
     @property
     def competes(self) -> bool:
-        """Whether others are ranked beside it: one that does not is listed, and is neither first nor a reference."""
+        """Whether it is ranked with the others: if not, it is listed, and is neither first nor a reference."""
         return self.result.ranks
 
     @property
     def result(self) -> CaseResult:
-        """The case that the value is from."""
+        """The case of the value."""
         return self.row.result
 
 
 def ranking_sheets(record: Record) -> list[Sheet]:
-    """One sheet for each benchmark that ranks its rows, if the record has two rows of it on one text."""
+    """Return one sheet for each benchmark that ranks its rows, if the record has two rows of it on one text."""
     return [sheet for name, metric in rankings(record) for sheet in _sheets(record, name, metric)]
 
 
 def rankings(record: Record) -> list[tuple[str, str]]:
-    """Benchmarks of a record that rank their rows, with the metric that they are ranked by."""
+    """Return benchmarks of a record that rank their rows, with the metric of the ranking."""
     known = benchmarks()
     ranked = [(name, known[name].ranks) for name in record.benchmarks if name in known]
     return [(name, metric) for name, metric in ranked if metric in record.data["metrics"]]
 
 
 def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[str, Ranked]]:
-    """Ranks of rows on each text; a text is named with the parameters in which its cases differ."""
+    """Return ranks of rows on each text; a text's name includes the parameters in which its cases differ."""
     measured = [result for result in record.of(benchmark) if result.status == "ok"]
     by_text: dict[str, list[Contender]] = {}
     for result in measured:
@@ -109,11 +109,11 @@ def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[
 
 
 def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
-    """Ranks of rows on one text, by label, the best first; those that do not compete come last, without a rank.
+    """Return ranks of rows on one text, by label, the best first; rows that do not compete come last, without a rank.
 
     Args:
-        rows: of one benchmark, text and parameters, each with a label of its own; of one record or of several that say
-            the same of the metric.
+        rows: of one benchmark, text and parameters, each with a label of its own; of one record, or of several that
+            define the metric alike.
         metric: one that has a direction.
     """
     valued = [(row, value) for row in rows if (value := row.value(metric)) is not None]
@@ -128,13 +128,13 @@ def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
 
 
 def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
-    """Ranks of rows, the best of which comes first.
+    """Return ranks of sorted rows, the best row first.
 
     A rank begins where ``apart(first of a rank above, row)`` holds for each rank above and each row from there on: so
     all rows of a rank are worse than the first of each rank above.
     """
     ranks: list[int] = []
-    tied = -1  # the last place that is tied with the first of a rank
+    tied = -1  # the last place tied with the first of a rank
     for place, row in enumerate(rows):
         if place <= tied:
             ranks.append(ranks[-1])
@@ -146,7 +146,7 @@ def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
 
 
 def _unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
-    """Why rows cannot be judged, by label."""
+    """Return the reasons why rows cannot be judged, by label."""
     texts = {row.label: _read(row) for row in rows}
     counted = Counter(texts[row.label] for row in rows if _lack(row, metric) is None)
     most = counted.most_common(1)[0][0] if counted else None
@@ -165,7 +165,7 @@ def _read(row: Contender) -> tuple[str | None, tuple[int, ...]]:
 
 
 def _lack(row: Contender, metric: str) -> str | None:
-    """What a row lacks to be judged beside others."""
+    """Return what a row lacks for a judgement against others."""
     measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
     if measured is None or len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
         return NO_INTERVAL
@@ -176,22 +176,22 @@ def _lack(row: Contender, metric: str) -> str | None:
 
 
 def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
-    """What groups of documents say of rows that can be judged, on one text."""
+    """Return the data of groups of documents, of the rows that can be judged, on one text."""
     measured = [one for row in rows if (one := row.measured(metric)) is not None]
     return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
 
 
 def text_needs_clarity(row: Contender) -> bool:
-    """Whether an interval is not enough on what a row has read, by its documents' sizes; not where none are kept."""
+    """Return whether an interval is not enough on a row's text, by its documents' sizes; not if none are kept."""
     documents, sizes = (row.result.groups.get(name, ()) for name in ("documents", "bytes"))
     return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 
 
 def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
-    """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone.
+    """Return a function: whether a row is worse than another, by all pairs at once, and by ``compare`` on these two.
 
-    Where a few documents leave ``compare`` without an interval, groups of documents have to agree in its place. Where
-    such documents may be lacking, an interval is not enough, and the difference has to be clear.
+    If a few documents leave ``compare`` without an interval, groups of documents have to agree instead. If such
+    documents may be lacking, an interval is not enough, and the difference has to be clear.
     """
     places = {row.label: place for place, row in enumerate(rows)}
     parts = parts_on_text(rows, metric)
@@ -208,11 +208,11 @@ def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Conte
 
 
 def difference(one: Contender, other: Contender, metric: str) -> Difference | None:
-    """Compare two rows on one text; None where they did not read the same."""
+    """Compare two rows on one text; return None if they did not read the same."""
     pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
         found = comparison.differences([pair], metric)
-    except InputError:  # not the same text, or other groups
+    except InputError:  # another text, or other groups
         return None
     return found[0] if found else None
 
@@ -225,7 +225,7 @@ def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
 def sheets_of(
     benchmark: str, metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]
 ) -> list[Sheet]:
-    """Sheets of ranked columns, by the name of their text; none where no column has two rows."""
+    """Return sheets of ranked columns, by the name of their text; none if no column has two rows."""
     if not any(len(column) > 1 for column in columns.values()):
         return []
     rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
@@ -253,7 +253,7 @@ def _sheet(
 
 
 def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
-    """Costs of rows on one text, the best first."""
+    """Return costs of rows on one text, the best first."""
     data = next((one.row.record.data for one in column.values()), None)
     values = {label: one.value for label, one in column.items()}
     return cost_cells(values, higher=data is not None and data["metrics"][metric]["direction"] == "higher")
@@ -265,7 +265,7 @@ def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:
 
 
 def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
-    """Say what ranks mean, where there is none, which rows they flatter, and what was met in the texts."""
+    """Explain ranks, missing ranks, rows that ranks flatter, and findings in the texts."""
     data = record.data
     yield from NOTES
     yield from _not_ranked(columns)
@@ -275,7 +275,7 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
 
 
 def _not_ranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
-    """Say why rows have no rank; they are named where others of their text have one."""
+    """Explain why rows have no rank; name them if others of their text have one."""
     named: dict[str, dict[str, None]] = {}
     for column in columns:
         some = any(one.rank is not None for one in column.values())
@@ -300,7 +300,7 @@ def value_cell(ranked: Ranked, metric: str) -> Cell:
 def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
     """Sort rows by the mean of the logarithms of their values relative to the best.
 
-    What lacks texts comes behind, and last what does not compete on any.
+    Rows that lack texts come behind, and last the rows that do not compete on any text.
     """
     labels = dict.fromkeys(label for column in columns for label in column)
 
@@ -312,7 +312,7 @@ def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
 
 
 def _behind(column: Mapping[str, Ranked], label: str) -> float:
-    """How far a row is behind the best, as a logarithm: at least 0."""
+    """Return how far a row is behind the best, as a logarithm: at least 0."""
     best, mine = next(iter(column.values())).value, column[label].value
     return abs(math.log(mine / best)) if mine > 0 and best > 0 else math.inf
 
@@ -320,14 +320,14 @@ def _behind(column: Mapping[str, Ranked], label: str) -> float:
 # ---------------------------------------------------------------------------------------------- of several records
 
 
-_Text: TypeAlias = tuple[str, str, str]  # digest, parameters, and what the record says of the metric
+_Text: TypeAlias = tuple[str, str, str]  # digest, parameters, and the record's definition of the metric
 
 
 def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
-    """Sheets like those of one record, of the texts that rows of two and more records have read.
+    """Return sheets like those of one record, of the texts that rows of two and more records have read.
 
     Args:
-        records: by a name; a row is called ROW (NAME), and no two rows alike.
+        records: by name; a row is called ROW (NAME), and all rows differ.
     """
     labels = _labels(records)
     names = sorted({name for record in records.values() for name in record.benchmarks})
@@ -336,7 +336,7 @@ def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
 
 
 def _labels(records: Mapping[str, Record]) -> dict[tuple[str, str], str]:
-    """What each row of each record is called."""
+    """Return the label of each row of each record."""
     labels: dict[tuple[str, str], str] = {}
     for name, record in records.items():
         for result in record.results:
@@ -368,7 +368,7 @@ def _title(result: CaseResult, among: Sequence[CaseResult]) -> str:
 
 
 def _measured(record: Record, benchmark: str, metric: str) -> Iterator[CaseResult]:
-    """Results that can be ranked with those of other records: those that say which text they read."""
+    """Yield results that can be ranked with those of other records: results that say which text they read."""
     if metric in record.data["metrics"]:
         yield from (one for one in record.of(benchmark) if one.status == "ok" and one.tally is not None)
 
@@ -380,7 +380,7 @@ def _text(record: Record, result: CaseResult, metric: str) -> _Text:
 
 
 def _unlike(title: str, known: Iterable[str], told_by: str = "") -> str:
-    """Return a title that is not known yet: as it is, with what tells it apart, or with a number."""
+    """Return a title that is not known yet: unchanged, with the difference, or with a number."""
     taken = set(known)
     shapes = (title, f"{title} ({told_by})" if told_by else title)
     numbered = (f"{title} ({number})" for number in range(2, len(taken) + 3))
@@ -388,7 +388,7 @@ def _unlike(title: str, known: Iterable[str], told_by: str = "") -> str:
 
 
 def _notes(records: Mapping[str, Record], benchmark: str, columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[str]:
-    """Notes of each record, under its name where another's are not the same."""
+    """Yield notes of each record, under its name if other records' notes differ."""
     told = {name: list(ranking_notes(one, benchmark, columns.values())) for name, one in records.items()}
     of_all = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]
     yield from of_all

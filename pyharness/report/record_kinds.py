@@ -1,4 +1,4 @@
-"""Kinds of files that ``pyharness report`` shows beside records of runs: features offer them."""
+"""Kinds of files that ``pyharness report`` shows besides records of runs: features add them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ GROUP, CONSTANT = "pyharness.records", "RECORDS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordKind:
-    """How files of one kind are read and shown; what is read is handed to the other functions."""
+    """Functions that read and show files of one kind; the result of ``read`` goes to the others."""
 
     name: str  # the value of "kind" in such a file
-    noun: str  # what messages call one
-    read: Callable[[Any, str], Any]  # (JSON values, what messages call the file) -> what the file is about
+    noun: str  # its name in messages
+    read: Callable[[Any, str], Any]  # (JSON values, the file's name in messages) -> contents of the file
     sheets: Callable[[Any], Sequence[Sheet]]  # tables for people
     rows: Callable[[Any], Sheet]  # a row for each number, for programs
     page: Callable[[Any], Page]
-    comment: Callable[[Any], Comment] | None = None  # on a pull request; its Markdown is this, too
-    texts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)  # by format: what no other kind has
+    comment: Callable[[Any], Comment] | None = None  # on a pull request; also gives the Markdown
+    texts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)  # by format: formats that other kinds lack
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A file that is no record of a run."""
+    """A file that is not a record of a run."""
 
     kind: RecordKind
     content: Any
@@ -48,7 +48,7 @@ def read(path: Path) -> Record | Other:
     """Read a record of cases, or a file of another kind.
 
     Raises:
-        InputError: it is of no known kind, or damaged.
+        InputError: its kind is unknown, or it is damaged.
     """
     data, name = load(path), f"record {str(path)!r}"
     named = data.get("kind") if isinstance(data, dict) else None

@@ -1,4 +1,4 @@
-"""What a report begins with: who wins by what and where, who is tied, what is lost or dead, what was not measured."""
+"""The beginning of a report: winners by margin and text, ties, lost or dead tokens, and cases without numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyharness.store import Record
 from pyharness.types import Answer, listed
 
 TITLE = "In short"
-MOST_TEXTS = 4  # that are named one by one
-MOST_GROUPS = 4  # of tied rows that are named
+MOST_TEXTS = 4  # named one by one
+MOST_GROUPS = 4  # of tied rows with names
 _HEADINGS = (Heading("question", "name", whole=True), Heading("answer", "prose"))
 
 
 def summary_sheets(record: Record) -> list[Sheet]:
-    """One sheet of a line per question; none where the record has no answer."""
+    """Return one sheet with a line per question; nothing if the record has no answer."""
     lines: dict[str, list[str]] = {}
     for answer in (*_of_rankings(record), *_of_benchmarks(record), *_not_measured(record)):
         lines.setdefault(answer.question, []).append(answer.text)
@@ -37,7 +37,7 @@ def _of_rankings(record: Record) -> Iterator[Answer]:
 
 
 def _winners(columns: Mapping[str, Mapping[str, Ranked]], metric: str) -> str:
-    """Rows that are first: text by text with what comes next, or on how many texts."""
+    """Return rows that are first: text by text with the next row, or with their number of texts."""
     if len(columns) <= MOST_TEXTS:
         return "; ".join(f"{text}: {_first(column)}{_next(column, metric)}" for text, column in columns.items()) + "."
     texts = Counter(_first(column) for column in columns.values())
@@ -62,7 +62,7 @@ def _next(column: Mapping[str, Ranked], metric: str) -> str:
 
 
 def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:
-    """Rows that share a rank, with the texts on which they do."""
+    """Return rows that share a rank, with their texts."""
     groups: dict[str, list[str]] = {}
     for text, column in columns.items():
         for group in _groups(column):
@@ -89,7 +89,7 @@ def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:
 
 
 def _of_benchmarks(record: Record) -> Iterator[Answer]:
-    """What benchmarks say of their results; where a function fails, as a stranger's may, there is no line."""
+    """Yield benchmarks' answers about their results; a function that fails, as a plug-in's may, gives no line."""
     for name in record.benchmarks:
         benchmark = benchmarks().get(name)
         results = [result for result in record.of(name) if result.status == "ok"]

@@ -1,8 +1,8 @@
-"""A record as sheets: the tables that its benchmarks declare, what they name, and a row for each number.
+"""A record as sheets: its benchmarks' declared tables and listings, and a row for each number.
 
-No benchmark or metric is known here by its name. A table is made per text and per value of the parameters in which its
-cases differ. A row is a tokenizer. A column finds its numbers among the results of the benchmark that declares the
-table, or, for a metric that this one does not report, among all results of the row on the same text.
+This code knows no benchmark or metric by name. There is a table per text and per value of the parameters in which its
+cases differ. A row is a tokenizer. A column finds its numbers among the results of the table's benchmark or, for a
+metric that this benchmark does not report, among all results of the row on the same text.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot
 # --------------------------------------------------------------------------- what benchmarks name, such as dead tokens
 
 
-FIRST_LISTED = 10  # entries of a row that are shown unasked
-LONGEST_ENTRY = 200  # characters of what an entry says: a token may be long, and fall apart into as many others
+FIRST_LISTED = 10  # entries of a row that are shown by default
+LONGEST_ENTRY = 200  # characters of an entry: a token may be long, and fall apart into many others
 
 
 def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]:
-    """One sheet for each benchmark that names something: the first entries of each row, or all that the record has."""
+    """Yield one sheet for each benchmark with a listing: the first entries of each row, or all in the record."""
     for name in record.benchmarks:
         benchmark = benchmarks().get(name)
         if benchmark is not None and (listing := benchmark.listing) is not None:
@@ -51,7 +51,7 @@ def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]
 
 
 def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: bool) -> Sheet:
-    named: dict[str, dict[tuple[str, ...], None]] = {}  # by row, once for all texts that it was measured on
+    named: dict[str, dict[tuple[str, ...], None]] = {}  # by row, once for all its texts
     notes: list[str] = []
     legend: dict[str, None] = {}
     for result in results:
@@ -59,7 +59,7 @@ def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: boo
         try:
             entries = [tuple(shorten(str(text), LONGEST_ENTRY) for text in entry) for entry in listing.entries(result)]
             legend |= dict.fromkeys(map(str, listing.legend(result)))
-        except Exception as error:  # details of a record that was edited, or a stranger's function
+        except Exception as error:  # details of an edited record, or a plug-in's function
             notes.append(f"{label}: what it names cannot be read ({type(error).__name__}: {str(error)[:200]}).")
             continue
         named[label] = named.get(label, {}) | dict.fromkeys(entries)
@@ -78,9 +78,9 @@ NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], It
 
 
 def sheets(record: Record, every: bool = False, all_entries: bool = False) -> list[Sheet]:
-    """Every table that the record has results for, the ranking first.
+    """Return every table for which the record has results, the ranking first.
 
-    ``every``: with all metrics, not only the declared columns; ``all_entries``: with all that listings name.
+    ``every``: with all metrics, not only the declared columns; ``all_entries``: with all entries of listings.
     """
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
@@ -94,7 +94,7 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
 
 
 def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
-    """Tables that benchmarks declare, without the ranking and what stands in no column."""
+    """Return the tables that benchmarks declare, without the ranking and texts outside columns."""
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
     finished = _finished(record)
@@ -103,7 +103,7 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
 
 
 def plotted(record: Record) -> Iterator[tuple[str, Plot, Sheet]]:
-    """Every table that a benchmark has drawn, with the benchmark's name; those without rows are left out."""
+    """Yield every table that a benchmark draws, with the benchmark's name; skip tables without rows."""
     finished = _finished(record)
     for name in _order(record):
         own, reported = _reported(record, name)
@@ -114,7 +114,7 @@ def plotted(record: Record) -> Iterator[tuple[str, Plot, Sheet]]:
 
 
 def _finished(record: Record) -> dict[str | None, list[CaseResult]]:
-    """Results with numbers, by text."""
+    """Return results with numbers, by text."""
     finished: dict[str | None, list[CaseResult]] = {}
     for result in record.results:
         if result.status == "ok":
@@ -123,17 +123,17 @@ def _finished(record: Record) -> dict[str | None, list[CaseResult]]:
 
 
 def _reported(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
-    """Results of a benchmark that have numbers, and the metrics that it reports."""
+    """Return results of a benchmark that have numbers, and its reported metrics."""
     own = [result for result in record.of(name) if result.status == "ok"]
     reported = {one.metric for result in own for one in result.measurements}
     return own, reported | set(benchmarks()[name].metrics if name in benchmarks() else ())
 
 
 def _order(record: Record) -> list[str]:
-    """Benchmarks as the suite lists them, then others; timed ones come last."""
+    """Return benchmarks in the suite's order, then others; timed ones come last."""
     listed, known = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    # All that are known: a table may stand without a case of its own, of numbers that others have reported.
+    # All known benchmarks: a table may have no case of its own, but numbers of other benchmarks.
     names = [*(name for name in chosen if isinstance(name, str)), *known, *record.benchmarks]
     return sorted(dict.fromkeys(names), key=lambda name: name in known and known[name].timed)
 
@@ -160,7 +160,7 @@ class Filling:
     finished: Mapping[str | None, Sequence[CaseResult]]  # all results, by text
 
     def sheets(self) -> Iterator[Sheet]:
-        """One sheet per text and variant."""
+        """Yield one sheet per text and variant."""
         for label in self._labels():
             own = [one for one in self.own if self.table.all_texts or one.case.corpus in (label, None)]
             for variant, chosen in self._variants(own):
@@ -177,7 +177,7 @@ class Filling:
         return [label for label in labels if label is not None] or [None]
 
     def _variants(self, own: Sequence[CaseResult]) -> Iterator[tuple[str, Sequence[CaseResult]]]:
-        """Results by the parameters that tell their cases apart, with these in words."""
+        """Yield results by the parameters that distinguish their cases, with these in words."""
         per, joined = self.table.per, self.table.joined
         names = [*per, *(name for name in differing_parameters(own, own) if name not in (*per, *joined))]
         groups: dict[str, list[CaseResult]] = {} if own else {"": []}
@@ -222,7 +222,7 @@ class Filling:
                 yield from cases.more_documents(self.data, label)
 
     def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
-        """Results of every row with what is read of them: all of the benchmark's own, other metrics of others."""
+        """Return results of every row with the metrics read from them: all of the own benchmark, others of others."""
         wanted = self._foreign()
         used: dict[str, list[Used]] = {}
         for result in own:
@@ -234,13 +234,13 @@ class Filling:
         return used
 
     def _foreign(self) -> set[str]:
-        """Metrics that the table takes from the results of other benchmarks."""
+        """Return metrics that the table takes from the results of other benchmarks."""
         metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
         published = () if self.table.published is None else self.table.published.metrics
         return {*metrics, *self.table.needs, *published} - self.reported
 
     def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
-        """Whether a row stands in the table: it has results on the text, and the numbers that the table needs."""
+        """Return whether a row is in the table: it has results on the text, and the required numbers."""
         about_text = label is None or any(result.case.corpus == label for result, _ in used)
         measured = any(result.case.benchmark in self._benchmarks() for result, _ in used) or any(
             known.has(row, column.metric) for column in self.table.columns if isinstance(column, Column)
@@ -270,7 +270,7 @@ class Filling:
 
 
 def _told(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
-    """Lines that a benchmark computes; where its function fails, as that of a stranger may, the line says so."""
+    """Return lines that a benchmark computes; if its function fails, as a plug-in's may, the line says so."""
     try:
         return [str(line) for line in note(results, data)]
     except Exception as error:
@@ -305,7 +305,7 @@ _NUMBERS = {"value", "low", "high", "trained_on"}
 
 
 def flat_sheet(record: Record) -> Sheet:
-    """One row per measurement, and one per case without any, so that nothing is silently dropped."""
+    """Return one row per measurement, and one per case without any, so that nothing is silently dropped."""
     headings = tuple(Heading(column, "number" if column in _NUMBERS else "word") for column in FLAT_COLUMNS)
     return Sheet(
         "rows", headings, tuple(tuple(Cell(row[column]) for column in FLAT_COLUMNS) for row in flat_rows(record))
@@ -313,7 +313,7 @@ def flat_sheet(record: Record) -> Sheet:
 
 
 def flat_rows(record: Record) -> list[dict[str, Any]]:
-    """Rows of ``flat_sheet`` as dictionaries."""
+    """Return the rows of ``flat_sheet`` as dictionaries."""
     listed: list[dict[str, Any]] = []
     for result in record.results:
         case = result.case

@@ -1,4 +1,4 @@
-"""Charts as SVG text: data in, markup out, of values that a record has and a table shows."""
+"""Charts as SVG text, of values that a record has and a table shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points in a plane, joined to lines or each for itself, labelled where they stand: on linear and logarithmic axes."""
+"""Points in a plane, joined by lines or single, with labels next to them: on linear and logarithmic axes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pyharness.report.charts.drawing import Spec, draw
 from pyharness.report.charts.palette import FONT_SIZE, INK, QUIET, SERIES
 from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, spread
 
-MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table
+MOST_LABELS = 30  # in one panel: more overlap, and the table has the names
 _LONGEST = 22  # characters of a label
 _WIDTH, _NARROW, _HEIGHT = 420, 250, 280  # pixels: of a panel alone, of one of several, of each
-_KEY, _STROKE = 17, 26  # pixels: from line to line of the key, and of the piece of line in it
+_KEY, _STROKE = 17, 26  # pixels: between lines of the key, and of the line segment in it
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
 
 @dataclass(frozen=True, slots=True)
 class AxisLabel:
-    """What an axis is of, with its unit."""
+    """The quantity of an axis, with its unit."""
 
     title: str
     log: bool = False
@@ -28,7 +28,7 @@ class AxisLabel:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One place, and what is read out there."""
+    """One place, and the text read aloud for it."""
 
     x: float
     y: float
@@ -38,16 +38,16 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points that are joined in their order; one point is a point."""
+    """Points joined in their order; a single point is only a point."""
 
     name: str
     points: tuple[Point, ...]
-    marked: bool = True  # whether each point has a mark; without, what is read out of the first is said of the line
+    marked: bool = True  # whether each point has a mark; if not, the first point's spoken text stands for the line
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines against one axis."""
+    """Lines against one y axis."""
 
     title: str
     y: AxisLabel
@@ -57,7 +57,7 @@ class Panel:
 def curves(panels: Sequence[Panel], name: str, x: AxisLabel) -> str:
     """Return SVG text; panels share the x axis.
 
-    A point that has no place on a logarithmic axis is not drawn: the table has it.
+    A logarithmic axis omits points without a place on it: the table has them.
     """
     across = Scale.of((point.x for panel in panels for line in panel.lines for point in line.points), x.log)
     width = _WIDTH if len(panels) == 1 else _NARROW
@@ -86,14 +86,14 @@ class _View:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether lines end so close to each other that labels at the ends say nothing."""
+        """Whether lines end too close to each other for labels at their ends."""
         lines = [line for line in self.panel.lines if len(line.points) > 1]
         heights = sorted(_HEIGHT * (1 - self.up.share(placed[-1][2])) for line in lines
                          if (placed := list(self._placed(line, self.up))))  # fmt: skip
         return any(low - high < LINE for high, low in pairwise(heights))
 
     def spec(self, keyed: bool, with_key: bool) -> Spec:
-        """Return the panel as Vega-Lite has it; ``keyed``: without labels, which a key beside one panel replaces."""
+        """Return the panel in Vega-Lite; ``keyed``: without labels, because a key next to one panel replaces them."""
         up = self.up
         values = [datum for line in self.panel.lines for datum in self._line(line, up)]
         values += () if keyed else self._labels(up)
@@ -123,7 +123,7 @@ class _View:
                        "z": up.low if high is None else high, **look}  # fmt: skip
 
     def _labels(self, up: Scale) -> Iterator[Spec]:
-        """Label the end of each line, apart from each other."""
+        """Label the end of each line, without overlaps."""
         ends = [(line.name, placed[-1]) for line in self.panel.lines if (placed := list(self._placed(line, up)))]
         if len(ends) > MOST_LABELS:
             return
@@ -133,12 +133,12 @@ class _View:
         ]
         for point, label in spread(wanted, _HEIGHT):
             yield {"k": "label", "x": label.x, "y": label.y, "t": label.text}
-            if abs(label.y - point.y) >= LINE:  # not beside its point: a thin line leads there
+            if abs(label.y - point.y) >= LINE:  # not next to its point: a thin line leads there
                 end = label.x if label.x > point.x else label.end
                 yield {"k": "leader", "x": point.x, "y": point.y, "w": end, "z": label.y}
 
     def _key(self) -> Iterator[Spec]:
-        """Name the lines of all panels beside this one, each with a piece of it."""
+        """Name the lines of all panels next to this one, each with a segment of its line."""
         if len(self.names) > MOST_LABELS:
             return
         left = self.width + _KEY

@@ -1,4 +1,4 @@
-"""Rows with values as dots: their 95 % intervals, every sample, and a line at the reference; in panels, if need be."""
+"""Rows with values as dots: their 95 % intervals, every sample, and a line at the reference; in one or more panels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pyharness.report.charts.palette import FONT_SIZE, INK, LETTER, QUIET, SERIE
 from pyharness.report.charts.scales import Scale, labels, spoken
 from pyharness.report.sheet import Cell
 
-MOST_ROWS = 60  # more are drawn from both ends; what is between, the table has
-MOST_SPOKEN = 60  # marks that are read out one by one: who listens to more is better served by the table
+MOST_ROWS = 60  # more are drawn from both ends; the table has the middle
+MOST_SPOKEN = 60  # marks with spoken text; with more of them, the table serves a listener better
 _LONGEST = 26  # characters of a label
 _ROW, _WIDTH, _NARROW = 20, 460, 200  # pixels: of a row, of a panel alone, of one of several
-_BESIDE = 3  # panels
+_BESIDE = 3  # panels next to each other
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One row of one panel: a number as a table shows it, with what it is the median of."""
+    """One row of one panel: a number as a table shows it, with its samples."""
 
     row: str
     cell: Cell
@@ -28,7 +28,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A dot in what is shown: its value times the scale of its format."""
+    """A dot in shown units: its value times the scale of its format."""
 
     dot: Dot
     value: float | None
@@ -46,7 +46,7 @@ class _Shown:
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """All that has a place on the axis."""
+        """All numbers with a place on the axis."""
         return self.value, *(self.interval or ()), *self.samples
 
 
@@ -58,11 +58,11 @@ def dots(
 
     Args:
         drawn: rows in their order, panel by panel; a row may be missing from a panel.
-        name: of the chart, for those who cannot see it.
-        axis: what the values are, with their unit.
+        name: of the chart, for people who cannot see it.
+        axis: the quantity of the values, with their unit.
         reference: the row whose value has a line through its panel, and a diamond.
-        at: where a line stands in every panel, in the unit of the cells' values as shown.
-        log: whether the axis is logarithmic; what is not above zero is said in words.
+        at: the place of a line in every panel, in the unit of the cells' values as shown.
+        log: whether the axis is logarithmic; words replace values that are not above zero.
     """
     rows = list(dict.fromkeys(dot.row for dot in drawn))
     left_out = len(rows) - MOST_ROWS
@@ -88,7 +88,7 @@ def dots(
 
 
 def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
-    """What is drawn of a dot, kind by kind."""
+    """Return the marks of a dot, kind by kind."""
     place, dot = scale.place(one.value), one.dot
     is_reference = dot.row == reference
     said = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))

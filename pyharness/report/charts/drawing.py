@@ -1,8 +1,8 @@
-"""A chart that is described becomes SVG text: no script, no inline style, nothing that is asked for from elsewhere.
+"""Charts from Vega-Lite to SVG text: no script, no inline style, and no external resource.
 
-Vega-Lite draws, in the library's own engine and with a font that it brings: the same description is the same text on a
-machine without any. What it writes is read as XML and copied by lists of elements and attributes, so that nothing else
-is ever on a page, whatever stands in a name.
+Vega-Lite draws, in the library's own engine and with a font that it includes: one description gives the same text on a
+machine without fonts. Its output is read as XML and copied by lists of allowed elements and attributes, so that nothing
+else gets on a page, whatever a name contains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyharness.report.sheet.strings import visible
 
 Spec: TypeAlias = dict[str, Any]
 VEGA_LITE = "5.20"
-FONT = "Liberation Sans"  # comes with the library
+FONT = "Liberation Sans"  # included in the library
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
 _ATTRIBUTES = {
@@ -34,12 +34,12 @@ _NOTHING = {(key, "0") for key in ("x1", "x2", "y1", "y2")} | {
     ("transform", "translate(0,0)"),
 }
 _INHERITED = {"fill", "stroke", "stroke-width", "text-anchor", "font-weight", "stroke-dasharray"}
-# Names that every JavaScript object has: the engine looks texts up in objects, and fails where it finds these.
+# Names that every JavaScript object has: the engine looks texts up in objects, and fails on these.
 _MARK = "\ue000"
 _OF_OBJECTS = re.compile(
     rf"(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf|__\w+__){_MARK}*"
 )
-_FEW = 3  # children of a group, for which nothing is worth saying once
+_FEW = 3  # children of a group, for which shared attributes save nothing
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e[-+]?\d+)?")
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
@@ -61,7 +61,7 @@ _CONFIG: Spec = {
 
 
 def draw(spec: Mapping[str, Any], name: str) -> str:
-    """Return the SVG text of a Vega-Lite description; ``name`` is what the whole is called.
+    """Return the SVG text of a Vega-Lite description; ``name`` is the name of the whole drawing.
 
     Raises:
         InputError: the library that draws is not installed.
@@ -73,7 +73,7 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
 
 
 def _written_out(value: Any) -> Any:
-    """Show what no XML can hold, wherever it stands: the engine ends the process where it meets that."""
+    """Escape characters that XML cannot hold, anywhere in a value: the engine ends the process on them."""
     if isinstance(value, str):
         shown = visible(value)
         return shown + _MARK if _OF_OBJECTS.fullmatch(shown) else shown
@@ -94,7 +94,7 @@ def _tidied(drawn: str, name: str) -> str:
 
 
 def _copied(element: ET.Element) -> ET.Element:
-    """Copy an element with what is known; a group around nothing, or around one group, is left out."""
+    """Copy an element with allowed contents; drop a group around nothing, or around a single group."""
     known = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
     text = element.text or ""
@@ -113,17 +113,17 @@ def _is_kept(element: ET.Element, key: str, value: str) -> bool:
 
 
 def _written(key: str, value: str) -> str:
-    """Round coordinates: no screen shows a hundredth of a pixel. A mark that speaks is an image."""
+    """Round coordinates: no screen shows a hundredth of a pixel. Give a mark with spoken text the role of an image."""
     if key.startswith("aria"):
         return value
     return "img" if value == "graphics-symbol" else _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", value)
 
 
 def _inherit(group: ET.Element) -> None:
-    """Say once of a group what all within it have alike."""
+    """Move attributes that all children share to their group."""
     if group.tag != "g" or len(group) < _FEW:
         return
-    for key in sorted(_INHERITED - group.attrib.keys()):  # in one order, whatever the seed of hashes
+    for key in sorted(_INHERITED - group.attrib.keys()):  # in one order, for any hash seed
         values = {one.get(key) for one in group}
         if len(values) == 1 and (value := values.pop()) is not None:
             group.set(key, value)
@@ -132,7 +132,7 @@ def _inherit(group: ET.Element) -> None:
 
 
 def _join(group: ET.Element) -> None:
-    """Make one path of what differs in its place alone: the grid, intervals, samples, dots that say nothing."""
+    """Join elements that only differ in their place into one path: the grid, intervals, samples, silent dots."""
     if group.tag != "g" or len(group) < _FEW:
         return
     if all(one.attrib.keys() == {"cx", "cy", "r"} for one in group) and len({one.get("r") for one in group}) == 1:
@@ -146,7 +146,7 @@ def _join(group: ET.Element) -> None:
 
 
 def _path(element: ET.Element) -> str | None:
-    """Return what a line or a path draws; None for what is more than its place."""
+    """Return the path data of a line or a path; None for an element with more than its place."""
     if element.tag == "path" and element.attrib.keys() == {"d"} and element.attrib["d"].startswith("M"):
         return element.attrib["d"]
     match = _PLACE.fullmatch(element.get("transform", "translate(0,0)"))

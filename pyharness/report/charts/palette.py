@@ -1,8 +1,8 @@
-"""Colours and letters of charts; colours are each for light and for dark pages.
+"""Colours and letters of charts; each colour has a light and a dark form.
 
-Series are told apart by readers with any of three kinds of colour blindness, and stand out from the page by 3:1 at
-least; text by 4.5:1 (``tests/report/charts/test_palette.py`` computes both). A chart is drawn in light colours; a style
-sheet gives the dark ones by the light: ``svg [fill="#003f7f"] { fill: #a8d2ff }``.
+Readers with any of three kinds of colour blindness can distinguish the series. Series differ from the page by 3:1 at
+least; text by 4.5:1 (``tests/report/charts/test_palette.py`` computes both). A chart is drawn in light colours. A style
+sheet replaces them with the dark ones: ``svg [fill="#003f7f"] { fill: #a8d2ff }``.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FONT_SIZE = 12
-LETTER = 7.0  # pixels that a letter takes at most, on average, whichever font a page has
+LETTER = 7.0  # pixels of a letter at most, on average, in any font of a page
 
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour by name, on light and on dark pages."""
+    """A named colour, on light and on dark pages."""
 
     name: str
     light: str
     dark: str
 
 
-PAGE = Colour("page", "#ffffff", "#14171a")  # what charts stand on; never drawn
+PAGE = Colour("page", "#ffffff", "#14171a")  # behind charts; never drawn
 SERIES = (
     Colour("series-1", "#003f7f", "#a8d2ff"),
     Colour("series-2", "#5c2500", "#d9481c"),
@@ -33,5 +33,5 @@ SERIES = (
 )
 INK = Colour("ink", "#1b1d1f", "#e8eaec")  # text
 QUIET = Colour("quiet", "#55595e", "#b4b9be")  # axes, samples, notes
-GRID = Colour("grid", "#dfe1e3", "#33383d")  # lines that help the eye, and say nothing
+GRID = Colour("grid", "#dfe1e3", "#33383d")  # grid lines, without a meaning of their own
 PALETTE = (*SERIES, INK, QUIET, GRID)

@@ -1,6 +1,6 @@
-"""What an axis spans, where a value stands on it, and names: short, visible, never two alike.
+"""Range of an axis, places of values on it, and labels: short, visible, all different.
 
-No name lies on another, or on other points.
+No label covers another, or other points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyharness.report.sheet.strings import shorten, shorten_apart, visible
 _MARGIN = 0.04  # of the span, on both sides
 _MOST_TICKS, _FEW_TICKS = 6, 2
 _LONG = 10_000.0  # from here on, labels are short
-_LARGEST = 300  # a power of ten that is a number
+_LARGEST = 300  # a power of ten that a float holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Scale:
 
     @classmethod
     def of(cls, values: Iterable[float | None], log: bool = False) -> Scale:
-        """Span values; of a logarithmic axis those above zero."""
+        """Return a scale over values; a logarithmic one over those above zero."""
         known = [one for one in values if one is not None and math.isfinite(one) and (one > 0 or not log)]
         if not known:
             return cls(1, 10, log) if log else cls(0, 1)
@@ -40,32 +40,32 @@ class Scale:
         return cls(10 ** max(low, -_LARGEST), 10 ** min(high, _LARGEST), log) if log else cls(low, high)
 
     def place(self, value: float | None) -> float | None:
-        """Where a value is drawn; None where it has no place: a logarithmic axis has none for zero and below."""
+        """Return the place of a value; None without one: a logarithmic axis has none for zero and below."""
         if value is None or not math.isfinite(value) or (self.log and value <= 0):
             return None
         return min(max(value, self.low), self.high)
 
     def share(self, value: float) -> float:
-        """How far along the axis a value that has a place stands, from 0 to 1."""
+        """Return the position along the axis of a value with a place, from 0 to 1."""
         if self.log:
             low, high = math.log(self.low), math.log(self.high)
             return (math.log(value) - low) / (high - low)
         return (value - self.low) / (self.high - self.low)
 
     def encoded(self) -> dict[str, Any]:
-        """As Vega-Lite has it."""
+        """Return the scale in Vega-Lite."""
         kind = {"type": "log"} if self.log else {"zero": False}
         return {"domain": [self.low, self.high], "nice": False, **kind}
 
     def axis(self) -> dict[str, Any]:
-        """Ticks of the axis, and their labels: 1k and 2M where numbers are large, as they are where not."""
+        """Return ticks of the axis and their labels: 1k and 2M for large numbers, plain ones otherwise."""
         large = max(abs(self.low), abs(self.high)) >= _LONG
         ticks = {"values": self._powers()} if self.log else {"tickCount": 5}
         plain = {"format": "~g"} if self.log else {}  # with it, ticks of a linear axis have one digit: 1e+2
         return {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
 
     def _powers(self) -> list[float]:
-        """Powers of ten within the axis, with their double and fivefold where there are few."""
+        """Return powers of ten within the axis, with their double and fivefold if there are few."""
         low, high = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
         step = max(1, (high - low) // _MOST_TICKS + 1)
         factors = (1, 2, 5) if high - low < _FEW_TICKS else (1,)
@@ -73,11 +73,11 @@ class Scale:
         return [one for one in powers if self.low <= one <= self.high]
 
 
-LONGEST_SPOKEN = 200  # characters of a name that is read out
+LONGEST_SPOKEN = 200  # characters of a spoken name
 
 
 def labels(names: Iterable[str], width: int) -> dict[str, str]:
-    r"""Label each name; those that are one in compatible forms (NFKC) are numbered.
+    r"""Label each name; number names that are equal in compatible forms (NFKC).
 
     >>> labels(["a", "\uff41", "file:/a/long/path/tokenizer.json"], 16)
     {'a': 'a', '\uff41': '\uff41 (2)', 'file:/a/long/path/tokenizer.json': 'file:…nizer.json'}
@@ -96,7 +96,7 @@ def labels(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def spoken(name: str) -> str:
-    """Return a name as text for those who listen."""
+    """Return a name as text for a screen reader."""
     return shorten(visible(name), LONGEST_SPOKEN)
 
 
@@ -104,13 +104,13 @@ def spoken(name: str) -> str:
 
 
 _GAP = 8.0  # pixels between a point and its label
-LINE = FONT_SIZE + 1.0  # from line to line
-_STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4)  # lines that a label is moved by, the nearest first
+LINE = FONT_SIZE + 1.0  # between two lines
+_STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4)  # offsets of a label in lines, the nearest first
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text whose left end stands at a place, in pixels from the upper left corner."""
+    """Text that begins at a place, in pixels from the upper left corner."""
 
     text: str
     x: float
@@ -118,18 +118,18 @@ class Label:
 
     @property
     def end(self) -> float:
-        """Where it ends, at most."""
+        """Place of its end, at most."""
         return self.x + LETTER * len(self.text)
 
     def covers(self, other: Label) -> bool:
-        """Whether two texts, or a text and a point, lie on each other."""
+        """Return whether two texts, or a text and a point, overlap."""
         return abs(other.y - self.y) < LINE and other.x < self.end and self.x < other.end
 
 
 def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
-    """Put each label to the right of its point or, where something stands there, to the left, higher or lower.
+    """Put each label to the right of its point; if that place is taken, to the left, higher or lower.
 
-    Returns the labels as they were, at their points, and as they are placed.
+    Returns pairs: the label at its point, and the label at its place.
 
     >>> [(one.text, one.x, one.y) for _, one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
     [('a', 58.0, 20), ('b', 35.0, 21)]
@@ -145,7 +145,7 @@ def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
 
 
 def _places(label: Label, height: float) -> list[Label]:
-    """Where a label may stand, the best first."""
+    """Return the possible places of a label, the best first."""
     left = label.x - _GAP - (label.end - label.x)
     sides = (label.x + _GAP, *(left,) * (left >= 0))
     moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]

@@ -1,8 +1,8 @@
-"""Markdown for a pull request: a line that says it all, what must be seen, and the rest folded, in at most 60 kB.
+"""Markdown for a pull request: a summary line, the important parts, and the rest folded, in at most 60 kB.
 
-Bytes of UTF-8 are counted, of which a text has at least as many as of anything else that can be counted. GitHub says
-"maximum is 65536 characters": of the text of a pull request those are characters of Unicode, and comments were seen to
-take four times as many bytes (https://github.com/dead-claudia/github-limits/pull/13).
+Limits count bytes of UTF-8, which are at least as many as any other unit. GitHub says "maximum is 65536 characters":
+for the text of a pull request those are Unicode characters, and comments were seen to take four times as many bytes
+(https://github.com/dead-claudia/github-limits/pull/13).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyharness.report.sheet.strings import markdown, markdown_line, shorten, sho
 from pyharness.types import counted
 
 MOST_BYTES = 60_000
-MOST_BYTES_OF_A_TABLE = 8_000  # of one that stands among many
+MOST_BYTES_OF_A_TABLE = 8_000  # of one table among many
 _MOST_BYTES_OF_REMARKS = 8_000
 _MOST_BYTES_OF_NOTES = 2_000
 _LONGEST = 300  # characters of a cell or a line, before escapes
@@ -29,20 +29,20 @@ _ROOM_FOR_LEFT_OUT = 100
 
 @dataclass(frozen=True, slots=True)
 class CommentPart:
-    """Tables below each other, which may be folded."""
+    """Consecutive tables, which may be folded."""
 
     sheets: tuple[Sheet, ...]
-    fold: str | None = None  # what the fold is called, in our own words: GitHub looks for names there as well
+    fold: str | None = None  # title of the fold, in our own words: GitHub looks for names there as well
     most: int = MOST_BYTES  # of a table
-    first: bool = False  # has its room before the others have
+    first: bool = False  # gets its room before the others
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What a comment says, in order."""
+    """The parts of a comment, in order."""
 
     headline: str
-    about: str = ""  # what was measured or compared, as Markdown
+    about: str = ""  # the measured or compared objects, as Markdown
     remarks: tuple[str, ...] = ()
     parts: tuple[CommentPart, ...] = ()
 
@@ -50,7 +50,7 @@ class Comment:
 def to_pull_request(comment: Comment) -> str:
     """Return Markdown. Names in it notify nobody and link nowhere: ``report.sheet.strings``.
 
-    There are whole rows alone; how many rows, tables and lines there was no room for is said where they are missing.
+    Rows are never cut. Where rows, tables and lines are missing, the text says how many had no room.
     """
     said = _limited([markdown_line(_shortened(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
     head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in said)]
@@ -65,7 +65,7 @@ def to_pull_request(comment: Comment) -> str:
 
 
 def inert(text: str) -> str:
-    """Text of others as part of ``about``: short, and without effect."""
+    """Return foreign text as part of ``about``: short, and without effect."""
     return markdown(_shortened(text))
 
 
@@ -76,7 +76,7 @@ def _folded(part: CommentPart, content: str) -> str:
 
 
 def _tables(part: CommentPart, most: int) -> str:
-    """Return the tables of a part that there is room for, and how many there is none for."""
+    """Return the tables of a part that fit, and the number of those that do not."""
     tables: list[str] = []
     missing: list[Sheet] = []
     for sheet in part.sheets:
@@ -93,7 +93,7 @@ def _tables(part: CommentPart, most: int) -> str:
 
 
 def _table(sheet: Sheet, most: int) -> str | None:
-    """Return a table of at most ``most`` bytes; None where there is no room for a row."""
+    """Return a table of at most ``most`` bytes; None if no row fits."""
     title = f"**{markdown_line(_shortened(sheet.title))}**\n\n" if sheet.title else ""
     short = _short(sheet)
     lines = list(row_lines(short))
@@ -106,13 +106,13 @@ def _table(sheet: Sheet, most: int) -> str | None:
 
 
 def _limited(lines: Sequence[str], most: int) -> list[str]:
-    """Return lines while there is room, then how many there is none for."""
+    """Return the lines that fit, then the number of the others."""
     count = _fitting(lines, most)
     return [*lines[:count], *[_left_out(len(lines) - count, "line")] * (count < len(lines))]
 
 
 def _fitting(lines: Sequence[str], most: int) -> int:
-    """Return how many lines there is room for and, where that is not all, for saying so."""
+    """Return how many lines fit, with room for a note if that is not all."""
     sizes = list(accumulate(_size(line) + 1 for line in lines))
     return len(lines) if not lines or sizes[-1] <= most else bisect_right(sizes, most - _ROOM_FOR_LEFT_OUT)
 
@@ -123,7 +123,7 @@ def _left_out(count: int, what: str, beside: str = "") -> str:
 
 
 def _short(sheet: Sheet) -> Sheet:
-    """Cut what is long, and no two names to look alike; the title stands elsewhere."""
+    """Cut long names so that all stay different; drop the title, which is shown elsewhere."""
     named = [heading.kind == "name" for heading in sheet.headings]
     names = (cell.value for row in sheet.rows for cell, is_name in zip(row, named, strict=True) if is_name)
     short = shorten_apart((visible(name) for name in names if isinstance(name, str)), _LONGEST)
@@ -161,19 +161,19 @@ def _size(text: str) -> int:
 
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
-# Of all that a step says: of more, GitHub shows nothing, and marks the step (GitHub Docs).
+# Limit over all summaries of a step: beyond it, GitHub shows nothing, and marks the step (GitHub Docs).
 MOST_BYTES_OF_STEP = 1 << 20
 
 
 def append_step_summary(text: str) -> str | None:
-    """Append Markdown to the file that ``GITHUB_STEP_SUMMARY`` names; nothing happens where it names none.
+    """Append Markdown to the file that ``GITHUB_STEP_SUMMARY`` names; do nothing if it names none.
 
-    Returns why that failed, or None: a verdict is not lost for a summary.
+    Returns why that failed, or None: a failed summary does not lose the verdict.
     """
     if not (name := os.environ.get(SUMMARY_VARIABLE)):
         return None
     try:
-        # A FIFO that nobody reads is refused, and not waited for.
+        # A FIFO without a reader is refused, without waiting.
         handle = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
         with os.fdopen(handle, "ab") as file:
             there = file.tell()
@@ -182,6 +182,6 @@ def append_step_summary(text: str) -> str | None:
                 most = f"{MOST_BYTES_OF_STEP:,} bytes"
                 return f"the summary of this step would have more than {most}, and GitHub would show none"
             file.write(added)
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have, text that is no UTF-8
+    except (OSError, ValueError) as error:  # ValueError: an impossible file name, or text that is not UTF-8
         return f"the summary of this step, {SUMMARY_VARIABLE}={name!r}, cannot be written: {error}"
     return None

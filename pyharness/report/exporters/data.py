@@ -13,13 +13,13 @@ from pyharness.report.sheet import Heading, Sheet
 from pyharness.system import atomic_file
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")  # OWASP ASVS 5.0, 1.2.10, and the ends of lines
-_BOTH = "\r\n"  # as the end of a line, it makes the writer put quotes around either
+_BOTH = "\r\n"  # at the end of a line, it makes the writer quote either
 
 
 def to_csv(sheet: Sheet) -> str:
     """Return CSV that a spreadsheet does not run: text that looks like a formula gets an apostrophe.
 
-    Numbers are written as floats, in full; what is missing is empty.
+    Numbers are written as floats, in full; missing values are empty.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=_BOTH)
@@ -59,7 +59,7 @@ def to_frame(sheet: Sheet) -> pd.DataFrame:
 
 
 def to_parquet(sheet: Sheet, path: Path, *, overwrite: bool = False) -> None:
-    """Write a Parquet file; one that is there already is refused, or replaced with ``overwrite``."""
+    """Write a Parquet file; refuse an existing one, or replace it with ``overwrite``."""
     require("Parquet", "pyarrow", "files")
     atomic_file.check(path, overwrite=overwrite)
     atomic_file.write(path, to_frame(sheet).to_parquet(None, index=False), overwrite=overwrite)

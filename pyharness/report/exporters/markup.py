@@ -1,6 +1,6 @@
 """Sheets as Markdown, as GitHub reads it, and as HTML: a fragment for notebooks, a page for files.
 
-What a number means stands in the tool tips of HTML.
+Tool tips in HTML explain the numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 
 
 def to_markdown(sheets: Iterable[Sheet]) -> str:
-    """Return sheets with their titles, if they have one, and notes."""
+    """Return sheets with their notes, and their titles, if any."""
     parts = []
     for sheet in sheets:
         title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
@@ -23,7 +23,7 @@ def to_markdown(sheets: Iterable[Sheet]) -> str:
 
 
 def _head_lines(sheet: Sheet) -> tuple[str, str]:
-    """Return the two lines that a table begins with."""
+    """Return the first two lines of a table."""
     ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
     return _cells(map(markdown_cell, sheet.columns)), _cells(ruler)
 
@@ -55,7 +55,7 @@ def to_page(sheets: Iterable[Sheet], title: str) -> str:
 
 
 def to_html(sheets: Iterable[Sheet]) -> str:
-    """Return sheets as an HTML fragment: what a notebook shows."""
+    """Return sheets as an HTML fragment for notebooks."""
     parts = []
     for sheet in sheets:
         head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\s_/]*(?:[_/]+|\s+|$)")
 
 
 def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> str:
-    """Sheets for a terminal or a log, ``width`` columns wide; wider where digits would be cut off otherwise."""
+    """Return sheets for a terminal or a log, ``width`` columns wide; wider if that would cut off digits."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -76,7 +76,7 @@ def _is_cut(heading: Heading) -> bool:
 
 
 def _prose(text: str) -> Text:
-    """Text that wraps between words, those of ``names_like_this`` and of paths, too."""
+    """Return text that wraps between words, those of ``names_like_this`` and of paths, too."""
     from rich.text import Text
 
     class Prose(Text):
@@ -87,7 +87,7 @@ def _prose(text: str) -> Text:
 
 
 def _lines(text: str, width: int) -> Iterator[str]:
-    """Lines of at most ``width`` columns of a terminal, but for words that have more."""
+    """Yield lines of at most ``width`` columns of a terminal, except for longer words."""
     from rich.cells import cell_len
 
     line = ""
@@ -100,14 +100,14 @@ def _lines(text: str, width: int) -> Iterator[str]:
 
 
 def _headers(columns: Sequence[str]) -> list[str]:
-    """Set the last word of a long header under the others: columns stay as narrow as their numbers."""
+    """Put the last word of a long header below the others: columns stay as narrow as their numbers."""
     parts = [column.rpartition(" ") if len(column) > HEADER_WIDTH else ("", "", column) for column in columns]
     two_lines = any(head for head, _, _ in parts)
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
 
 def _narrowed(sheet: Sheet, width: int) -> Sheet:
-    """Leave out columns that can be spared, one after the other, until names that are shown whole have room."""
+    """Drop dispensable columns, one after another, until uncut names fit."""
     left_out: list[str] = []
     while _taken(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
         place = max(range(len(sheet.headings)), key=lambda index: sheet.headings[index].dispensable)
@@ -120,7 +120,7 @@ def _narrowed(sheet: Sheet, width: int) -> Sheet:
 
 
 def _taken(sheet: Sheet) -> int:
-    """Columns that a sheet takes without its names: numbers whole, text that wraps at a width it can be read at."""
+    """Return the columns that a sheet takes without its names: whole numbers, and text wrapped at a readable width."""
     widths = (
         WRAPPED_WIDTH if heading.kind == "prose" else _widest(sheet, index)
         for index, heading in enumerate(sheet.headings)
@@ -130,7 +130,7 @@ def _taken(sheet: Sheet) -> int:
 
 
 def _widest(sheet: Sheet, index: int) -> int:
-    """Columns of a terminal that the widest text of a column takes."""
+    """Return the terminal columns of the widest text in a column."""
     from rich.cells import cell_len
 
     header = _headers(sheet.columns)[index].split("\n")
@@ -147,13 +147,13 @@ def _least_width(sheet: Sheet) -> int:
 
 
 def _room_for_names(sheet: Sheet, width: int) -> int:
-    """Columns left for each name once every number has its own."""
+    """Return the columns left for each name after every number has its own."""
     names = sum(map(_is_cut, sheet.headings))
     return max(MIN_NAME_WIDTH, (width - _taken(sheet)) // max(names, 1) - GAP)
 
 
 def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
-    """Texts of each row; names are cut where there is no room, and no two of a sheet to look alike."""
+    """Yield texts of each row; names are cut if there is no room, and stay different within a sheet."""
     named = [_is_cut(heading) for heading in sheet.headings]
     columns = [_texts(sheet, place) for place in range(len(sheet.headings))]
     rows = [list(texts) for texts in zip(*columns, strict=True)]
@@ -164,7 +164,7 @@ def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
 
 
 def _texts(sheet: Sheet, place: int) -> list[str]:
-    """Texts of a column, each with its bar behind it."""
+    """Return texts of a column, each with its bar behind it."""
     cells = [row[place] for row in sheet.rows]
     texts = [visible(cell.text) for cell in cells]
     if all(cell.bar is None for cell in cells):
@@ -174,7 +174,7 @@ def _texts(sheet: Sheet, place: int) -> list[str]:
 
 
 def _bar(length: float) -> str:
-    """Draw a bar of blocks: whole ones, and one of eighths.
+    """Draw a bar of whole blocks, and one of eighths.
 
     >>> _bar(1.0), _bar(0.55)
     ('██████', '███▎  ')
@@ -184,8 +184,8 @@ def _bar(length: float) -> str:
 
 
 def _short(names: Sequence[str], room: int) -> dict[str, str]:
-    """Shorten names to ``room`` columns of a terminal, of which a character may take two: what is cut off later would
-    take the end of a name with it, or digits."""
+    """Shorten names to ``room`` columns of a terminal; a character may take two. A later cut would remove the end of a
+    name, or digits."""
     from rich.cells import cell_len
 
     for width in range(room, LEAST_WIDTH, -1):

@@ -1,4 +1,4 @@
-"""The report as one HTML file: what is said of a record, in sections, with charts and the numbers of each."""
+"""The report as one HTML file: facts of a record in sections, with charts and their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer first: which rows are best on each text, by how much, and which of them are tied.
+"""The answer first: the best rows on each text, their lead, and ties.
 
 Over all texts, a row is relative to the reference, with the paired interval, and has a rank as on one text.
 """
@@ -45,7 +45,7 @@ Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 
 
 def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
-    """What a row is relative to the reference over all texts, and its rank; nothing where it does not compete."""
+    """Return each row relative to the reference over all texts, and its rank; rows that do not compete are left out."""
     found = {row: _between(columns, metric, reference, row) for row in rows}
     higher = _higher(columns, metric)
     known = [(row, one) for row, one in found.items() if one is not None]
@@ -57,7 +57,7 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
 
 
 def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
-    """Say whether two rows differ over all texts, as ``ranking`` does on one."""
+    """Return a function: whether two rows differ over all texts, as in ``ranking`` on one text."""
     parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
     told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
     sure = clear(parts) if any(text_needs_clarity(column[rows[0]].row) for column in columns.values()) else told
@@ -79,7 +79,7 @@ def _cell(found: Overall, *, itself: bool) -> Cell:
 
 
 def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
-    """B relative to A over all texts; None where one lacks a text, did not read the same, or does not compete."""
+    """Return B relative to A over all texts; None if one lacks a text, read another one, or does not compete."""
     pairs = []
     for column in columns.values():
         one, other = column.get(a), column.get(b)
@@ -103,13 +103,13 @@ def _higher(columns: Columns, metric: str) -> bool:
 # ---------------------------------------------------------------------------------------------- on each text
 
 
-MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
+MOST_COLUMNS = 40  # texts of one table, and of one drawing: benchmarks' tables have all of them
 _DIFFERENCE = Format("{:+.4g}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Rows on texts by one metric, as a record has them."""
+    """Rows on texts by one metric, from a record."""
 
     record: Record
     benchmark: str
@@ -124,29 +124,29 @@ class Ranking:
 
     @property
     def unit(self) -> str:
-        """Unit of its values."""
+        """Unit of the metric's values."""
         return str(self.record.data["metrics"][self.metric]["unit"])
 
     @property
     def direction(self) -> Direction:
-        """Which way is better."""
+        """The better direction."""
         direction: Direction = self.record.data["metrics"][self.metric]["direction"]
         return direction
 
     @property
     def texts(self) -> list[str]:
-        """Texts that a table has room for."""
+        """Texts that fit a table."""
         return list(self.columns)[:MOST_COLUMNS]
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """How many texts are not in a table, as a note."""
+        """A note on the number of texts that a table leaves out."""
         more = len(self.columns) - MOST_COLUMNS
         return (f"{more:,} more texts: in the tables below.",) * (more > 0)
 
     @property
     def reference(self) -> str:
-        """The row that others are compared with: that of the suite if it competes, or the best over all texts."""
+        """The row that others are compared with: the suite's reference if it competes, or the best over all texts."""
         named = self.record.data["suite"].get("reference")
         competes = [column[named].competes for column in self.columns.values() if named in column]
         return str(named) if competes and all(competes) else self.rows[0]
@@ -166,7 +166,7 @@ class Ranking:
         return Cell() if found is None else rank_cell(found)
 
     def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
-        """What a row has more than the reference, with the paired interval and the verdict."""
+        """Return a row's excess over the reference, with the paired interval and the verdict."""
         mine, reference = (self.columns[text].get(label) for label in (row, self.reference))
         if mine is None or reference is None or mine is reference:
             return Cell(), None
@@ -183,7 +183,7 @@ class Ranking:
 
 
 def rankings_of(record: Record) -> Iterator[Ranking]:
-    """Return what is ranked in a record: two rows on one text, at least."""
+    """Return the rankings of a record: two rows on one text, at least."""
     for benchmark, metric in rankings(record):
         columns = ranked_texts(record, benchmark, metric)
         if any(len(column) > 1 for column in columns.values()):
@@ -191,7 +191,7 @@ def rankings_of(record: Record) -> Iterator[Ranking]:
 
 
 def answer(record: Record) -> Iterator[Section]:
-    """One section for each metric that rows are ranked by."""
+    """Yield one section for each metric that rows are ranked by."""
     for ranking in rankings_of(record):
         yield Section(f"The answer: {ranking.name}", tuple(_blocks(ranking)))
 
@@ -202,7 +202,7 @@ def _blocks(ranking: Ranking) -> Iterator[Block]:
 
 
 def cost_sheets(record: Record) -> Iterator[Sheet]:
-    """One sheet for each metric that rows are ranked by: what each row costs on each text, with its rank."""
+    """Yield one sheet for each metric that rows are ranked by: costs of each row on each text, with its rank."""
     for ranking in rankings_of(record):
         costs = {text: ranked_costs(ranking.columns[text], ranking.metric) for text in ranking.texts}
         headings = [Heading("tokenizer", "name")]
@@ -221,7 +221,7 @@ def cost_sheets(record: Record) -> Iterator[Sheet]:
 
 
 def _overall(ranking: Ranking) -> Sheet:
-    """Rows by texts: values and ranks; of several texts, over all of them first."""
+    """Return rows by texts: values and ranks; with several texts, those over all of them first."""
     headings, several = [Heading("tokenizer", "name")], len(ranking.columns) > 1
     over_all = overall_cells(ranking.columns, ranking.metric, ranking.rows, ranking.reference) if several else {}
     if several:
@@ -246,7 +246,7 @@ def _better(direction: Direction) -> str:
 
 
 def _differences(ranking: Ranking) -> Figure:
-    """What every row has more than the reference on every text."""
+    """Return the difference of every row from the reference on every text."""
     title = f"Difference from {ranking.reference} in {ranking.name}"
     drawn, rows = [], []
     for row in ranking.rows:

@@ -1,6 +1,6 @@
-"""What is said on a page, and in which order: of a record, of several, and of a comparison.
+"""Contents of a page, in their order: of a record, of several, and of a comparison.
 
-Of a comparison, the differences that are resolved come first, as dots around zero, then all others.
+In a comparison, the resolved differences come first, as dots around zero, then all others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record
 from pyharness.types import CaseResult, Format, InputError, Measurement, counted
 
-MOST_FIGURES = 12  # of pairs; of others there are the tables
+MOST_FIGURES = 12  # of pairs; the others have tables
 _VALUE, _DIFFERENCE, _SHARE = Format("{:.5g}"), Format("{:+.4g}"), Format("{:+.2f} %", 100, "%")
 _HEADINGS = (
     Heading("metric", "name"), Heading("unit", "word"), Heading("A"), Heading("B"), Heading("B - A"),
@@ -37,7 +37,7 @@ _HEADINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What was compared of two cases, or why nothing was."""
+    """The differences of two cases, or the reason why there are none."""
 
     pair: Pair
     differences: tuple[Difference, ...] = ()
@@ -45,12 +45,12 @@ class Compared:
 
 
 def compare_pairs(pairs: Sequence[Pair]) -> list[Compared]:
-    """Compare each pair by itself: text that is not the same on both sides is in no comparison, and others are."""
+    """Compare each pair by itself: a pair that read different texts is left out, the others stay."""
     return [_compared(pair) for pair in pairs]
 
 
 def comparison_sections(found: Sequence[Compared]) -> Iterator[Section]:
-    """Resolved differences, all others, and the cases that nothing was compared of."""
+    """Yield resolved differences, all others, and the cases that were not compared."""
     yield Section("Significant differences", tuple(_resolved(found)))
     left = [(one, resolved_first(one.differences)[1]) for one in found]
     others = [_sheet(one, differences) for one, differences in left if differences]
@@ -145,12 +145,12 @@ def _way(each: Difference) -> str | None:
     return None if each.direction == "none" else each.direction
 
 
-MOST_CELLS = 6000  # of tables that no section shows: a megabyte
+MOST_CELLS = 6000  # of tables outside sections: a megabyte
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """A record and where it was read."""
+    """A record and its path."""
 
     name: str
     record: Record
@@ -158,7 +158,7 @@ class RecordFile:
 
 
 def to_report(sources: Sequence[RecordFile]) -> str:
-    """Return one HTML file about records, the first of which the others are compared with.
+    """Return one HTML file about records, of which the first is compared with the others.
 
     Raises:
         InputError: a library of the extra ``report`` is not installed.
@@ -167,7 +167,7 @@ def to_report(sources: Sequence[RecordFile]) -> str:
 
 
 def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
-    """Return the page about records, which lists all that benchmarks name; ``every``: with all metrics."""
+    """Return the page about records, with all entries of listings; ``every``: with all metrics."""
     if len(sources) == 1:
         (source,) = sources
         sections = _sections(source.record, every)
@@ -186,10 +186,10 @@ def page_of_pairs(
     """Return the page of a comparison.
 
     Args:
-        title: what is compared.
+        title: of the comparison.
         pairs: cases of A with those of B.
-        sources: the records that they are of: one, or A and B.
-        before: what is said before any difference.
+        sources: their records: one, or A and B.
+        before: sheets before any difference.
     """
     sections = [Section(sheet.title, (sheet,)) for sheet in before]
     if len(sources) > 1:
@@ -199,12 +199,12 @@ def page_of_pairs(
 
 
 def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
-    """Return a page of sheets alone: of what is no record of a run."""
+    """Return a page of sheets alone, for a file that is not a record of a run."""
     return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
 
 
 def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:
-    """What differs, all rows on the same text, each record against the first, and each by itself."""
+    """Yield differing facts, all rows on the same text, each record against the first, and each by itself."""
     yield what_differs(named)
     if ranking := ranking_of_records(named):
         yield Section("All rows on the same text", tuple(ranking))
@@ -216,7 +216,7 @@ def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:
 
 
 def _comparison_blocks(a: Record, b: Record) -> Iterator[Section | str]:
-    """Differences of two records, as far as they share cases."""
+    """Yield differences of two records, as far as they share cases."""
     try:
         yield from comparison_sections(compare_pairs(comparison.pairs_of_records(a, b)))
     except InputError as error:
@@ -224,7 +224,7 @@ def _comparison_blocks(a: Record, b: Record) -> Iterator[Section | str]:
 
 
 def _named(sources: Sequence[RecordFile]) -> dict[str, Record]:
-    """Return records by names of which no two are alike."""
+    """Return records by names that are all different."""
     alike = len({source.name for source in sources}) < len(sources)
     return {
         f"{source.name} ({number})" if alike else source.name: source.record for number, source in enumerate(sources, 1)
@@ -232,7 +232,7 @@ def _named(sources: Sequence[RecordFile]) -> dict[str, Record]:
 
 
 def _title(record: Record) -> str:
-    """Say what was measured on what, and when: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
+    """Return benchmarks, texts and time: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
     data = record.data
     suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
     counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")
@@ -241,7 +241,7 @@ def _title(record: Record) -> str:
 
 
 def _about(source: RecordFile) -> str:
-    """Say in a sentence what a record holds."""
+    """Describe a record in a sentence."""
     missing = sum(result.status != "ok" for result in source.record.results)
     lacking = f", {missing:,} of them without numbers" if missing else ""
     return f"{source.name}: {counted(len(source.record.results), 'case')}{lacking}" + (
@@ -250,7 +250,7 @@ def _about(source: RecordFile) -> str:
 
 
 def _ends(sources: Sequence[RecordFile]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:
-    """Provenance, and the records themselves."""
+    """Return the provenance, and the records themselves."""
     named = _named(sources)
     foot = [block for one in named.values() for block in foot_blocks(one)]
     if len(named) > 1:
@@ -273,7 +273,7 @@ def _sections(record: Record, every: bool) -> Iterator[Section]:
 
 
 def _within(sheets: Sequence[Sheet], most: int) -> set[Sheet]:
-    """Return as many sheets as have so many cells in all: the first of each kind, then the second, and so on."""
+    """Return as many sheets as fit the limit of cells: the first of each kind, then the second, and so on."""
     met: Counter[tuple[Heading, ...]] = Counter()
     ordered = []
     for place, sheet in enumerate(sheets):

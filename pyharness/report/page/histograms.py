@@ -1,4 +1,4 @@
-"""Histograms of a record, drawn beside each other: lengths of tokens, and tokens by rank, of one text, of few rows."""
+"""Histograms of a record, drawn side by side: lengths of tokens, and tokens by rank, of one text, of few rows."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Format, Histogram
 
 _DIGITS = Format("{:.0f}")
-MOST_ROWS = 8  # that are drawn, the reference first: lines of more are not told apart
+MOST_ROWS = 8  # drawn rows, the reference first: lines of more cannot be distinguished
 
 
 @dataclass(frozen=True, slots=True)
 class TextHistograms:
-    """Rows that have a histogram of the same text."""
+    """Rows with a histogram of the same text."""
 
     name: str  # of the histogram
     text: str
     results: tuple[CaseResult, ...]  # one for each row
-    left_out: tuple[str, ...]  # what is not drawn, in sentences
+    left_out: tuple[str, ...]  # rows and texts that are not drawn, in sentences
 
     @classmethod
     def of(cls, record: Record, name: str, first: int, series: Sequence[str]) -> TextHistograms | None:
-        """Choose the text that most rows have the histogram of, of several the largest; None where no row has one.
+        """Choose the text for which most rows have the histogram, or the largest of several; None if no row has one.
 
-        A histogram begins at ``first`` and has counted something in each of ``series``: others are none of this name.
+        A valid histogram begins at ``first`` and has counts in each of ``series``.
         """
         by_text: dict[tuple[str, str], dict[str, CaseResult]] = {}
         for result in record.results:
@@ -52,7 +52,7 @@ class TextHistograms:
         return cls(name, text, kept, tuple(said))
 
     def histograms(self) -> Iterator[tuple[CaseResult, Histogram]]:
-        """Rows with their histogram."""
+        """Yield rows with their histogram."""
         yield from ((result, result.histograms[self.name]) for result in self.results)
 
     def edges(self) -> tuple[int, ...]:
@@ -69,24 +69,24 @@ def _bytes(rows: dict[str, CaseResult]) -> int:
 
 
 def bin_headings(edges: Sequence[int]) -> tuple[Heading, ...]:
-    """Name bins by the whole numbers in them."""
+    """Return the headings of bins, by the whole numbers in them."""
     bins = ((low, high - 1) for low, high in pairwise(edges))
     return tuple(Heading(f"{low:,}" if low == last else f"{low:,}-{last:,}", "number") for low, last in bins)
 
 
 def bin_cells(known: Histogram, what: str, count: int) -> tuple[Cell, ...]:
-    """Counts by bin, as many as a table has; beyond the last there is nothing. What is shown is all that is to say."""
+    """Return counts by bin, up to a table's limit; bins beyond the last are empty. The shown number is exact."""
     shown = [Cell(value, _DIGITS) for value in known.counts.get(what, ())]
     return (*shown, *(Cell() for _ in range(count - len(shown))))
 
 
 def at_least(row: str, known: Histogram, what: str, noun: str) -> Line | None:
-    """Per cent of what is counted that lies at a bin's lower edge or above, edge by edge; None of nothing."""
+    """Return per cent of the counts at a bin's lower edge or above, edge by edge; None without counts."""
     counts = known.counts.get(what, ())
     if not (total := sum(counts)):
         return None
     above = [*list(accumulate(reversed(counts)))[::-1], 0]
-    end = above.index(0) + 1  # nothing lies at that edge or above
+    end = above.index(0) + 1  # every count at that edge or above is zero
     points = [(low, 100 * count / total) for low, count in list(zip(known.edges, above, strict=True))[:end]]
     return Line(row, tuple(Point(x, y, f"{y:.1f} % of {noun} from {x:,} on") for x, y in points), marked=False)
 
@@ -102,7 +102,7 @@ _LENGTHS_NOTE = (
 
 
 def lengths(record: Record) -> Iterator[Section]:
-    """One section, where rows have counts by length."""
+    """Yield one section, if rows have counts by length."""
     if (counted := TextHistograms.of(record, LENGTHS, 0, (TEXT,))) is not None:
         yield Section(_BY_LENGTH, (*counted.left_out, _lengths_figure(counted)))
 
@@ -147,11 +147,11 @@ _RANKS_NOTES = (
     "Counts of this very text: no interval says what other text of the kind would give.",
 )
 _LONGEST = 22  # characters of a row above a panel
-_WIDE = 2.0  # what spans this factor is drawn on a logarithmic axis
+_WIDE = 2.0  # a range of this factor gets a logarithmic axis
 
 
 def ranks(record: Record) -> Iterator[Section]:
-    """One section, where rows have counts by rank."""
+    """Yield one section, if rows have counts by rank."""
     if (counted := TextHistograms.of(record, RANKS, 1, (TEXT, TYPES))) is not None:
         yield Section(_BY_RANK, (*counted.left_out, _ranks_figure(counted)))
 
@@ -169,7 +169,7 @@ def _ranks_figure(counted: TextHistograms) -> Figure:
 
 
 def frequencies(row: str, known: Histogram) -> Line:
-    """Mean occurrences of the ids of a bin, at the geometric middle of their ranks."""
+    """Return mean occurrences of the ids of a bin, at the geometric middle of their ranks."""
     bins = zip(known.edges, known.counts[TEXT], known.counts[TYPES], strict=False)
     points = [(math.sqrt(low * (low + types - 1)), tokens / types) for low, tokens, types in bins if types]
     said = f"{sum(known.counts[TYPES]):,} ids, the commonest {known.counts[TEXT][0]:,} times"
@@ -177,7 +177,7 @@ def frequencies(row: str, known: Histogram) -> Line:
 
 
 def relative(row: str, known: Histogram, reference: Histogram) -> Line:
-    """Tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
+    """Return tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
     middles = (math.sqrt(low * (high - 1)) for low, high in zip(known.edges, known.edges[1:], strict=False))
     pairs = zip(middles, known.counts[TEXT], reference.counts[TEXT], strict=False)
     points = [(x, 100 * mine / theirs) for x, mine, theirs in pairs if theirs]

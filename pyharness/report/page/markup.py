@@ -1,4 +1,4 @@
-"""A page as one HTML file: everything in it, nothing asked for from anywhere."""
+"""A page as one HTML file, without any external resource."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from pyharness.report.sheet.strings import shorten, shorten_apart, visible
 
 LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
 LONGEST_LINE = 200  # of a title or a heading
-LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of ours are shorter
+LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of our own are shorter
 MOST_COLUMNS = 100
 BARS = 24  # lengths of a bar
-MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
+MOST_ROWS = 200  # of one table; a longer one shows the same number from the top and the bottom
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A cell as it stands in the markup, before any escape."""
+    """A cell for the markup, before escaping."""
 
     text: str
-    tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
+    tip: str  # shown on hovering and focus: the value of a number, then other facts; "" if it adds nothing
     kind: Kind
-    bar: int | None = None  # of BARS, as long as the longest
+    bar: int | None = None  # length from 0 to BARS, the longest
 
 
 def narrowed(sheet: Sheet) -> Sheet:
-    """Return a sheet of columns that a browser can lay out, with a note on those that are left out."""
+    """Return a sheet that a browser can lay out, with a note on columns that are left out."""
     more = len(sheet.headings) - MOST_COLUMNS
     if more <= 0:
         return sheet
@@ -49,7 +49,7 @@ def narrowed(sheet: Sheet) -> Sheet:
 
 
 def shown_rows(sheet: Sheet) -> list[list[ShownCell]]:
-    """Rows of a sheet: long names are cut, no two of a column alike."""
+    """Return rows of a sheet: long names are cut, and names of a column stay different."""
     columns = [_names(sheet, place) if one.kind == "name" else {} for place, one in enumerate(sheet.headings)]
     return [
         [_shown(cell, heading, names) for cell, heading, names in zip(row, sheet.headings, columns, strict=True)]
@@ -58,7 +58,7 @@ def shown_rows(sheet: Sheet) -> list[list[ShownCell]]:
 
 
 def halves(rows: Sequence[Sequence[ShownCell]]) -> tuple[Sequence[Sequence[ShownCell]], Sequence[Sequence[ShownCell]]]:
-    """Rows that stand in the table, and those between the top and the bottom of it that do not."""
+    """Return the rows of the table from top and bottom, and those between them, which it omits."""
     if len(rows) <= MOST_ROWS:
         return rows, ()
     half = MOST_ROWS // 2
@@ -66,10 +66,10 @@ def halves(rows: Sequence[Sequence[ShownCell]]) -> tuple[Sequence[Sequence[Shown
 
 
 def _names(sheet: Sheet, place: int) -> dict[str, str]:
-    """Names of a column by what they are in full: what cannot be seen is written out before any is cut."""
+    """Return names of a column by their full names: invisible characters are written out before cutting."""
     texts = dict.fromkeys(row[place].text for row in sheet.rows)
     seen = dict.fromkeys(map(visible, texts))
-    if len(seen) < len(texts):  # one is spelled as another is written out
+    if len(seen) < len(texts):  # the spelling of one equals the escaped form of another
         return {text: f"{shorten(visible(text), LONGEST['name'])} ({number})" for number, text in enumerate(texts, 1)}
     short = shorten_apart(seen, LONGEST["name"])
     return {text: short[visible(text)] for text in texts}
@@ -87,7 +87,7 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
 
 
 def _said(cell: Cell, heading: Heading) -> Iterator[str]:
-    """What a number is, from its value to its case."""
+    """Yield facts about a number, from its value to its case."""
     yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
     if cell.interval is not None:
         yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
@@ -108,12 +108,12 @@ COLOURS = {  # name: on light, on dark
     "link": ("#0b57a4", "#8ec5ff"),
     "bar": ("#a5cdef", "#1c466c"),
 }
-WRITTEN = ("ink", "quiet", "link")  # in which there is text
-BEHIND = ("page", "raised", "bar")  # on which there is text
+WRITTEN = ("ink", "quiet", "link")  # colours of text
+BEHIND = ("page", "raised", "bar")  # colours behind text
 
 
 def theme() -> str:
-    """Style sheet that sets the colours: by the system's setting, or as the reader chooses, and light on paper."""
+    """Return a style sheet with the colours: by the system's setting or the reader's choice, light ones on paper."""
     light, dark = (_set(place) for place in (0, 1))
     return "".join(
         (
@@ -137,7 +137,7 @@ def _set(place: int) -> str:
 
 
 def _drawings() -> Iterator[str]:
-    """Rules that give a drawing, which is in light colours, those of the page."""
+    """Yield rules that replace a drawing's light colours with the page's."""
     for one in PALETTE:
         for mark in ("fill", "stroke"):
             yield f'svg [{mark}="{one.light}"]{{{mark}:var(--{one.name})}}'
@@ -147,10 +147,10 @@ def _drawings() -> Iterator[str]:
 
 
 def policy(style: str, script: str) -> str:
-    """Content-Security-Policy of a page with this style sheet and script: no requests, no other code, no forms.
+    """Return the Content-Security-Policy of a page with this style sheet and script: no requests, other code or forms.
 
-    Should an escape fail, an element made of a stranger's text can neither run code nor load anything. It can still be
-    a link, or lead elsewhere by itself (``<meta http-equiv="refresh">``): no policy within a page stops that.
+    If an escape failed, an element of foreign text could neither run code nor load anything. It could still be a link,
+    or lead elsewhere by itself (``<meta http-equiv="refresh">``): no policy within a page stops that.
     """
     return "; ".join(
         (
@@ -175,7 +175,7 @@ _FOLDER = Path(__file__).parent
 
 
 def lack() -> str | None:
-    """One line on the library that draws, and how to get it; None where it is there."""
+    """Return a line on the missing drawing library, and how to install it; None if it is installed."""
     if is_installed("vl_convert"):
         return None
     return (
@@ -185,20 +185,20 @@ def lack() -> str | None:
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML. The same page is the same text."""
+    """Return a page as HTML. Equal pages give equal text."""
     style, script = theme() + _asset("style.css"), _asset("script.js")
     template = _environment().get_template("page.html.j2")
     return template.render(page=page, style=style, script=script, policy=policy(style, script))
 
 
 def _asset(name: str) -> str:
-    """Text of a file of ours, without the room between its lines and what it says to those who read it there."""
+    """Return the text of one of our files, without blanks between its lines and without its comments."""
     lines = map(str.strip, (_FOLDER / "assets" / name).read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def _sized(svg: str) -> str:
-    """Give a drawing the size that it is drawn for: text in it is as large as other text, on narrow screens, too."""
+    """Give a drawing its own size: its text is as large as other text, on narrow screens, too."""
     return _VIEW.sub(r'<svg width="\1" height="\2" ', svg, count=1)
 
 
@@ -208,7 +208,7 @@ def _environment() -> Environment:
     from markupsafe import Markup
 
     def shown(value: Any) -> Any:
-        """What an expression of a template writes: its text is shown, and then escaped; markup is ours."""
+        """Return the output of a template's expression: text is made visible, then escaped; our markup stays."""
         return value if isinstance(value, Markup) else visible(str(value))
 
     environment = jinja2.Environment(

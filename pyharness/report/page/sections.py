@@ -1,4 +1,4 @@
-"""Sections of the page of one record, in their order, and what benchmarks have drawn. What has no data gives none."""
+"""Sections of the page of one record, in their order, with benchmarks' drawings. Missing data gives no section."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pyharness.report.tables import listing_sheets, plotted
 from pyharness.store import Record, case_record_kind
 from pyharness.types import Plot
 
-MOST_DRAWN = 6  # of one plot, which has a table for each text: the others are in the tables below
-_WIDE = 2.0  # what is above zero and spans this factor is drawn on a logarithmic axis, where a plot has these
+MOST_DRAWN = 6  # of one plot with a table for each text: the others are in the tables below
+_WIDE = 2.0  # positive values with a range of this factor get a logarithmic axis, if their plot has one
 
 
 def missing(record: Record) -> Iterator[Section]:
-    """What failed and what was skipped, with the reasons."""
+    """Yield failed and skipped cases, with the reasons."""
     sheet = not_measured(record.results)
     if sheet.rows or not record.data["complete"]:
         counts = Counter(result.status for result in record.results)
@@ -36,14 +36,14 @@ def missing(record: Record) -> Iterator[Section]:
 
 
 def listings(record: Record) -> Iterator[Section]:
-    """Dead tokens and whatever else benchmarks name, with witnesses: all that the record has."""
+    """Yield dead tokens and other listings of benchmarks, with witnesses: all entries of the record."""
     for sheet in listing_sheets(record, all_entries=True):
         if sheet.rows:
             yield Section(sheet.title, (sheet,), folded=True)
 
 
 def plots(record: Record) -> Iterator[Section]:
-    """One section for each benchmark that has something drawn, in the order of the tables."""
+    """Yield one section for each benchmark with a drawing, in the order of the tables."""
     found = [one for one in plotted(record) if any(_has_a_place(one[1], row) for row in one[2].rows)]
     for benchmark, of_benchmark in groupby(found, key=lambda one: one[0]):
         blocks: list[Block] = []
@@ -76,7 +76,7 @@ def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
 
 
 def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
-    """Columns as panels, where there are several."""
+    """Return columns as panels, if there are several."""
     columns = sheet.headings[1:]
     drawn = [
         Dot(str(row[0].value), row[place], panel=heading.title if len(columns) > 1 else "")
@@ -88,7 +88,7 @@ def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
 
 
 def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
-    """What the numbers of some columns are, in the unit that they are shown in."""
+    """Return the quantity of some columns, in the unit shown."""
     metrics = dict.fromkeys(heading.metric.replace("_", " ") for heading in columns if heading.metric)
     words = (named,) if named else metrics
     places = [sheet.headings.index(heading) for heading in columns]
@@ -97,7 +97,7 @@ def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
 
 
 def turned(sheet: Sheet, reference: str | None) -> Sheet:
-    """Rows as columns, and columns as rows, sorted by the reference's numbers or else the first row's."""
+    """Transpose rows and columns, sorted by the numbers of the reference or else of the first row."""
     of_rows = {str(row[0].value): row[1:] for row in sheet.rows}
     first = of_rows.get(reference or "", sheet.rows[0][1:])
     order = sorted(range(len(first)), key=lambda place: (not _is_number(first[place]), _number(first[place])))
@@ -110,7 +110,7 @@ def turned(sheet: Sheet, reference: str | None) -> Sheet:
 
 
 def _points(record: Record, plot: Plot, sheet: Sheet) -> str:
-    """Rows at their first number, against each of the others."""
+    """Return rows at their first number, against each of the others."""
     across, *others = sheet.headings[1:]
     panels = []
     for heading in others:
@@ -124,7 +124,7 @@ def _points(record: Record, plot: Plot, sheet: Sheet) -> str:
 
 
 def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterator[Line]:
-    """Points of rows, those of one recipe joined from the least to the most."""
+    """Yield points of rows; those of one recipe are joined from the least to the most."""
     place, across = sheet.headings.index(heading), sheet.headings[1]
     joined: dict[str, list[tuple[str, Point]]] = {}
     for row in sheet.rows:
@@ -143,7 +143,7 @@ def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterat
 
 
 def _common(labels: Sequence[str]) -> str:
-    """Name rows by what they begin with, or by the first and the last; one by itself.
+    """Name rows by their common beginning, or by the first and the last; a single one by itself.
 
     >>> _common(["bpe 1k", "bpe 2k"]), _common(["bpe-300", "bpe-360"]), _common(["a", "b"]), _common(["a"])
     ('bpe', 'bpe', 'a to b', 'a')
@@ -155,7 +155,7 @@ def _common(labels: Sequence[str]) -> str:
 
 
 def _has_a_place(plot: Plot, row: Sequence[Cell]) -> bool:
-    """Whether anything of a row is drawn: of points, the first number, above zero if need be, and another."""
+    """Return whether any number of a row is drawn; a point needs two numbers, above zero on a logarithmic axis."""
     if plot.drawing != "points":
         return any(_is_number(cell) for cell in row)
     return _is_number(row[1]) and (_number(row[1]) > 0 or not plot.log) and any(_is_number(cell) for cell in row[2:])

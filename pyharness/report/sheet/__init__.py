@@ -9,25 +9,25 @@ from pyharness.types import PLAIN, Direction, Format
 
 NOTHING = "-"
 
-# How a column is set: names can be cut in the middle, prose wraps, words stand left, numbers stand right and whole.
+# Layout of a column: names can be cut in the middle, prose wraps, words are left, numbers are right and whole.
 Kind: TypeAlias = Literal["name", "prose", "word", "number"]
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The head of a column, and what its numbers mean."""
+    """The head of a column, and the meaning of its numbers."""
 
     title: str
     kind: Kind = "number"
-    unit: str = ""  # of the values, not of what is shown
+    unit: str = ""  # of the values, not of the shown numbers
     direction: Direction = "none"
     metric: str | None = None
-    whole: bool = False  # of a name: a terminal does not cut it, and wraps it where nothing else can give way
-    dispensable: int = 0  # where a terminal has no room, columns are left out from the largest number on; 0: never
+    whole: bool = False  # of a name: a terminal wraps it instead of cutting it, if no other column can give way
+    dispensable: int = 0  # if a terminal has no room, the largest number is left out first; 0: never
 
     @property
     def meaning(self) -> str:
-        """Say what the numbers of the column are."""
+        """Explain the numbers of the column."""
         better = "" if self.direction == "none" else f"{self.direction} is better"
         return ", ".join(filter(None, (self.metric, self.unit, better)))
 
@@ -40,17 +40,17 @@ class Cell:
     format: Format = PLAIN
     interval: tuple[float, float] | None = None
     bounds: bool = False  # the interval is shown by its ends, not by half of its width
-    part: str | None = None  # of the case, or a mark of a name: shown behind the value
-    case: str | None = None  # key of the case that the value is from
-    unit: str = ""  # of the value, where it is not that of the column
-    n: str | None = None  # how much the value is of: ``2,583 documents``
+    part: str | None = None  # of the case, or a mark of a name: shown after the value
+    case: str | None = None  # key of the case of the value
+    unit: str = ""  # of the value, if not the column's
+    n: str | None = None  # size of the sample: ``2,583 documents``
     reason: str | None = None
-    samples: tuple[float, ...] = ()  # that the value is the median of, and that drawings show
-    bar: float | None = None  # length of a bar beside it, of the longest in its column: 0 to 1
+    samples: tuple[float, ...] = ()  # the value is their median, and drawings show them
+    bar: float | None = None  # length of its bar relative to the longest in the column: 0 to 1
 
     @property
     def text(self) -> str:
-        """What people see.
+        """Text for people.
 
         >>> Cell(1.3199, Format("{:.2f} x"), (1.29, 1.36), bounds=True).text
         '1.32 x [1.29, 1.36]'
@@ -90,18 +90,18 @@ class Sheet:
 
     @property
     def texts(self) -> tuple[tuple[str, ...], ...]:
-        """Rows as people see them."""
+        """Rows as text for people."""
         return tuple(tuple(cell.text for cell in row) for row in self.rows)
 
 
 def text_row(*values: str | None) -> tuple[Cell, ...]:
-    """Return a row of text; None is shown as a dash."""
+    """Return a row of text; a dash stands for None."""
     return tuple(Cell(value) for value in values)
 
 
 def size(count: float) -> str:
     """Format a number of bytes for people."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= 0.9995 * scale:  # what rounds to the unit is shown in it
+        if count >= 0.9995 * scale:  # a value that rounds to the unit is shown in it
             return f"{count / scale:.3g} {unit}"
     return f"{count:g} B"

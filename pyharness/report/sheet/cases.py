@@ -1,4 +1,4 @@
-"""Cases as people read of them: names, what tells them apart, their text, and whether a row was trained on it."""
+"""Cases for people: names, distinguishing parameters, their text, and whether a row was trained on it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
 from pyharness.types import PERCENT, Case, CaseResult, counted
 from pyharness.types.results import TRAINED_ON_TOO_MUCH
 
-_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters that a suite gives several of
+_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters with several values in a suite
 _HEADINGS = (
     Heading("tokenizer", "name"), Heading("status", "word"), Heading("cases", "prose"), Heading("reason", "prose"),
 )  # fmt: skip
 
 
 def case_name(case: Case) -> str:
-    """Name the benchmark of a case, with the parameters that a suite gives it several of."""
+    """Name the benchmark of a case, with the parameters that have several values in a suite."""
     given = case.parameters
     return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
 
 
 def case_in_words(case: Case) -> str:
-    """Name a case with its row and text, as progress does."""
+    """Name a case with its row and text, as in progress messages."""
     return "  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus)))
 
 
 def not_measured(results: Iterable[CaseResult]) -> Sheet:
-    """List the cases without numbers: once for all cases of a row that share a reason."""
+    """List the cases without numbers; cases of a row with the same reason share a line."""
     cases: dict[tuple[str, str, str], list[str]] = {}
     for result in results:
         if result.status != "ok":
@@ -44,7 +44,7 @@ def not_measured(results: Iterable[CaseResult]) -> Sheet:
 
 
 def differing_parameters(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
-    """Parameters of some cases in which they differ from others: what tables must tell apart."""
+    """Return parameters in which some cases differ from others: tables must distinguish them."""
     given = {name: None for result in one for name in sorted(result.case.parameters)}
     if not given:
         return []
@@ -53,7 +53,7 @@ def differing_parameters(one: Sequence[CaseResult], among: Sequence[CaseResult])
 
 
 def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
-    """Parameters of a case in which the cases of its benchmark differ, with their values."""
+    """Return parameters of a case in which the cases of its benchmark differ, with their values."""
     given = result.case.parameters
     return ", ".join(f"{name}={given[name]}" for name in differing_parameters([result], among) if name in given)
 
@@ -67,14 +67,14 @@ _NO_RANK = f" From {TRAINED_ON_TOO_MUCH:.0%} on there is no rank."
 
 
 def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
-    """Name of a row, marked where one of its ``results`` is of text that it was trained on."""
+    """Return the name of a row, marked if one of its ``results`` is of text that it was trained on."""
     return Cell(row, part=TRAINED_MARK if any(result.trained_on for result in results) else None)
 
 
 def trained_note(results: Sequence[CaseResult], *, ranking: bool = False) -> Iterator[str]:
-    """Say which rows were trained on what they have read, and how much of it that is: the most over their results.
+    """Say which rows were trained on the text they read, and how much of it: the most over their results.
 
-    Below a ``ranking``, say as well which of them have no rank.
+    Below a ``ranking``, also name those without a rank.
     """
     several = len({result.case.corpus for result in results}) > 1
     shares: dict[str, float] = {}
@@ -105,7 +105,7 @@ _MET = {
 
 
 def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label: str) -> str:
-    """Label, size and documents of a text."""
+    """Return label, size and documents of a text."""
     corpus = data["corpora"].get(label, {})
     tally = corpus.get("tally")
     text = label
@@ -118,13 +118,13 @@ def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label:
 
 
 def _uncut(results: Sequence[CaseResult]) -> int | None:
-    """Count the documents before any was cut; None in a record that does not tell."""
+    """Count the documents before any was cut; return None for a record that does not tell."""
     groups = results[0].groups if results else {}
     return sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
 
 
 def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
-    """Say what was met in a text, and what its numbers are no evidence of."""
+    """Report findings in a text, and the limits of its numbers as evidence."""
     corpus = data["corpora"].get(label, {})
     yield from smoke_test(data, label)
     tally = corpus.get("tally") or {}
@@ -138,19 +138,19 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
 
 
 def _cap(corpus: Mapping[str, Any]) -> list[str]:
-    """Say how much of a text may be read, where its specification does."""
+    """Return the limit on the size of a text, if its specification has one."""
     found = _CAP.search(str(corpus.get("spec", "")))
     return [f"at most {found[1]}"] if found else []
 
 
 def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:
-    """Say of a text that is too small to be evidence that it is."""
+    """Warn of a text that is too small to be evidence."""
     if data["corpora"].get(label, {}).get("smoke_test"):
         yield "The sample is a smoke test: differences and premiums on it are not evidence."
 
 
 def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
-    """Say of files that are read as one document each how they become many: an interval needs them."""
+    """Say how to split files that are read as one document each: an interval needs several documents."""
     specification = str(data["corpora"].get(label, {}).get("spec", ""))
     head, _, options = specification.partition("?")
     if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:

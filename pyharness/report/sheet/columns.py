@@ -15,18 +15,18 @@ from pyharness.statistics.stopping import noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
 Measured: TypeAlias = tuple[CaseResult, Measurement]
-MOST_PARTS = 8  # columns of one metric that nobody declared; of more parts the least and the most are shown
+MOST_PARTS = 8  # columns of one undeclared metric; of more parts, only the least and the most are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What is known of the rows of one sheet: measurements by tokenizer and metric, and the record's data."""
+    """Data of the rows of one sheet: measurements by tokenizer and metric, and the record's data."""
 
     measured: Mapping[str, Mapping[str, Sequence[Measured]]]
     data: Mapping[str, Any]
 
     def of(self, row: str, column: Column) -> list[Measured]:
-        """Measurements that a cell is picked from."""
+        """Return the measurements from which a cell is picked."""
         return [
             (result, one)
             for result, one in self.measured.get(row, {}).get(column.metric, ())
@@ -34,16 +34,16 @@ class Rows:
         ]
 
     def has(self, row: str, metric: str) -> bool:
-        """Whether a row has a number of a metric."""
+        """Return whether a row has a number of a metric."""
         return any(one.value is not None for _, one in self.measured.get(row, {}).get(metric, ()))
 
     def parts(self, rows: Iterable[str], metrics: Iterable[str]) -> list[str]:
-        """Parts that metrics are measured of, in the order of the rows."""
+        """Return the measured parts of metrics, in the order of the rows."""
         measured = [self.measured.get(row, {}).get(metric, ()) for row in rows for metric in metrics]
         return list(dict.fromkeys(one.part for pairs in measured for _, one in pairs if one.part is not None))
 
     def fact(self, row: str, fact: Fact) -> float | int | str | None:
-        """What the record says of a tokenizer; None in a record that does not, or was edited by hand."""
+        """Return the record's fact about a tokenizer; None if it lacks it, or was edited by hand."""
         about = self.data["tokenizers"].get(row)
         value = about.get(fact.name) if isinstance(about, dict) else None
         return value if isinstance(value, int | float | str) else None
@@ -55,7 +55,7 @@ class Rows:
 def with_undeclared(table: Table, own: Sequence[CaseResult], every: bool) -> Table:
     """Add columns for metrics that the table does not declare: primary ones, or every one.
 
-    A table without any column gets those of its primary metrics, or of all where none is primary.
+    A table without any column gets those of its primary metrics, or all if there are no primary ones.
     """
     parts: dict[str, dict[str | None, None]] = {}
     for one in (measurement for result in own for measurement in result.measurements):
@@ -80,7 +80,7 @@ def _columns_of(metric: str, parts: Sequence[str | None]) -> Iterator[Column]:
 
 
 def expanded(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> list[Column | Fact]:
-    """Repeat columns for their parts, and leave out optional ones without content."""
+    """Repeat columns for their parts, and drop optional ones without content."""
     listed: list[Column | Fact] = []
     for repeated, group in groupby(columns, key=lambda one: isinstance(one, Column) and one.each):
         neighbours = list(group)
@@ -105,7 +105,7 @@ def _has_content(column: Column | Fact, known: Rows, rows: Sequence[str]) -> boo
 
 
 def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
-    """Head of a column, with what the record or the installed metric says of its numbers."""
+    """Return the head of a column, with its meaning from the record or the installed metric."""
     if isinstance(column, Fact):
         words = any(isinstance(known.fact(row, column), str) for row in rows)
         return Heading(column.title, "word" if words else "number")
@@ -119,7 +119,7 @@ def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
 
 
 def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
-    """One value of a row."""
+    """Return one value of a row."""
     if isinstance(column, Fact):
         return Cell(known.fact(row, column), column.format)
     measured = known.of(row, column)
@@ -143,7 +143,7 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
 
 
 def amount(result: CaseResult, one: Measurement) -> str | None:
-    """Say how much a number is of: repetitions, or documents of the text; None where the record does not tell."""
+    """Return the size of a number's sample: repetitions, or documents of the text; None if the record does not tell."""
     if one.samples:
         return f"{len(one.samples):,} repetitions"
     return None if result.tally is None else counted(result.tally.documents, "document")
@@ -167,7 +167,7 @@ def _format(column: Column | Fact, value: float | int | None = None) -> Format:
 
 
 def published_rows(published: Published, columns: Sequence[Column | Fact]) -> Iterator[tuple[Cell, ...]]:
-    """Rows of a paper, each figure with the digits that were printed."""
+    """Yield rows of a paper, each figure with its printed digits."""
     for name, figures in published.rows:
         yield Cell(name), *(_figure(column, figures) for column in columns)
 
@@ -185,7 +185,7 @@ _FIGURES = re.compile(r"[\d.,]+|carr(y|ies)")
 
 
 def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[str]:
-    """Say what the intervals are about, and why values stand without, once for all rows."""
+    """Explain the intervals, and the values without one, once for all rows."""
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
     shown = [one for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
     if any(one.replicates and interval_of(one) for one in shown):
@@ -194,7 +194,7 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
     if any(one.samples and not one.paired and interval_of(one) for one in shown):
         yield "[low, high]: 95 % interval of the median of the repetitions."
-    lacks: dict[str, dict[str, None]] = {}  # reasons by what they say but for their figures
+    lacks: dict[str, dict[str, None]] = {}  # reasons by their text without the figures
     for reason in (lack_of(one) for one in shown if one.value is not None):
         if reason:
             lacks.setdefault(_FIGURES.sub("", reason), {})[reason] = None

@@ -1,4 +1,4 @@
-"""What a page is made of. Sections are made from records; nothing here knows how a page is written."""
+"""Parts of a page. Sections are made from records; nothing here depends on the format of a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pyharness.report.sheet import Sheet
 
-LONGEST_TIP = 500  # characters of a name, a reason or the key of a case in what is shown on focus
+LONGEST_TIP = 500  # characters of a name, a reason or a case's key in a tool tip
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,23 +15,23 @@ class Figure:
     """A drawing, and the numbers that it shows."""
 
     title: str
-    description: str  # for those who cannot see it: what is drawn, in which unit, which direction is better
+    description: str  # for people who cannot see it: the drawing, its unit, and the better direction
     svg: str  # markup of a chart, without scripts and inline styles
     numbers: Sheet
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it, in order; text is a paragraph."""
+    """A heading and its contents, in order; text is a paragraph."""
 
     title: str
     blocks: tuple[Block, ...]
-    folded: bool = False  # opened by who wants to read it
+    folded: bool = False  # readers can open it
 
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """Text that is shown as it is, and whole."""
+    """Text that is shown unchanged, and whole."""
 
     text: str
 
@@ -50,11 +50,11 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole page: sections first, then where its numbers are from."""
+    """A whole page: sections first, then the provenance of its numbers."""
 
     title: str
     sections: tuple[Section, ...]
-    about: str = ""  # what it is about, in a sentence
+    about: str = ""  # its subject, in a sentence
     foot: tuple[Block, ...] = ()
     downloads: tuple[Download, ...] = ()
     lead: tuple[Sheet, ...] = ()  # the answer, before the table of contents

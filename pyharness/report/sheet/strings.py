@@ -1,4 +1,4 @@
-"""Text from files and strangers: nothing in it acts on its reader, and long names are cut so that they stay apart."""
+"""Text from files and strangers: it never acts on its reader, and shortened names stay different."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 CellValue: TypeAlias = float | int | str | None
 
-# What marks text in Markdown: an underscore within a word marks nothing.
+# Markdown's own marks: an underscore within a word is no mark.
 _SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")
 # What GitHub acts on where it stands in text. It looks for names in the text of what Markdown has become, so that
 # neither a backslash nor an entity hides one; and it looks at nothing in code. (GitHub Docs, "Autolinked references and
@@ -23,11 +23,11 @@ _ACTS = re.compile(
     r"|\$",  # formulas
     re.IGNORECASE,
 )
-# A number with a fraction, which is no name of a commit, however long: measurements read as they were written.
+# A number with a fraction, which is never the name of a commit: measurements keep their spelling.
 _DECIMAL = re.compile(r"(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)", re.IGNORECASE)
 # What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
-_CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
+_CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are not part of it
 # Controls; lone surrogates, which no terminal or file can be given, and what no XML can hold; line ends; blanks that
 # are no plain space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or orders other text: names would
 # look alike.
@@ -39,7 +39,7 @@ _UNSEEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Show what drives a terminal, or cannot be seen, as escapes: control, bidirectional and invisible characters.
+    r"""Escape characters that drive a terminal, or are invisible: control, bidirectional and invisible characters.
 
     >>> visible("a\x1b[31mb"), visible("a\N{ZERO WIDTH SPACE}b")
     ('a\\x1b[31mb', 'a\\x200bb')
@@ -57,10 +57,10 @@ def writable(value: CellValue) -> CellValue:
 
 
 def markdown(text: str) -> str:
-    r"""Text of others within a line of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
+    r"""Return foreign text for a line of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
 
-    A word that GitHub would act on stands in a code span, where it acts on nothing; in others, marks are escaped. What
-    is rendered reads as ``visible(text)``.
+    A word that GitHub would act on goes into a code span, where it has no effect; in other words, marks are escaped.
+    The rendered text reads as ``visible(text)``.
 
     >>> markdown("a*b"), markdown("ask @someone"), markdown("<b>|")
     ('a\\*b', 'ask `@someone`', '&lt;b&gt;\\|')
@@ -69,7 +69,7 @@ def markdown(text: str) -> str:
 
 
 def markdown_line(text: str) -> str:
-    r"""Text of others as a line, an item or a heading of its own, which begins nothing else.
+    r"""Return foreign text for a line, an item or a heading of its own, which begins no other block.
 
     >>> markdown_line("# a"), markdown_line("1. a"), markdown_line("a #")
     ('\\# a', '1\\. a', 'a \\#')
@@ -78,7 +78,7 @@ def markdown_line(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    r"""Text of others in a cell of a table: a pipe ends the cell wherever it stands, in code as well.
+    r"""Return foreign text for a cell of a table: a pipe would end the cell anywhere, in code as well.
 
     >>> markdown_cell("a|b"), markdown_cell("@a|b")
     ('a\\|b', '`@a\\|b`')
@@ -100,7 +100,7 @@ def _escaped(word: str) -> str:
 
 
 def _code(word: str) -> str:
-    """Return a code span: its fence is longer than any in it."""
+    """Return a code span; its fence is longer than any in the text."""
     fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
     pad = " " if word.startswith("`") or word.endswith("`") else ""
     return f"{fence}{pad}{word}{pad}{fence}"
@@ -109,11 +109,11 @@ def _code(word: str) -> str:
 # ---------------------------------------------------------------------------------------------- long names
 
 
-LEAST_WIDTH = 4  # a character at each end of a cut, and one between two of them
+LEAST_WIDTH = 4  # a character at each end of a cut, and one between two cuts
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut the middle out of a long name: both ends tell names apart.
+    """Cut the middle out of a long name: both ends distinguish names.
 
     >>> shorten("file:/a/long/path/tokenizer.json", 16)
     'file:…nizer.json'
@@ -125,9 +125,9 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_apart(texts: Iterable[str], width: int) -> dict[str, str]:
-    """Shorten names that stand in one table: no two of them look alike.
+    """Shorten the names of one table so that all stay different.
 
-    Of names that ``shorten`` makes alike, what they differ in is left, and as much around it as there is room for.
+    If ``shorten`` makes names alike, the cut keeps their differing part, and as much around it as fits.
 
     >>> list(shorten_apart(["speed/test_a.py::test[english-2]", "speed/test_a.py::test[polish-2]"], 16).values())
     ['speed…english-2]', 'speed…[polish-2]']
@@ -148,7 +148,7 @@ def _apart(names: Sequence[str], width: int) -> list[str]:
 
 
 def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
-    """Cut before and behind what names differ in, which is between what all begin and all end with."""
+    """Cut before and behind the differing part of names, between their common beginning and end."""
     begin = beginning(names)
     end = min(beginning([name[::-1] for name in names]), min(map(len, names)) - begin)
     differing = _apart([name[begin : len(name) - end] for name in names], width - 2)
@@ -161,7 +161,7 @@ def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
 
 
 def beginning(names: Sequence[str]) -> int:
-    """How many characters all of them begin with."""
+    """Count the characters of the common beginning."""
     first, last = min(names), max(names)
     return next(
         (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first)
@@ -169,7 +169,7 @@ def beginning(names: Sequence[str]) -> int:
 
 
 def _numbered(shown: Sequence[str], width: int) -> Iterator[str]:
-    """Number what is still alike: names that differ in more places than there is room for."""
+    """Number names that are still alike: they differ in more places than fit."""
     met = set[str]()
     for text in shown:
         number, unlike = 1, text
