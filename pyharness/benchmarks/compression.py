@@ -188,7 +188,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Compute every number again, and the details that are no tally, from the counts."""
+    """Compute every number again, and the details except the tally, from the counts."""
     return _findings(Counted.of_arrays(state), case, state)
 
 

@@ -86,7 +86,7 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Compute every number again, and the details that are no tally, from the costs by group."""
+    """Compute every number again, and the details except the tally, from the costs by group."""
     del case
     return _findings(fairness.FairnessState.of_arrays(state))
 

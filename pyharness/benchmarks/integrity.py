@@ -96,7 +96,7 @@ class _Check:
 
     @property
     def compared(self) -> tuple[int, int]:
-        """Documents whose ids are compared, and how many of them are left out: without runs, for older records."""
+        """Documents whose ids are compared, and how many of them are left out: without runs, as in older records."""
         known = self.comparison or Comparison(Tokens.from_lists([]))
         return known.documents - self.trips.runs.documents, known.left_out
 

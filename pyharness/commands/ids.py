@@ -194,7 +194,7 @@ def decoded(
 
 
 class _Document:
-    """The parts of one document, of which the first was read already."""
+    """The parts of one document, after its first part was read."""
 
     def __init__(self, tokenizer: Tokenizer, first: IdPart, rest: Iterator[IdPart]) -> None:
         self._limit, self.first, self._rest = tokenizer.id_limit, first, rest

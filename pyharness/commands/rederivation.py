@@ -179,7 +179,7 @@ def _without_names(measurement: Any) -> Any:
     return {name: value for name, value in measurement.items() if name not in ("metric", "part")}
 
 
-# -------------------------------------------------------------------------------------- what stands beside the numbers
+# -------------------------------------------------------------------------------------------- other values of a record
 
 
 # The facts of a metric that decide ranks and verdicts. Summaries are words for people: an older pyharness had others.
@@ -332,7 +332,7 @@ def _unchecked(record: Record, derived: Sequence[Rederived], unknown: Sequence[s
     yield UNCHECKED
 
 
-# ---------------------------------------------------------------------------------------------- in lines for people
+# ------------------------------------------------------------------------------------------------- lines for people
 
 
 MOST_LINES = 20  # of the differences of one case

@@ -19,8 +19,8 @@ class Stream:
 
     name: str
     noun: str  # its name in messages
-    file: Callable[[str], Path | None]  # path of such a file, where a specification names one
-    encoded: Callable[[Path, Sequence[str]], Iterator[bytes]]  # (file, names of what is encoded) -> parts of the output
+    file: Callable[[str], Path | None]  # path of such a file, if a specification names one
+    encoded: Callable[[Path, Sequence[str]], Iterator[bytes]]  # (file, names of the sources) -> parts of the output
     # (file, sources by their names, listener to remarks) -> parts of the output
     decoded: Callable[[Path, Iterable[tuple[str, IO[bytes]]], Callable[[str], None]], Iterator[bytes]]
 

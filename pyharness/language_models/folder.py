@@ -1,4 +1,4 @@
-"""Finds a language model in a folder, in the Hub's cache, or on the Hub, and reads what its files declare.
+"""Finds a language model in a folder, in the Hub's cache, or on the Hub, and reads the facts in its files.
 
 It reads no weights and runs no code.
 """
@@ -47,7 +47,7 @@ class ModelFolder:
 
     @classmethod
     def read(cls, name: str, path: Path) -> ModelFolder:
-        """Check a folder. Raise ``InputError`` for whatever keeps it from being loaded safely."""
+        """Check a folder. Raise ``InputError`` if it cannot be loaded safely."""
         if not (path / CONFIG).is_file():
             raise InputError(f"language model {name!r}: {path} has no {CONFIG}; name a folder of save_pretrained()")
         if (path / "adapter_config.json").exists():

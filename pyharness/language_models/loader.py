@@ -16,7 +16,7 @@ from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported
 
 PROBED = 16  # tokens that a model is tried on
-FLOAT32_ULPS = 16  # a sum in another order; 16-bit logits must agree to the bit
+FLOAT32_ULPS = 16  # for sums in another order; 16-bit logits must agree to the bit
 CAUSAL_SHARE = {"float32": 1e-3, "bfloat16": 0.05, "float16": 0.01}  # of the largest logit
 DTYPES = {"float32": 4, "bfloat16": 2, "float16": 2}  # bytes of a number
 _LOADED: dict[tuple[str, str, str], CausalModel] = {}  # one at most: the next corpus of a row needs the same model
@@ -162,7 +162,7 @@ def _check_size(folder: ModelFolder, device: str, dtype: str) -> None:
 
     free = {"cpu": available_memory_bytes()}  # weights for a GPU come through here, too
     if device == "cuda":
-        torch.cuda.empty_cache()  # that the previous model held
+        torch.cuda.empty_cache()  # memory of the previous model
         free["cuda"] = torch.cuda.mem_get_info()[0]
     needed = folder.parameters() * DTYPES[dtype]
     for place, most in free.items():

@@ -17,10 +17,10 @@ from typing import Any
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json
 
-# Of some 300,000 tensors, more than any model published has in all; the safetensors library takes three times as much.
+# Bytes for some 300,000 tensors: no published model has as many. The safetensors library allows three times as much.
 LARGEST_HEADER = 32 << 20
 METADATA = "__metadata__"
-_LENGTH = 8  # bytes of the number that a file starts with
+_LENGTH = 8  # bytes of the length at the start of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class StoredTensor:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return self.end - self.start
 
     @property
     def numbers(self) -> int:
-        """Elements."""
+        """Number of elements."""
         return math.prod(self.shape)
 
 

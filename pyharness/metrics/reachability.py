@@ -152,7 +152,7 @@ class PipelineTest:
                 del self.texts[token]
 
     def run(self, model: ModelTest | None, seen: Ids) -> None:
-        """Search a witness or an argument for every id; ``seen`` are ids in running text.
+        """Search for a witness or an argument for every id; ``seen`` are ids in running text.
 
         A witness beats an argument. Ids with an argument are tried, too, so that a wrong argument is detected.
         """

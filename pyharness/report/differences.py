@@ -155,7 +155,7 @@ def _order(one: Difference) -> tuple[int, float]:
 
 _METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
 _VALUE, _DIFFERENCE, _WIDTH = Format("{:.5g}"), Format("{:+.4g}"), Format("{:.2g}")
-_TIME, _TIME_DIFFERENCE, _END = Format("{:.4g}"), Format("{:+.3g}"), Format("{:+.2g}")  # as narrow: a column more
+_TIME, _TIME_DIFFERENCE, _END = Format("{:.4g}"), Format("{:+.3g}"), Format("{:+.2g}")  # narrow: one more column
 _FLAT = (
     "cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict", "judged_by", "documents",
     "p", "reason",

@@ -113,7 +113,7 @@ def foot_blocks(record: Record) -> Iterator[Block]:
 
 
 def _whole(name: str) -> str:
-    """Return a name or, if it is as long as a book, its beginning and a digest of the rest."""
+    """Return a name or, if it is as long as a book, its beginning and its digest."""
     if len(name) <= LONGEST_NAME:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

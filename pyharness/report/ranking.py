@@ -260,7 +260,7 @@ def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
 
 
 def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:
-    """Return the name of a row, marked where it was trained on a text."""
+    """Return the name of a row, marked if it was trained on a text."""
     return row_cell(row, (column[row].result for column in columns.values() if row in column))
 
 

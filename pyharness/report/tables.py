@@ -33,7 +33,7 @@ from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record, case_record_kind
 from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot, Table, counted
 
-# --------------------------------------------------------------------------- what benchmarks name, such as dead tokens
+# ------------------------------------------------------------------------- listings of benchmarks, such as dead tokens
 
 
 FIRST_LISTED = 10  # entries of a row that are shown by default

@@ -257,7 +257,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-# ------------------------------------------------------------------------------- what stands in the place of its parts
+# ------------------------------------------------------------------------------------------ replacing parts of a suite
 
 
 def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:

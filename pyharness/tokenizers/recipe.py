@@ -81,7 +81,7 @@ class Recipe:
 
     @property
     def base(self) -> str | None:
-        """SHA-256 of the base tokenizer and of its settings, as they are now; None without a base."""
+        """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None without one."""
         digest = self.trainer.base_digest
         return None if digest is None else digest(file_of(self.options["base"]))
 

@@ -29,7 +29,7 @@ class Phases:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - begin
 
     def gauge(self, phase: str, unit: str, total: int | None = None, first: int = 0) -> Callable[[int], None]:
-        """Announce a phase; return a callback for the amount done, of which ``first`` was done before the start."""
+        """Announce a phase; return a callback for the amount done, which starts at ``first``."""
         begin = self._said = time.perf_counter()
         if self._listener is not None:
             self._listener(TrainingProgress(phase, first, unit, total))

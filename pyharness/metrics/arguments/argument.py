@@ -59,7 +59,7 @@ class AddedTokenArguments:
 
 
 def _sure(tokens: Sequence[tuple[str, AddedToken]]) -> list[str]:
-    """Return the contents of which the search removes a part wherever they occur."""
+    """Return contents that never stay whole: the search removes at least a part of each."""
     unsure = [content for content, token in tokens if token.special or token.single_word]
     sure = [content for content, token in tokens if not (token.special or token.single_word)]
     return [content for content in sure if not any(_overlap(content, other) for other in unsure)]

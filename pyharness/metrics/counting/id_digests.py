@@ -41,7 +41,7 @@ class Kept:
 
     keys: Words  # [documents], of their texts
     lengths: NDArray[np.uint32]  # [documents], in ids
-    blocks: NDArray[np.uint32]  # of one document after another
+    blocks: NDArray[np.uint32]  # [blocks], of one document after another
     bytes: NDArray[np.uint32] | None = None  # [blocks], of text; None if token_bytes is None
     units: Words | None = None  # [documents], the key of the text that each is a part of, or its own; None if unknown
 
@@ -160,7 +160,7 @@ def kept_of(arrays: State) -> Kept:
     return kept
 
 
-# ------------------------------------------------------------------------------------------ where two differ
+# ----------------------------------------------------------------------------------------------- differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _text_of(sides: Sequence[Kept], block: int) -> range | None:
     return range(start, start + max(int(sizes[block : block + 1].sum()) for sizes in known))
 
 
-# ------------------------------------------------------------------------------------------ how long documents are
+# -------------------------------------------------------------------------------------------- lengths of documents
 
 
 def paired_lengths(a: State, b: State) -> NDArray[np.int64]:

@@ -152,7 +152,7 @@ class Ranking:
         return str(named) if competes and all(competes) else self.rows[0]
 
     def name_cell(self, row: str) -> Cell:
-        """Return the name of a row, marked where it was trained on a text."""
+        """Return the name of a row, marked if it was trained on a text."""
         return name_cell(self.columns, row)
 
     def value(self, text: str, row: str) -> Cell:

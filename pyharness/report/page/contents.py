@@ -158,7 +158,7 @@ class RecordFile:
 
 
 def to_report(sources: Sequence[RecordFile]) -> str:
-    """Return one HTML file about records, of which the first is compared with the others.
+    """Return one HTML file about records; the others are compared with the first.
 
     Raises:
         InputError: a library of the extra ``report`` is not installed.

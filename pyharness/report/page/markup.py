@@ -17,7 +17,7 @@ from pyharness.report.sheet import Cell, Heading, Kind, Sheet
 from pyharness.report.sheet.parts import LONGEST_TIP, Figure, Page, Section, Verbatim
 from pyharness.report.sheet.strings import shorten, shorten_apart, visible
 
-# --------------------------------------------------------------------------------------- cells: a number can be traced
+# --------------------------------------------------------------------------------- cells, with facts about each number
 
 
 LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
@@ -98,7 +98,7 @@ def _brief(*texts: str | None) -> Iterator[str]:
     return (shorten(visible(text), LONGEST_TIP) for text in texts if text)
 
 
-# ------------------------------------------------------------------------ colours, which the style sheet takes by name
+# -------------------------------------------------------------------------- colours, by their names in the style sheet
 
 
 COLOURS = {  # name: on light, on dark
@@ -143,7 +143,7 @@ def _drawings() -> Iterator[str]:
             yield f'svg [{mark}="{one.light}"]{{{mark}:var(--{one.name})}}'
 
 
-# ---------------------------------------------------------------------------------------------- what a browser may do
+# --------------------------------------------------------------------------------------------------- policy of a page
 
 
 def policy(style: str, script: str) -> str:

@@ -40,7 +40,7 @@ def not_measured(results: Iterable[CaseResult]) -> Sheet:
     return Sheet("Not measured", _HEADINGS, rows)
 
 
-# ---------------------------------------------------------------------------------------------- what tells them apart
+# ------------------------------------------------------------------------------------------ distinguishing parameters
 
 
 def differing_parameters(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
@@ -58,7 +58,7 @@ def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
     return ", ".join(f"{name}={given[name]}" for name in differing_parameters([result], among) if name in given)
 
 
-# ----------------------------------------------------------------------- rows that were trained on what they have read
+# ------------------------------------------------------------------------ rows that were trained on the text they read
 
 
 TRAINED_MARK = "†"

@@ -49,7 +49,7 @@ class Rows:
         return value if isinstance(value, int | float | str) else None
 
 
-# ---------------------------------------------------------------------------------------------- which columns
+# ------------------------------------------------------------------------------------------ choice of columns
 
 
 def with_undeclared(table: Table, own: Sequence[CaseResult], every: bool) -> Table:
@@ -101,7 +101,7 @@ def _has_content(column: Column | Fact, known: Rows, rows: Sequence[str]) -> boo
     return any(cell(column, known, row).value for row in rows)
 
 
-# ---------------------------------------------------------------------------------------------- their content
+# ---------------------------------------------------------------------------------------- contents of columns
 
 
 def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:

@@ -10,9 +10,9 @@ CellValue: TypeAlias = float | int | str | None
 
 # Markdown's own marks: an underscore within a word is no mark.
 _SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")
-# What GitHub acts on where it stands in text. It looks for names in the text of what Markdown has become, so that
-# neither a backslash nor an entity hides one; and it looks at nothing in code. (GitHub Docs, "Autolinked references and
-# URLs"; GitHub Desktop, app/src/lib/markdown-filters.) Each part takes more than GitHub does, and needs no word's end.
+# Text that GitHub acts on. It searches the text of the rendered Markdown, so neither a backslash nor an entity hides a
+# name, and skips code. (GitHub Docs, "Autolinked references and URLs"; GitHub Desktop, app/src/lib/markdown-filters.)
+# Each part matches more than GitHub does, and needs no end of a word.
 _ACTS = re.compile(
     r"@"  # people and teams, who are notified; commits of others (user@5e1b7e2), addresses of mail
     r"|#\w|[a-z]-\d|ghsa-"  # issues (#1, owner/repo#1, GH-1), tickets of other systems, advisories
@@ -25,12 +25,12 @@ _ACTS = re.compile(
 )
 # A number with a fraction, which is never the name of a commit: measurements keep their spelling.
 _DECIMAL = re.compile(r"(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)", re.IGNORECASE)
-# What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
+# Beginnings of a list, heading, quotation, line below a heading, or table's head; and of an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
 _CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are not part of it
-# Controls; lone surrogates, which no terminal or file can be given, and what no XML can hold; line ends; blanks that
-# are no plain space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or orders other text: names would
-# look alike.
+# Controls; lone surrogates, which no terminal or file accepts; characters that XML cannot hold; ends of lines; blanks
+# other than a space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or reorders other text: names
+# would look alike.
 _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
     r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
