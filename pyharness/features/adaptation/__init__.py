@@ -1,7 +1,7 @@
-"""Adaptation: a tokenizer gains tokens, loses some or exchanges them, and a model is fitted to it.
+"""Adaptation: adds, removes or replaces tokens of a tokenizer, and fits a model to it.
 
-``bpe/`` decides what is learnt and dropped, ``editing/`` edits the original file, ``trainers/`` are the faces of both;
-``surgery/`` writes a checkpoint of a model whose vocabulary has changed.
+``bpe/`` chooses the tokens to learn and to drop, ``editing/`` edits the original file, ``trainers/`` expose both as
+trainers; ``surgery/`` writes the checkpoint of a model with the new vocabulary.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Adaptation: a tokenizer that gained or lost tokens, beside what it was made from and another adaptation of that.
+"""Adaptation benchmark: an adapted tokenizer against its base, and against another adaptation of that base.
 
-Extensions that differ in their number of tokens alone, rows of one recipe on one text, have a knee.
+Rows of one recipe on one text that differ only in their number of new tokens form a curve with a knee.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from pyharness.types import (
     Vocabulary,
 )
 
-BASE = "base"  # part of the gain over what the row was made from
-MOST_BYTES = 64 << 20  # of the file that says what was added
-# Of what is written beside the file, what the record has, too: how much text, which of its characters have no token,
-# and whether pieces are looked up whole.
+BASE = "base"  # part of the gain over the row's base
+MOST_BYTES = 64 << 20  # of the file that lists added tokens
+# Facts next to the row's file that the record repeats: the amount of text, its characters without a token, and whether
+# pieces are looked up whole.
 LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents", "missing_characters")
 Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in the graph, and in the model
 
 
 def run(work: Work) -> Findings:
-    """Read the text with the row, with its base and with the other adaptation."""
+    """Encode the text with the row, with its base and with the other adaptation."""
     recipe = adapting(work.spec)
     added, removed, said = changes(work.spec)
     tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
@@ -80,30 +80,30 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again from what was counted."""
+    """Recompute every number from the stored counts."""
     del case
     return Findings(tuple(AdaptationCounts.of_arrays(state).measurements()))
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Leave out what is off, so that a case has the key that it has in records without it."""
+    """Drop parameters that are off, so that a case keeps its key of records without them."""
     del device
     adapting(row)
     return {name: value for name, value in parameters.items() if value is not False}
 
 
 def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str | None:
-    """Specification of the other adaptation; None where there is none but the row itself."""
+    """Return the specification of the other adaptation; None without one other than the row."""
     recipe = adapting(row)
     name = against(parameters, recipe)
     return None if name is None else counterpart(row, recipe, name)
 
 
 def adapting(row: TokenizerSpec) -> Recipe:
-    """Recipe of a row that was made from another tokenizer.
+    """Return the recipe of a row that was made from another tokenizer.
 
     Raises:
-        Unsupported: it was not.
+        Unsupported: the row has no base.
     """
     recipe = trained.recipe_of(TOKENIZER.parse(row.name).home)
     if recipe is None or not recipe.trainer.adapts:
@@ -112,33 +112,33 @@ def adapting(row: TokenizerSpec) -> Recipe:
 
 
 def base_of(row: TokenizerSpec, recipe: Recipe) -> str:
-    """Specification of what the row was made from, in the row's engine."""
+    """Return the specification of the row's base, in the row's engine."""
     base, engine = str(recipe.options["base"]), TOKENIZER.parse(row.name).engine
     named = base if base.startswith("file:") else TOKENIZER.write("file", base)
     return f"{engine}+{named}" if engine else named
 
 
 def counterpart(row: TokenizerSpec, recipe: Recipe, trainer: str) -> str:
-    """Specification of the other adaptation: the same recipe, with another trainer."""
+    """Return the specification of the other adaptation: the same recipe with another trainer."""
     wanted = TOKENIZER.parse(row.name)
     others = {name: value for name, value in wanted.options.items() if name in ("corpus", *recipe.options)}
     return TOKENIZER.write("trained", trainer, others, wanted.engine)
 
 
 def against(parameters: Mapping[str, Any], recipe: Recipe) -> str | None:
-    """Trainer of the other adaptation; None where there is none but the row itself."""
+    """Return the trainer of the other adaptation; None without one other than the row's."""
     name = str(parameters["against"])
     return name if name not in ("", recipe.trainer.name) else None
 
 
 def changes(row: TokenizerSpec) -> tuple[Ids, int, Mapping[str, Any]]:
-    """Ids that were added, how many tokens were removed, and how it was learnt: what is written beside the row's file.
+    """Read the added ids, the number of removed tokens, and facts of the training, from next to the row's file.
 
     Raises:
-        InputError: nothing was, or it cannot be read.
+        InputError: the facts are absent, or cannot be read.
     """
     if row.path is None:
-        return np.zeros(0, np.uint32), 0, {}  # the row says itself why it has no file, when it is loaded
+        return np.zeros(0, np.uint32), 0, {}  # loading the row raises the reason
     path = Path(row.path).parent / RECORD
     try:
         said = json.loads(bounded_file.read(path, MOST_BYTES, str(path)))
@@ -163,7 +163,7 @@ def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
 
 @lru_cache(maxsize=4096)
 def _tokens(name: str, vocabulary: str | None, corpus: str, digest: int, threads: int) -> Sums:
-    """Tokens of a row by group of documents; raises ``InputError`` where the text has another digest by now."""
+    """Count a row's tokens by group of documents; raise ``InputError`` where the text's digest has changed."""
     passed = CorpusPass.start(_loaded(name, vocabulary)).read(corpora.open_corpus(corpus), threads)
     if passed.tally.digest != digest:
         raise InputError(f"{corpus!r} changed while it was read; measure a text that stays as it is")
@@ -176,14 +176,14 @@ def _unreachable_of(name: str, vocabulary: str | None, threads: int) -> Dead:
 
 
 def newly(after: Dead, before: Dead) -> tuple[int | None, int | None]:
-    """Tokens that fail in the merge graph and in the model, and that did not fail before, by their bytes."""
+    """Count tokens, by their bytes, that newly fail in the merge graph and in the model."""
     pairs = zip(after, before, strict=True)
     graph, model = (None if mine is None or theirs is None else len(mine - theirs) for mine, theirs in pairs)
     return graph, model
 
 
 def pipeline_verdicts(tokenizer: Tokenizer, added: Ids, seen: Ids, threads: int) -> tuple[int, int] | tuple[()]:
-    """Added tokens that no text gives, by an argument for each, and those with neither an argument nor a text."""
+    """Count added tokens that provably no text gives, and those with neither a proof nor a text."""
     vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
     if vocabulary is None:
         return ()
@@ -207,7 +207,7 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
 
 
 def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the gains are over, that dead tokens are counted against the base, and where curves have their knees."""
+    """Yield notes on the reference of gains, on dead tokens relative to the base, and on the knees of curves."""
     if any(one.metric == "compression_gain" for result in results for one in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation alike."
         yield "dead: tokens that no text gives, and that are new or were alive in the base."
@@ -215,7 +215,7 @@ def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
 
 
 def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say which rows have no token for characters that they were to learn from, unless a coverage was asked for."""
+    """Yield notes on rows without tokens for characters of their training text, unless a coverage was requested."""
     del data
     rows: dict[str, list[str]] = {}
     for result in results:
@@ -229,7 +229,7 @@ def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
 
 
 def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> Iterator[str]:
-    """Say of every curve of three sizes or more where its knee is; ``part``: what gains are over."""
+    """Yield the knee of every curve of three sizes or more; ``part``: the reference of the gains."""
     for rows in _curves(results, data, part).values():
         sizes = sorted(rows)
         if (found := knee(sizes, [rows[size][1] for size in sizes])) is not None:
@@ -240,7 +240,7 @@ def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> 
 def _curves(
     results: Sequence[CaseResult], data: Mapping[str, Any], part: str
 ) -> Mapping[str, Mapping[int, tuple[str, Measurement]]]:
-    """Rows and gains by recipe and by number of new tokens."""
+    """Return rows and gains by recipe and number of new tokens."""
     curves: dict[str, dict[int, tuple[str, Measurement]]] = {}
     for result in results:
         recipe = notes.recipe(data, result.case.tokenizer, _TOKENS)
@@ -252,7 +252,7 @@ def _curves(
 
 
 def _beyond(first: str, last: str) -> str:
-    """Name of a row without the words that it begins with as the other does."""
+    """Return the name of the last row without the words that it shares with the first."""
     words, others = last.split(" "), first.split(" ")
     alike = next((at for at, (word, other) in enumerate(zip(words, others, strict=False)) if word != other), 0)
     return " ".join(words[alike:])
@@ -310,7 +310,7 @@ WORDS = Table(
     sized=False,
     needs=("compression_gain", "renyi_efficiency"),
 )
-_TOKENS = ("tokens",)  # option of an extension
+_TOKENS = ("tokens",)  # size option of an extension
 _CHANGES = (("Growth", "added_tokens", "added"), ("Pruning", "removed_tokens", "removed"))
 PLOTS = tuple(
     Plot(
@@ -339,8 +339,8 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in adaptation.REPORTED),
         tables=(TABLE, WORDS),
         plots=PLOTS,
-        # against: trainer of the other adaptation, naive-extension or frequency-pruning. pipeline: whether what was
-        # added is tested in layer 3, too.
+        # against: trainer of the other adaptation, naive-extension or frequency-pruning. pipeline: whether to test
+        # added tokens in layer 3, too.
         parameters={"against": "", "pipeline": False},
         settle=settle,
         loads=other,

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pyharness.features.adaptation.trainers.base_file import BaseFile
     from pyharness.trainers import TrainerSpec
 
-_SHOWN = 4  # of the tokens whose ids are used again
-_KIND = re.compile("-(bpe|extension|pruning)$")  # of the name of a trainer: a method goes without
+_SHOWN = 4  # number of tokens with reused ids in a message
+_KIND = re.compile("-(bpe|extension|pruning)$")  # suffix of a trainer's name, without which it is the method
 
 
 class OfMethods(click.Command):
-    """A command that has the options of all trainers of a kind, which ``--method`` chooses from."""
+    """Command with the options of all trainers of a kind; ``--method`` chooses one."""
 
     def __init__(self, *args: Any, of: str, **about: Any) -> None:
         super().__init__(*args, **about)
@@ -35,7 +35,7 @@ class OfMethods(click.Command):
 
     @property
     def methods(self) -> Mapping[str, TrainerSpec[Any]]:
-        """Trainers by what ``--method`` calls them."""
+        """Return the trainers by their name for ``--method``."""
         from pyharness import trainers
 
         module, name = self._of.split(":")
@@ -45,7 +45,7 @@ class OfMethods(click.Command):
 
     @reports_errors
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Options of the trainers, which are looked up now, and those of the command."""
+        """Return the options of the trainers, looked up only now, and those of the command."""
         from pyharness.trainers.options import declared
 
         if not self._derived:
@@ -60,7 +60,7 @@ class OfMethods(click.Command):
 
 
 def _shared() -> list[click.Option]:
-    """Options that both commands have."""
+    """Return the options of both commands."""
     return [
         click.Option(["-c", "--corpus", "texts"], multiple=True, required=True, metavar="SPEC",
                      help="Text; repeatable."),
@@ -125,7 +125,7 @@ def prune(folder: Path, **options: Any) -> None:
 
 
 def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[Path, dict[str, Any]]]:
-    """Folders and sizes, the largest first: what it learns serves the others."""
+    """Return folders and sizes, the largest first: its training serves the others."""
     if (tokens is None) == (sizes is None):
         raise InputError("say how many tokens are new: --tokens N, or several numbers with --sizes N,N")
     if sizes is None:
@@ -209,7 +209,7 @@ def _ids(details: Mapping[str, Any]) -> str:
 
 
 def _reused(reused: Mapping[str, str]) -> str:
-    """Which tokens have lost their ids: they are no longer in the file."""
+    """Name the tokens that lost their ids and left the file."""
     some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
     return f"{counted(len(reused), 'id')}: {some}"
 

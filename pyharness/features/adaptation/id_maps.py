@@ -1,6 +1,6 @@
-"""Where ids have gone: maps, what editors of every format ask of them and of new ids, and maps as JSON.
+"""Maps from old to new ids, the checks that editors of all formats share, and maps as JSON.
 
-As JSON, a map is an array with the new id of each old one, -1 where it goes, or an object of those that stay.
+As JSON, a map is an array with the new id of each old one (-1: removed), or an object of the ids that stay.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _String = TypeVar("_String", str, bytes)
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """Where each old id has gone."""
+    """New id of each old id."""
 
     new: NDArray[np.int64]  # [old ids]; -1 where the token was removed
-    size: int  # ids in all of what it maps to
+    size: int  # number of new ids
 
     def __len__(self) -> int:
         return len(self.new)
 
 
 def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
-    """Refuse new tokens without a string, two of one string or id, and ids that are none."""
+    """Refuse new tokens without a string, duplicate strings or ids, and invalid ids."""
     strings: set[bytes] = set()
     ids: set[int] = set()
     for token, string in tokens:
@@ -46,16 +46,16 @@ def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
 
 
 def check_absent(strings: Iterable[_String], present: Mapping[_String, int], label: str) -> None:
-    """Refuse new strings that the file has."""
+    """Refuse new strings that the file already has."""
     for string in strings:
         if string in present:
             raise InputError(f"{label} has the new token {string!r} already, as id {present[string]}")
 
 
 def check_map(ids: IdMap, owners: Mapping[int, object], label: str, *, gaps: bool = True) -> None:
-    """Refuse a map that leaves out an id of the file, or changes the order of those that stay.
+    """Refuse a map that lacks an id of the file, or changes the order of the ids that stay.
 
-    ``gaps``: whether ids may be left out of the new numbering, or 0, 1, 2, ... must have an owner each.
+    ``gaps``: whether the new numbering may have gaps; otherwise each of 0, 1, 2, ... needs an owner.
     """
     if (largest := max(owners)) >= len(ids):
         raise InputError(f"{label} has id {largest}, and the map is of {len(ids)} ids: it is of another file")
@@ -68,7 +68,7 @@ def check_map(ids: IdMap, owners: Mapping[int, object], label: str, *, gaps: boo
 
 
 def moved(ids: IdMap, token: int, what: str, label: str) -> int:
-    """New id of one that has to stay; an id that the map does not speak of is what it was."""
+    """Return the new id of a token that must stay; an id outside of the map is unchanged."""
     if token >= len(ids) or token < 0:
         return token
     if ids.new[token] < 0:
@@ -77,12 +77,12 @@ def moved(ids: IdMap, token: int, what: str, label: str) -> int:
 
 
 def id_of_key(key: str) -> int | None:
-    """Id that a key of a JSON object is, in decimal digits of ASCII; None where it is none."""
+    """Parse a key of a JSON object as an id in ASCII decimal digits; None where it is not one."""
     return int(key) if key.isascii() and key.isdecimal() and len(key) <= _DIGITS else None
 
 
 def refuse_removal(token: int, what: str, label: str) -> NoReturn:
-    """Raise the error for a token that cannot go."""
+    """Raise the error for a token that cannot be removed."""
     raise InputError(f"{label}: {what} has id {token}, which would be removed; keep that token")
 
 
@@ -90,13 +90,13 @@ def load(data: bytes, label: str, rows: int, size: int | None = None) -> IdMap:
     """Read a map.
 
     Args:
-        data: ``[0, -1, 1]`` or ``{"0": 0, "2": 1}``. Rows behind an array are padding; an object speaks of all rows.
-        label: what errors call it.
-        rows: of the matrices.
-        size: number of new ids; as the largest needs, where it is None.
+        data: ``[0, -1, 1]`` or ``{"0": 0, "2": 1}``. Rows after an array are padding; an object covers all rows.
+        label: name of the map in errors.
+        rows: number of rows of the matrices.
+        size: number of new ids; None: the largest new id + 1.
 
     Raises:
-        InputError: it is no map, or names an id that is none.
+        InputError: the data is no map, or has an invalid id.
     """
     pairs = _pairs(data, label)
     new = np.full(len(pairs) if data.lstrip()[:1] == b"[" else rows, -1, np.int64)

@@ -1,12 +1,13 @@
-"""Adapted tokenizers beside what they were made from: what the new tokens give on a text, and whether any is dead.
+"""Metrics of adapted tokenizers: the gain of the new tokens on a text, and dead tokens; and the knee of a curve.
 
-The knee of a curve: from which size on more of it gives little.
+The knee is the size above which further tokens gain little.
 
-Between two sizes, the logarithm of what is gained grows by so much per thousand. Along a curve that is linear in the
-logarithm of the size, this is what the curve itself grows by at the logarithmic mean of both. Between two such points
-the growth is taken as a power of the size. The knee is the size from which a thousand more give just the threshold:
-growth has fallen to it at the logarithmic mean of that size and a thousand more. How near that is to the knee of a
-curve that is known size by size, and how often the interval holds it, is simulated: studies/adaptation/knees.py.
+Growth is the increase of the logarithm of the gain per thousand tokens, between two neighbouring sizes. On a curve that
+is linear in the logarithm of the size, it equals the curve's growth at the logarithmic mean of both sizes. Between two
+such points, growth is interpolated as a power of the size. The knee is the size from which a thousand more tokens give
+just the threshold: growth falls to it at the logarithmic mean of the size and the size plus a thousand.
+studies/adaptation/knees.py simulates the error of this knee on curves that are known size by size, and the coverage of
+its interval.
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from pyharness.types import COUNT, PERCENT, Format, Ids, InputError, Measurement
 
 _MEGABYTE = 1_000_000
 _SUMS = ("documents", "bytes", "tokens", "uses")
-_OTHER = "tokens of "  # before the name of a tokenizer that it is compared with
+_OTHER = "tokens of "  # prefix of the name of a tokenizer in the comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Tokens that no text gives, by layer of the self-tokenization test; None: not examined."""
+    """Unreachable tokens, by layer of the self-tokenization test; None: not tested."""
 
-    graph: int | None = None  # tokens that became so, or came so; None: the engine has no rules
+    graph: int | None = None  # tokens that the adaptation made or added so; None: the engine has no rules
     model: int | None = None
-    pipeline: int | None = None  # of those added, that no text gives
-    open: int | None = None  # of those added, with neither a text nor an argument
+    pipeline: int | None = None  # added tokens that no text gives
+    open: int | None = None  # added tokens with neither a text nor an argument
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptationCounts:
-    """What the numbers are a function of: integers, most of them by group of documents."""
+    """Counts from which all metrics follow: integers, most of them by group of documents."""
 
     added: int
     removed: int
-    unused: int  # of those added, on this text
+    unused: int  # added tokens that do not occur in this text
     unreachable: Unreachable
-    sums: Mapping[str, Sums]  # documents, bytes, tokens, and uses of tokens that were added
-    others: Mapping[str, Sums] = field(default_factory=dict)  # tokens of each tokenizer that it is compared with
+    sums: Mapping[str, Sums]  # documents, bytes, tokens, and uses of added tokens
+    others: Mapping[str, Sums] = field(default_factory=dict)  # tokens of each other tokenizer
 
     @classmethod
     def of(
@@ -60,9 +61,9 @@ class AdaptationCounts:
         removed: int,
         unreachable: Unreachable,
     ) -> AdaptationCounts:
-        """Count in a finished pass; ``others`` are the tokens of other tokenizers on the same documents.
+        """Count in a finished pass; ``others``: tokens of other tokenizers on the same documents.
 
-        ``added`` are ids of the adapted one.
+        ``added``: ids of the adapted tokenizer.
         """
         uses = adapted.histogram[:, added.astype(np.int64)]
         sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
@@ -70,7 +71,7 @@ class AdaptationCounts:
         return cls(len(added), removed, unused, unreachable, sums, others)
 
     def measurements(self) -> list[Measurement]:
-        """Every metric."""
+        """Return every metric."""
         return [
             Measurement("added_tokens", self.added),
             Measurement("removed_tokens", self.removed),
@@ -114,7 +115,7 @@ class AdaptationCounts:
         return int(self.sums["uses"][groups].sum()) / self.added / size * _MEGABYTE
 
     def arrays(self) -> State:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         unreachable = (-1 if number is None else number for number in astuple(self.unreachable))
         numbers = [self.added, self.removed, self.unused, *unreachable]
         sums = {**self.sums, **{_OTHER + name: tokens for name, tokens in self.others.items()}}
@@ -184,29 +185,29 @@ REPORTED = (
 )  # fmt: skip
 
 
-LITTLE = 0.005  # gained by a thousand more
+LITTLE = 0.005  # relative gain of a thousand more tokens
 _THOUSAND = 1000
-_TINY = 1e-9  # growth that stands for none or less, which has no logarithm
+_TINY = 1e-9  # stands for growth of 0 or less, which has no logarithm
 
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """A size; infinite where every step of the curve gives more than little, 0 where none does."""
+    """A size; infinite where every step of the curve gains more than the threshold, 0 where no step does."""
 
     size: float
-    interval: tuple[float, float] | None = None  # of 95 %
-    resolved: bool = True  # at an end of the curve: the interval of what more gives there excludes ``LITTLE``
+    interval: tuple[float, float] | None = None  # 95 %
+    resolved: bool = True  # for a knee at an end of the curve: the interval of growth there excludes ``LITTLE``
 
 
 def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
-    """Find the size after which a thousand more give less than ``LITTLE``.
+    """Find the size after which a thousand more tokens gain less than ``LITTLE``.
 
     Args:
         sizes: ascending; at least three, all positive.
-        gains: of each size, relative to one and the same thing (0.25: a quarter more), measured on one text.
+        gains: gain of each size relative to one common base (0.25: a quarter more), measured on one text.
 
     Returns:
-        None for fewer sizes, or where a gain is unknown. The interval is missing where gains have none.
+        None for fewer sizes, or where a gain is unknown. The interval is None where gains have no intervals.
     """
     curve = _curve([one.value for one in gains])
     if len(sizes) < 3 or curve is None:
@@ -228,7 +229,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
 
 
 def _interval(value: float, replicates: Sequence[float | None]) -> tuple[float, float] | None:
-    """95 % interval; where every group has the same, as of rows that read alike, it needs no width."""
+    """Return the 95 % interval; of width 0 where all groups have one value, as for rows with equal tokens."""
     known = [one for one in replicates if one is not None]
     if len(known) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
         return value, value
@@ -241,7 +242,7 @@ def _curve(gains: Sequence[float | None]) -> list[float] | None:
 
 
 def _growth(sizes: Sequence[int], curve: Sequence[float]) -> list[float]:
-    """What a thousand more give between neighbouring sizes, as a logarithm."""
+    """Return the logarithm of growth per thousand tokens between neighbouring sizes."""
     return [
         _THOUSAND * (after - before) / (high - low)
         for (low, high), (before, after) in zip(pairwise(sizes), pairwise(curve), strict=True)
@@ -249,7 +250,7 @@ def _growth(sizes: Sequence[int], curve: Sequence[float]) -> list[float]:
 
 
 def _crossing(places: Sequence[float], growth: Sequence[float], step: int) -> float:
-    """Logarithm of the place at which growth passes the threshold, on the line through a step and the next."""
+    """Return the logarithm of the size at which growth crosses the threshold, on the line through two steps."""
     before, after = (math.log(max(growth[number], _TINY)) for number in (step, step + 1))
     start, stop = math.log(places[step]), math.log(places[step + 1])
     if before == after:
@@ -258,5 +259,5 @@ def _crossing(places: Sequence[float], growth: Sequence[float], step: int) -> fl
 
 
 def _start(place: float) -> float:
-    """Size whose logarithmic mean with a thousand more is e to the power of ``place``."""
+    """Return the size for which the logarithmic mean of it and a thousand more is e to the power of ``place``."""
     return _THOUSAND / math.expm1(_THOUSAND / math.exp(place))

@@ -1,4 +1,4 @@
-"""What ``pyharness adapt extend`` and ``prune`` do: trainings with a base, and what became of it on other text."""
+"""``pyharness adapt extend`` and ``prune``: trainings with a base, and their effect on held-out text."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, TrainingProgress
 
 Listener: TypeAlias = Callable[[TrainingProgress], None]
-JUDGED_BYTES = 2_000_000  # of the training text, where no other is held out
+JUDGED_BYTES = 2_000_000  # of the training text, where none is held out
 
 
 def apart(request: TrainingRequest[Any], held: HeldOut | None) -> TrainingRequest[Any]:
-    """Let a request refuse documents that are held out."""
+    """Make a request refuse held-out documents."""
     if held is None:
         return request
     texts, parts = request.texts, request.parts
@@ -38,7 +38,7 @@ def apart(request: TrainingRequest[Any], held: HeldOut | None) -> TrainingReques
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A text in the tokens of the base and of what was made of it."""
+    """Token counts of a text, by the base and by the result."""
 
     bytes: int
     before: int  # tokens
@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def line(self) -> str:
-        """Bytes per token, for people."""
+        """Return bytes per token in words."""
         old, new = (self.bytes / max(tokens, 1) for tokens in (self.before, self.after))
         where = "held-out text" if self.held_out else "the corpus itself: name other text with --held-out"
         return f"{old:.4f} -> {new:.4f} ({new / old - 1:+.1%}) on {self.bytes / 1e6:,.1f} MB of {where}"
@@ -62,11 +62,11 @@ def judge(
     held: HeldOut | None,
     progress: Listener | None = None,
 ) -> Judged:
-    """Encode the held-out text, or the front of the corpus, by both; ``added``: ids of new tokens."""
+    """Encode the held-out text, or the beginning of the corpus, by both; ``added``: ids of new tokens."""
     tokenizers = BpeTokenizer(base), BpeTokenizer(made)
     used = np.zeros(made.id_limit, np.bool_)
     size, counts = 0, [0, 0]
-    judged = held.text if held else Text(text.corpora, text.max_bytes)  # of its own: the count of the corpus stays
+    judged = held.text if held else Text(text.corpora, text.max_bytes)  # a copy, so that the corpus's own counts stay
     report = Phases(progress).gauge("judging", "bytes", held.bytes if held else None)
     documents = judged.documents() if held else training.front(judged.documents(), JUDGED_BYTES)
     for batch in batches(documents, size=BATCH_SIZE):
@@ -82,7 +82,7 @@ def judge(
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One folder."""
+    """One folder that was written."""
 
     folder: Path
     trained: TrainedTokenizer
@@ -93,13 +93,13 @@ class Made:
 def check(
     trainer: TrainerSpec[Any], request: TrainingRequest[Any], folders: Sequence[Path], *, force: bool
 ) -> BaseFile:
-    """Refuse what cannot be done, before any text is read; return the base."""
+    """Refuse impossible requests before any text is read; return the base."""
     for folder in folders:
         training.check(trainer, request, folder, (), force)
     base = BaseFile.read(request.options.base)
     named = expanded(request.options.base.removeprefix("file:").partition("?")[0])
     for folder in folders:
-        check_apart(folder, (base.path, named))  # named may be the folder of the base, which has its settings, too
+        check_apart(folder, (base.path, named))  # named may be the base's folder, with its settings
     return base
 
 
@@ -113,10 +113,10 @@ def make(
     *,
     force: bool,
 ) -> Iterator[Made]:
-    """Make a folder for each of some sizes, of which the first is the training that serves all.
+    """Make a folder for each size; the training for the first serves all.
 
     Raises:
-        InputError: the base or the corpus will not do; nothing is written of the size in hand, then.
+        InputError: the base or the corpus is unusable; the present size is then not written.
     """
     for folder, size in wanted:
         one = dataclasses.replace(request, options=dataclasses.replace(request.options, **size))

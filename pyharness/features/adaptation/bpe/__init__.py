@@ -1,1 +1,1 @@
-"""Vocabularies that grow and shrink: what to learn and what to drop, and the edited file read again and compared."""
+"""Growing and shrinking vocabularies: tokens to learn and to drop, and the check of the edited file."""

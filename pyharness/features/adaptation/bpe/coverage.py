@@ -1,4 +1,4 @@
-"""Characters of a corpus that a model has no symbol for."""
+"""Characters of a corpus without a symbol in a model."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.extension import Extendable
 from pyharness.types import InputError
 
-ADVISED = 0.99995  # share of a text whose characters get a token: few are left that nothing can be learnt of
+ADVISED = 0.99995  # advised share of a text whose characters get a token; few characters remain that block learning
 
 
 @dataclass(frozen=True, slots=True)
 class MissingCharacters:
-    """Characters of a text that a model has no token for."""
+    """Characters of a text without a token in a model."""
 
-    first: tuple[bytes, ...]  # those that a coverage asks for, the most frequent first
-    counts: NDArray[np.uint64]  # [all of them]: occurrences, of the first ones first
+    first: tuple[bytes, ...]  # those needed for a coverage, most frequent first
+    counts: NDArray[np.uint64]  # [characters]: occurrences of all of them, ``first`` first
     occurrences: int  # of all characters in the text
-    advised: int  # of them, those that a coverage of ``ADVISED`` asks for
+    advised: int  # number of characters needed for a coverage of ``ADVISED``
 
     @classmethod
     def none(cls) -> MissingCharacters:
-        """Return what byte-level models lack."""
+        """Return the value for byte-level models, which lack no character."""
         return cls((), np.zeros(0, np.uint64), 0, 0)
 
     def share(self, spelled: int) -> float:
-        """Share of the text in those without a token, when so many of the first ones have got one."""
+        """Return the share of the text without a token, after the first ``spelled`` characters got one."""
         return int(self.counts[spelled:].sum()) / max(self.occurrences, 1)
 
 
@@ -42,11 +42,11 @@ def missing_characters(
     coverage: float | None = None,
     denies: Callable[[str], bool] | None = None,
 ) -> MissingCharacters:
-    """Characters without a token, and those of them that are needed to cover a share of the text.
+    """Find characters without a token, and those of them needed to cover a share of the text.
 
-    As SentencePiece's trainer finds its alphabet: characters are taken by how often they occur, equal ones by their
-    code points, until they are the share. Control characters and U+FFFD do not count: it reads text line by line, and
-    what models have for the end of a line is a byte.
+    The rule is that of SentencePiece's trainer for its alphabet: take characters by frequency, equal ones by code
+    point, until they cover the share. Control characters and U+FFFD do not count: the trainer reads text line by line,
+    and models have a byte for the end of a line.
 
     >>> from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
     >>> kinds = PieceType.UNKNOWN, PieceType.NORMAL
@@ -58,10 +58,10 @@ def missing_characters(
     (['é'], [18, 1], 37)
 
     Args:
-        model: what is extended.
-        pieces: of the corpus, over the 256 bytes.
-        coverage: the share, above 0 and up to 1. None: no character is asked for.
-        denies: asked about each character that is; no token is made of one for which it is True.
+        model: the model to extend.
+        pieces: pieces of the corpus, over the 256 bytes.
+        coverage: the share, above 0 and up to 1. None: no character is requested.
+        denies: called for each requested character; a character for which it is True gets no token.
 
     Raises:
         InputError: as :func:`check_share`.
@@ -96,7 +96,7 @@ def missing_characters(
 
 
 def read_as(model: BpeModel) -> str:
-    """Say how the model reads a character that it has no token for."""
+    """Say how the model reads a character without a token."""
     if model.fallback and min(model.fallback) >= 0:
         return "read as bytes"
     otherwise = "left out" if model.unknown is None else "read as unknown"
@@ -104,17 +104,17 @@ def read_as(model: BpeModel) -> str:
 
 
 def check_share(coverage: float) -> None:
-    """Refuse what is no share.
+    """Refuse an invalid share.
 
     Raises:
-        InputError: it is not above 0 and up to 1.
+        InputError: the share is not above 0 and up to 1.
     """
     if not 0 < coverage <= 1:
         raise InputError(f"a coverage of {coverage:g} is no share of the characters: it is above 0 and at most 1")
 
 
 def _characters(pieces: WeightedPieces) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-    """Code points that occur, rising, and how often."""
+    """Return the code points of pieces, ascending, and their counts."""
     data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols].astype(np.uint8)
     starts = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
     weights = np.repeat(pieces.weights, np.diff(starts[pieces.offsets]))

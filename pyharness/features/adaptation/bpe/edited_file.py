@@ -1,7 +1,7 @@
-"""Tokens go from a tokenizer file, and others come into it.
+"""Removes tokens from a tokenizer file, or adds some, and checks the result.
 
-What comes of it is read again, and refused unless it is the model that was meant, and unless the library that the file
-is made for, if it is installed, encodes some texts as we do: a wrong file is never written.
+The edited file is read again, and refused unless it is the intended model. If the format's library is installed, it
+must also encode some texts as we do. So a wrong file is never written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.rank_file import read_ranks, read_tekken
 
-_IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
+_IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # other kinds may enter the model's list
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
          "suffix", "whole_pieces", "round_trip")  # fmt: skip
 _LIBRARIES = {
@@ -58,17 +58,17 @@ class Put:
 
 
 def prune(data: bytes, model: BpeModel, removed: Ids, label: str, texts: Sequence[str] = ()) -> Pruned:
-    """Take tokens out of a file, and check what is left.
+    """Remove tokens from a file, and check the result.
 
     Args:
         data: the file.
-        model: what :func:`pyharness.bpe.import_model` makes of it.
-        removed: ids.
-        label: what errors call the file.
-        texts: what the library of the format, if it is installed, has to encode as we do.
+        model: its model, by :func:`pyharness.bpe.import_model`.
+        removed: ids of the tokens to remove.
+        label: name of the file in errors.
+        texts: texts that the format's library, if installed, must encode as we do.
 
     Raises:
-        InputError: the file cannot be edited so; what comes of it is not what is meant.
+        InputError: the file cannot be edited so, or the edited file is not the intended model.
     """
     ids = id_map(model, removed)
     edited = prune_file(data, ids, label)
@@ -86,20 +86,20 @@ def put(
     multiple_of: int = 1,
     reachable: bool = True,
 ) -> Put:
-    """Put the strings and rules of an extension into a file, and check what comes of it.
+    """Put the strings and rules of an extension into a file, and check the result.
 
     Args:
         data: the file.
-        model: what :func:`pyharness.bpe.import_model` makes of it.
-        extension: of the model.
-        label: what errors call the file.
-        texts: what the library of the format, if it is installed, has to encode as we do.
+        model: its model, by :func:`pyharness.bpe.import_model`.
+        extension: extension of the model.
+        label: name of the file in errors.
+        texts: texts that the format's library, if installed, must encode as we do.
         reuse: as in :func:`pyharness.features.adaptation.bpe.placement.place`.
         multiple_of: likewise.
         reachable: as in :func:`check_extended`.
 
     Raises:
-        InputError: the file cannot be edited so; what comes of it is not what is meant.
+        InputError: the file cannot be edited so, or the edited file is not the intended model.
     """
     placement = place(model, len(extension.tokens), reuse=reuse, multiple_of=multiple_of)
     edited = extended(data, model, extension, placement, label)
@@ -108,7 +108,7 @@ def put(
 
 
 def extended(data: bytes, model: BpeModel, extension: Extension, placement: Placement, label: str) -> bytes:
-    """Put the strings and rules of an extension into a file; whoever calls checks what comes of it.
+    """Put the strings and rules of an extension into a file; the caller checks the result.
 
     Raises:
         InputError: the file cannot be edited so.
@@ -119,17 +119,17 @@ def extended(data: bytes, model: BpeModel, extension: Extension, placement: Plac
 
 
 def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str) -> str | None:
-    """Refuse a file that its library cannot load, or that gives other ids there than here.
+    """Refuse a file that its library cannot load, or for which its ids differ from ours.
 
     Args:
         data: the file.
-        model: what :func:`pyharness.bpe.import_model` makes of it.
-        texts: what to encode; special tokens in it are plain text.
-        label: what errors call the file.
+        model: its model, by :func:`pyharness.bpe.import_model`.
+        texts: texts to encode; special tokens in them are plain text.
+        label: name of the file in errors.
 
     Returns:
-        The library that agrees; None where it is not installed, or cannot be asked: tiktoken leaves out text that a
-        split pattern of one's own does not match.
+        The library that agrees. None where it is not installed or not comparable: tiktoken leaves out text that a
+        custom split pattern does not match.
 
     Raises:
         InputError: the library refuses the file, or disagrees.
@@ -141,7 +141,7 @@ def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str
         return None
     try:
         found = _ids(kind, data, model, pattern, texts)
-    except Exception as error:  # libraries raise what they like
+    except Exception as error:  # libraries may raise anything
         raise InputError(f"{label}: {library} refuses the adapted file: {str(error)[:200]}") from None
     ours = BpeTokenizer(model).encode_batch(texts)
     for index, (text, ids) in enumerate(zip(texts, found, strict=True)):
@@ -194,21 +194,21 @@ def check_extended(
     *,
     reachable: bool = True,
 ) -> BpeModel:
-    """Model of an extended file, which has all of the base (but for tokens whose ids are used again) and what is new.
+    """Check an extended file, and return its model: the base, without tokens of reused ids, and the extension.
 
-    No token that stays becomes unreachable by that, and no new one is.
+    No kept token becomes unreachable, and no new token is.
 
     Args:
         data: the edited file.
         base: the model that was extended.
-        extension: what is new.
-        placement: the ids of its strings.
-        texts: what the library of the format, if it is installed, has to encode as we do.
-        label: what errors call the file.
-        reachable: False where new tokens may be unreachable: those of another algorithm, which is compared with.
+        extension: the new strings and rules.
+        placement: the ids of the new strings.
+        texts: texts that the format's library, if installed, must encode as we do.
+        label: name of the file in errors.
+        reachable: False where new tokens may be unreachable, as those of an algorithm for comparison.
 
     Raises:
-        InputError: it is another model, the library reads it otherwise, or merges do not give a token.
+        InputError: the file is another model, the library encodes differently, or merges do not give a token.
     """
     kept = np.arange(base.id_limit)
     kept[placement.ids[placement.ids < base.id_limit]] = -1
@@ -220,7 +220,7 @@ def check_extended(
 
 
 def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], label: str) -> BpeModel:
-    """Model of a pruned file, which has all of the base that a map leaves, and all of its rules that still can be.
+    """Check a pruned file, and return its model: the base's kept tokens, and all rules among them.
 
     Raises:
         InputError: as :func:`check_extended`.
@@ -229,7 +229,7 @@ def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], 
 
 
 def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], added: Ids, label: str) -> None:
-    """Refuse a file whose merges do not give a new token, or not any more one that they gave in the base."""
+    """Refuse a file whose merges do not give a new token, or a kept one that they gave in the base."""
     failed = remembered_self_tokenization(model.merges).failed
     lost = np.intersect1d(failed, kept)
     if len(lost):
@@ -302,7 +302,7 @@ def _differing_tokens(
 def _same_strings(
     ours: Vocabulary | MergeModel, our_ids: NDArray[np.int64], theirs: Vocabulary | MergeModel, their_ids: NDArray[Any]
 ) -> bool:
-    """Whether tokens have the strings of others, in turn."""
+    """Whether two lists of tokens have equal strings."""
     lengths = np.diff(ours.offsets)[our_ids]
     if not np.array_equal(lengths, np.diff(theirs.offsets)[their_ids]):
         return False
@@ -330,12 +330,12 @@ def _differing_order(
 
 
 def _is_symbol(base: BpeModel, string: bytes) -> bool:
-    """Whether a new string is one of a single character, which no rule makes."""
+    """Whether a new string is a single character, which no rule makes."""
     return base.symbols == "characters" and not base.in_letters and len(string.decode(errors="replace")) == 1
 
 
 def _dense(ranks: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Ranks without gaps, and -1 where there is none."""
+    """Return ranks without gaps; -1 for no rank."""
     dense = np.full(len(ranks), -1, np.int64)
     ranked = ranks != NEVER
     dense[ranked] = np.unique(ranks[ranked], return_inverse=True)[1]

@@ -1,9 +1,9 @@
-"""A tokenizer gains tokens: continued BPE, and naive extension, which it is compared with.
+"""Extension of a tokenizer: continued BPE, and naive extension for comparison.
 
-Continued BPE goes on with the training of a tokenizer, on a text that it was not trained on. Naive extension takes the
-strings of another training, and whatever rules they have.
+Continued BPE continues the training of a tokenizer on a new text. Naive extension takes the strings of a separate
+training, with all their rules.
 
-Source: docs/algorithms.md "Continued BPE" and "Naive extension"; arXiv 2512.03989, and the code that goes with it.
+Source: docs/algorithms.md "Continued BPE" and "Naive extension"; arXiv 2512.03989, and its code.
 """
 
 from __future__ import annotations
@@ -26,30 +26,29 @@ from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_
 from pyharness.types import Ids, InputError, MergeModel, Offsets, TokenKind, Tokens, Vocabulary, offsets_of
 from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 
-_MERGED = (TokenKind.NORMAL, TokenKind.UNUSED)  # of all others, no new rule takes or makes any
-AUXILIARY_SIZE = 64_000  # tokens of the other training, as in the paper
+_MERGED = (TokenKind.NORMAL, TokenKind.UNUSED)  # no new rule takes or makes tokens of other kinds
+AUXILIARY_SIZE = 64_000  # tokens of the separate training, as in the paper
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Strings that a model gains, and the rules that make them, after all rules that it has.
+    """New strings of a model, and the rules that make them, ranked after all of its own.
 
-    String ``tokens[k]`` has the provisional id ``base_ids + k``; a :class:`Placement` says which id it gets in a file.
-    Row ``r`` of ``rules`` merges ``rules[r, 0]`` and ``rules[r, 1]`` into ``rules[r, 2]``, which is an old id where the
-    rule makes a string that the model has. Its pair had ``counts[r]`` occurrences when it was chosen.
+    String ``tokens[k]`` has the provisional id ``base_ids + k``; a :class:`Placement` gives its id in a file. Row ``r``
+    of ``rules`` merges ``rules[r, 0]`` and ``rules[r, 1]`` into ``rules[r, 2]``, an old id where the model already has
+    the string. Its pair had ``counts[r]`` occurrences when it was chosen.
     """
 
     base_ids: int  # of the model: its largest id + 1
-    tokens: tuple[bytes, ...]  # as ``MergeModel.data`` has strings, in the order in which they are made
+    tokens: tuple[bytes, ...]  # in the form of ``MergeModel.data``, in the order of their making
     rules: Ids  # uint32 [rules, 3], in the order of their ranks
     counts: NDArray[np.uint64]  # [rules]
-    complete: bool  # False: there was nothing left to merge before there were as many as were asked for
+    complete: bool  # False: nothing was left to merge before the requested number
 
     def first(self, tokens: int) -> Extension:
-        """Return the extension by so many strings: what makes no other new string, up to the last rule for one.
+        """Return the extension by so many strings: the rules up to the last that makes one of them.
 
-        A training for fewer tokens ends with the rule of its last string, so rules that make an old string after that
-        are left out.
+        A training for fewer tokens ends with the rule of its last string. So later rules for old strings are left out.
         """
         if tokens > len(self.tokens):
             return self
@@ -61,38 +60,37 @@ class Extension:
 
 
 class ExtendingOptions(TypedDict, total=False):
-    """Options of :func:`extend`; what is left out has the value in parentheses."""
+    """Options of :func:`extend`; defaults are in parentheses."""
 
     tie_rule: TieRule  # of pairs with equal counts (smallest_ids), as in pyharness.bpe.train
-    min_frequency: int  # pairs that occur less often are not merged (2)
+    min_frequency: int  # rarer pairs are not merged (2)
     max_token_length: int | None  # in bytes; longer strings are not made (None)
     max_token_characters: int | None  # in characters (None)
-    piece_rules: PieceRules | None  # what SentencePiece's trainer allows a piece to be (None: anything)
-    # Asked about the text of a new string (U+FFFD for bytes that are no UTF-8, a space for the mark of one) when its
-    # pair is the most frequent; no rule makes a string for which it is True (None)
+    piece_rules: PieceRules | None  # SentencePiece's rules for pieces (None: no rules)
+    # Called with the text of a new string when its pair is the most frequent; no rule makes a string for which it is
+    # True. In the text, invalid UTF-8 is U+FFFD, and the mark of a space is a space (None)
     denies: Callable[[str], bool] | None
-    whole_pieces: bool | None  # a piece that is a token is not merged (None: as the model has it)
-    cascade: bool  # False: nothing merges what a rule makes of a string that the model has; rules form only (True)
-    threads: int  # that encode the pieces (1)
-    progress: Callable[[int], None] | None  # called now and then with the number of new tokens (None)
+    whole_pieces: bool | None  # a piece that is a token is not merged (None: the model's setting)
+    cascade: bool  # False: old strings from new rules merge no further; rules form only (True)
+    threads: int  # to encode the pieces (1)
+    progress: Callable[[int], None] | None  # called from time to time with the number of new tokens (None)
 
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """An extension, and the pieces as its training left them: what the extended model gives for them."""
+    """An extension, and the final state of its pieces: the extended model's ids for them."""
 
     extension: Extension
-    trained_on: NDArray[np.bool_]  # [pieces]: those that are not empty and have a weight
-    states: Tokens  # document k: the k-th of them, in provisional ids
+    trained_on: NDArray[np.bool_]  # [pieces]: whether a piece is not empty and has a weight
+    states: Tokens  # document k: the k-th trained piece, in provisional ids
 
 
 def extend(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpack[ExtendingOptions]) -> Extension:
-    """Go on merging the most frequent pair of a corpus, from what the model makes of it.
+    """Continue to merge the most frequent pair of a corpus, from the model's encoding of it.
 
-    After every new rule, pieces are what the encoder of the model extended so far gives for them: a new rule may make
-    a string that the model has and could not reach, which old rules then merge on. Such a rule does not count towards
-    ``tokens``. A training for fewer tokens gives the beginning of one for more
-    (:meth:`Extension.first`).
+    After every new rule, pieces equal the encoding by the model extended so far. A new rule may make a string that the
+    model has but could not reach, and old rules may then merge it further. Such a rule does not count towards
+    ``tokens``. A training for fewer tokens gives a prefix of one for more (:meth:`Extension.first`).
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2", special=["<|end|>"])
@@ -102,7 +100,7 @@ def extend(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpa
 
     Args:
         model: what to extend; symbols are bytes or characters, without prefix and suffix.
-        pieces: of the corpus, over the 256 bytes, as ``ModelPieces`` counts them.
+        pieces: pieces of the corpus, over the 256 bytes, as ``ModelPieces`` counts them.
         tokens: strings to add.
         options: see :class:`ExtendingOptions`.
 
@@ -115,7 +113,7 @@ def extend(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpa
 
 
 def continued(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpack[ExtendingOptions]) -> Continued:
-    """Do what :func:`extend` does, and tell the last state of the pieces as well.
+    """Extend a model as :func:`extend`, and also return the final state of the pieces.
 
     Raises:
         InputError: as :func:`extend`.
@@ -147,7 +145,7 @@ def continued(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: U
 
 
 def check_extending(model: BpeModel, tokens: int, options: ExtendingOptions) -> None:
-    """Refuse what no pieces can mend.
+    """Refuse a request that fails on any pieces.
 
     Raises:
         InputError: the model cannot be extended, or an option is out of range.
@@ -171,10 +169,10 @@ def extend_naively(
     auxiliary_size: int = AUXILIARY_SIZE,
     **options: Unpack[ExtendingOptions],
 ) -> Extension:
-    """Train a tokenizer of its own on the pieces and append those of its strings that the model lacks, in their order.
+    """Train a separate tokenizer on the pieces and append its strings that the model lacks, in their order.
 
-    In the rules form each gets all rules of two parts that are strings of the extended model, the longer left part
-    first. In the ranks form it is its place that counts, and there are no rules.
+    In the rules form each string gets all rules whose two parts are strings of the extended model, the longer left part
+    first. In the ranks form its position is its rank, and there are no rules.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")
@@ -184,10 +182,10 @@ def extend_naively(
 
     Args:
         model: what to extend; symbols are bytes or characters, without prefix and suffix.
-        pieces: of the corpus, over the 256 bytes.
+        pieces: pieces of the corpus, over the 256 bytes.
         tokens: strings to add.
-        auxiliary_size: tokens of the other training, its symbols among them, which are the model's.
-        options: of the other training, see :class:`ExtendingOptions`.
+        auxiliary_size: tokens of the separate training, including its symbols, which are the model's.
+        options: options of the separate training, see :class:`ExtendingOptions`.
 
     Raises:
         InputError: as :func:`extend`.
@@ -202,7 +200,7 @@ def extend_naively(
 
 
 def check_naive(model: BpeModel, tokens: int, auxiliary_size: int) -> None:
-    """Refuse what no pieces can mend.
+    """Refuse a request that fails on any pieces.
 
     Raises:
         InputError: as :func:`extend_naively`.
@@ -213,7 +211,7 @@ def check_naive(model: BpeModel, tokens: int, auxiliary_size: int) -> None:
 
 
 def _strings(model: BpeModel) -> dict[bytes, int]:
-    """Ids of the strings that merges may take and make; of equal ones the first."""
+    """Return the ids of the strings that merges may take and make; the first of equal ones."""
     merges = Extendable.of(model)
     text, ends = merges.data.tobytes(), merges.offsets.tolist()
     strings = [text[start:end] for start, end in pairwise(ends)]
@@ -234,7 +232,7 @@ def _rules(model: BpeModel, known: Mapping[bytes, int], new: tuple[bytes, ...]) 
 
 
 def _bare(model: BpeModel) -> BpeModel:
-    """The symbols of a model without its merges, in the order of their bytes; text is split as before."""
+    """Return a model with only its symbols, in byte order, and no merges; it splits text as before."""
     symbols = sorted(model.alphabet)
     tokens = dict(enumerate(symbols))
     number = {symbol: token for token, symbol in tokens.items()}
@@ -256,23 +254,23 @@ def _bare(model: BpeModel) -> BpeModel:
 
 @dataclass(frozen=True, slots=True)
 class Extendable:
-    """Strings of the ids that merges may take and make; other ids have none: string ``t`` is ``data[offsets[t]:...]``.
+    """Strings of the ids that merges may take and make; empty for other ids. String ``t`` is ``data[offsets[t]:...]``.
 
-    ``reserved``: strings of those others, which no rule may make.
+    ``reserved``: strings of the other ids, which no rule may make.
     """
 
     data: NDArray[np.uint8]
     offsets: Offsets  # int64 [ids + 1]
-    unreachable: Ids  # ranks form: tokens that merging their own symbols does not give
+    unreachable: Ids  # ranks form: tokens not made by merging their own symbols
     reserved: frozenset[bytes]
-    marked: bool  # whether the mark of SentencePiece stands for a space
+    marked: bool  # whether SentencePiece's mark stands for a space
 
     @classmethod
     def of(cls, model: BpeModel, threads: int = 1) -> Extendable:
-        """Look at a model.
+        """Read the strings of a model.
 
         Raises:
-            InputError: it cannot be extended.
+            InputError: the model cannot be extended.
         """
         check_extendable(model)
         merges = model.merges
@@ -294,11 +292,11 @@ class Extendable:
 
     @property
     def characters(self) -> set[str]:
-        """All characters of the strings."""
+        """Return all characters of the strings."""
         return set(self.data.tobytes().decode(errors="replace"))
 
     def denier(self, denies: Callable[[str], bool] | None) -> Callable[[bytes], bool] | None:
-        """Function that says whether a string must not be made, for reasons of its text too."""
+        """Return a function that tells whether a string must not be made, also by its text."""
         if denies is None:
             return self.reserved.__contains__ if self.reserved else None
 

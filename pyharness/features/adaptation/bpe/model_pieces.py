@@ -1,4 +1,4 @@
-"""A corpus as a model's merges get it: pieces, normalised, split, without added tokens; and how often tokens occur."""
+"""A corpus as a model's merges get it: normalised, split pieces without added tokens; and counts of tokens."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.types import InputError, MergeModel, Tokens
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
-MARK = "▁"  # how SentencePiece writes a space
+MARK = "▁"  # SentencePiece's mark for a space
 
 
 class ModelPieces:
-    """Counts the distinct pieces of texts that come in batches, as :class:`PieceCounter` does.
+    """Counter of the distinct pieces of texts in batches, like :class:`PieceCounter`.
 
     Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
-    runs of it (behind them, where it ends tokens), if no token crosses such a place: neither will a new one. Not so if
-    ``rules`` let white space stand anywhere in a piece, nor where the model looks whole pieces up: those are its own.
+    runs of it (after them, where it ends tokens), if no token crosses such a place, since no new token will either.
+    There is no cut if ``rules`` allow white space anywhere in a piece, or if the model looks up whole pieces.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
@@ -71,12 +71,12 @@ class ModelPieces:
             self._counter.add(texts, threads)
 
     def pieces(self) -> WeightedPieces:
-        """The counted pieces over the 256 bytes, in the order of first occurrence."""
+        """Return the counted pieces over the 256 bytes, in the order of first occurrence."""
         return WeightedPieces.of_bytes({}) if self._counter is None else self._counter.pieces()
 
 
 def _parts(texts: Sequence[str | bytes], pieces: Pieces) -> list[bytes]:
-    """Each piece as a text of its own."""
+    """Return each piece as a separate text."""
     parts = []
     for index, text in enumerate(texts):
         data = text.encode() if isinstance(text, str) else text
@@ -100,19 +100,19 @@ def check_extendable(model: BpeModel) -> None:
 
 
 def mark_pattern(model: BpeModel) -> str | None:
-    """Expression that cuts the model's pieces at the marks of white space.
+    """Return the expression that cuts the model's pieces at the marks of white space.
 
-    None where the model has none, where tokens cross them, or where whole pieces are looked up: parts of pieces are
-    not, and one that is a token may be found by nothing else.
+    None where the model has no marks, where tokens cross them, or where whole pieces are looked up: parts of a piece
+    are not looked up, and only the lookup may give a piece that is a token.
     """
     if model.whole_pieces or model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
     made = merges.tested.copy()
     if merges.rules is not None:
-        made[merges.rules[:, 2]] = True  # added tokens, too
+        made[merges.rules[:, 2]] = True  # including added tokens
     elif merges.ranks is not None:
-        made |= merges.ranks != NEVER  # unused ones, too
+        made |= merges.ranks != NEVER  # including unused tokens
     every = merges.strings()
     strings = [every[token].decode(errors="replace") for token in np.flatnonzero(made).tolist()]
     first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
@@ -124,7 +124,7 @@ def mark_pattern(model: BpeModel) -> str | None:
 def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:
     """Encode pieces over bytes: document ``i`` is piece ``i`` in the ids of the model.
 
-    ``whole_pieces``: a piece that is a token is that token, whatever the rules say.
+    ``whole_pieces``: a piece that is a token becomes that token, without merges.
     """
     letters = pieces.data[pieces.data_offsets[:-1]]
     in_order = np.array_equal(letters, np.arange(256))
@@ -143,7 +143,7 @@ _MERGERS: WeakKeyDictionary[MergeModel, dict[bool, _core.PieceMerger]] = WeakKey
 
 
 def _merger(merges: MergeModel, whole_pieces: bool) -> _core.PieceMerger:
-    """What merges the pieces of a model; its tables are kept as long as the model is."""
+    """Return the merger of a model's pieces; its tables live as long as the model."""
     kept = _MERGERS.setdefault(merges, {})
     if whole_pieces not in kept:
         kept[whole_pieces] = _core.PieceMerger(merges, whole_pieces)
@@ -151,11 +151,10 @@ def _merger(merges: MergeModel, whole_pieces: bool) -> _core.PieceMerger:
 
 
 class TokenCounter:
-    """Counts the tokens of texts that come in batches, as the model encodes them.
+    """Counter of the model's tokens in texts that come in batches.
 
-    Special tokens that a text spells are one each. None is put around a text, as a post-processor does.
-    ``whole_pieces`` says whether a piece that is a token is looked up before anything is merged; None: as the model
-    has it.
+    A special token that a text spells counts as one token. No post-processor adds tokens around a text.
+    ``whole_pieces``: whether a piece that is a token is looked up before any merge; None: the model's setting.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> counter = TokenCounter(model_of_training(trained, "gpt2", special=["<|end|>"]))

@@ -1,4 +1,4 @@
-"""What SentencePiece's trainer allows a piece to be, as a model file says it.
+"""SentencePiece's rules for trained pieces, read from a model file.
 
 Source: ``TrainerSpec`` of sentencepiece_model.proto, ``IsValidSentencePiece`` of trainer_interface.cc (0.2).
 """
@@ -17,10 +17,10 @@ from pyharness.vocabularies.sentencepiece_file import fields
 
 _FIELDS = {21: "by_script", 22: "by_whitespace", 23: "by_number", 24: "whitespace_last", 25: "digits_alone",
            26: "whitespace_only", 20: "longest"}  # fmt: skip
-_INHERITED, _HAN = 0, 1  # numbers of scripts; others follow
+_INHERITED, _HAN = 0, 1  # numbers of scripts; others are larger
 _AS_HAN = ("hiragana", "katakana")
 _LONG_VOWEL = 0x30FC
-_DIGITS = (0x30, 0x3A, 0xFF10, 0xFF1A)  # of ASCII and full-width; others are letters to SentencePiece
+_DIGITS = (0x30, 0x3A, 0xFF10, 0xFF1A)  # of ASCII and full-width; SentencePiece treats others as letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class PieceRules:
     """Fields of ``TrainerSpec``, with SentencePiece's defaults. White space is ``▁``."""
 
     by_script: bool = True  # split_by_unicode_script: no two scripts in a piece; Kana are Han
-    by_number: bool = True  # split_by_number: digits have a script (Common); without, they go with any
-    by_whitespace: bool = True  # split_by_whitespace: white space only where a piece begins
+    by_number: bool = True  # split_by_number: digits have a script (Common); otherwise they go with any
+    by_whitespace: bool = True  # split_by_whitespace: white space only at the beginning of a piece
     digits_alone: bool = False  # split_digits: a digit is a piece of its own
-    whitespace_last: bool = False  # treat_whitespace_as_suffix: only where a piece ends
+    whitespace_last: bool = False  # treat_whitespace_as_suffix: only at the end of a piece
     whitespace_only: bool = False  # allow_whitespace_only_pieces: runs of it may be pieces
     longest: int = 16  # max_sentencepiece_length, in characters
 
 
 def read_piece_rules(data: bytes, label: str) -> PieceRules:
-    """Rules by which the pieces of a model file were trained; what it leaves out has its default.
+    """Read the rules for the pieces of a model file; absent fields have their defaults.
 
     Raises:
         InputError: the file is damaged.
@@ -53,12 +53,12 @@ def read_piece_rules(data: bytes, label: str) -> PieceRules:
 
 
 def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:
-    """Code points of characters, rising, the number of the script of each, and whether it is a digit.
+    """Return the code points of characters, ascending, with the number of each one's script, and whether it is a digit.
 
     Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Unicode 16.0, where SentencePiece may have an older one.
     """
     points = np.unique(np.array([ord(character) for character in characters], np.uint32))
-    scripts = np.full(len(points), _HAN + 1, np.uint32)  # what no script names is of one
+    scripts = np.full(len(points), _HAN + 1, np.uint32)  # characters without a script share one number
     for number, edges in enumerate(_scripts(), _HAN + 2):
         scripts[_inside(points, edges)] = number
     for name in ("han", *_AS_HAN):

@@ -1,4 +1,4 @@
-"""Ids of new tokens: behind the largest of a model, or those of reserved tokens and gaps."""
+"""Ids of new tokens: above the largest id of a model, or from reserved tokens and gaps."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pyharness.types import Ids, InputError, TokenKind
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Ids of the strings that an extension brings."""
+    """Ids of an extension's strings."""
 
-    ids: Ids  # uint32 [tokens]: none twice, none that a token keeps
-    size: int  # ids in all, gaps and padding among them: no less than the largest id + 1
+    ids: Ids  # uint32 [tokens]: distinct, and none that a token keeps
+    size: int  # number of ids with gaps and padding: at least the largest id + 1
 
 
 def place(
     model: BpeModel, count: int, *, reuse: str | None = None, multiple_of: int = 1, emitted: Ids | None = None
 ) -> Placement:
-    """Give ids to new tokens. No token that stays moves.
+    """Give ids to new tokens. Tokens that stay keep theirs.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2", special=["<|end|>", "<|reserved_0|>"])
@@ -36,16 +36,16 @@ def place(
     [260, 261, 262]
 
     Args:
-        model: what is extended.
+        model: the model to extend.
         count: new tokens, in the order of their ranks.
-        reuse: regular expression of all of a token's content: ids of added tokens that match, and of unused ones that
-            no merge gives, are taken first, and ids without a token, the lowest first. Where an id is a rank, only
-            those above all ranks. The tokens leave the file. None: ids follow the largest one.
-        multiple_of: what the number of ids is rounded up to; ids beyond the last token have none.
-        emitted: ids that occur in a text; none of them is taken.
+        reuse: regular expression for a token's whole content. Ids are taken, lowest first, from matching added
+        tokens, from matching unused tokens that no merge makes, and from gaps. Where ids are ranks, only those
+        above all ranks are taken. The old tokens leave the file. None: new ids follow the largest.
+        multiple_of: the number of ids is rounded up to a multiple of it; padding has no tokens.
+        emitted: ids that occur in a text; these are not taken.
 
     Raises:
-        InputError: the expression is none, or matches nothing; an id to take is among the emitted ones.
+        InputError: the expression is invalid or matches nothing; an id to take is among the emitted ones.
     """
     if not 1 <= multiple_of < 1 << 24:
         raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to 2^24")
@@ -61,10 +61,10 @@ def place(
 
 
 def compiled(name: str, expression: str) -> re.Pattern[str]:
-    """Compile an expression that a user gave as the option of this name.
+    """Compile a user's expression; ``name``: its option.
 
     Raises:
-        InputError: it is none.
+        InputError: the expression is invalid.
     """
     try:
         return re.compile(expression)
@@ -73,7 +73,7 @@ def compiled(name: str, expression: str) -> re.Pattern[str]:
 
 
 def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
-    """Ids that may be taken."""
+    """Yield ids that may be taken."""
     contents = {token.id: token.content for token in model.added}
     contents |= {token: model.vocabulary[token].decode(errors="replace") for token in _idle(model)}
     matching = {token for token, content in contents.items() if token != model.unknown and pattern.fullmatch(content)}
@@ -83,7 +83,7 @@ def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
             f"--reuse {pattern.pattern!r} matches no added or unused token whole that no merge gives; there are: {some}"
         )
     lowest, ranks = 0, model.merges.ranks
-    if ranks is not None:  # an id that is a rank keeps a new token behind all others
+    if ranks is not None:  # an id that is a rank must rank a new token after all others
         ranked = np.flatnonzero(ranks != NEVER)
         if len(ranked) and np.array_equal(ranks[ranked], ranked):
             lowest = int(ranked[-1]) + 1
@@ -92,7 +92,7 @@ def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
 
 
 def _idle(model: BpeModel) -> list[int]:
-    """Unused tokens that no merge gives and no text begins with: the others lie on the way to tokens that are used."""
+    """Return unused tokens that no merge makes and that are no symbols: others lead to used tokens."""
     unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
     if not unused.any():
         return []

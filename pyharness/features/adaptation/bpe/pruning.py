@@ -1,6 +1,6 @@
-"""Which tokens a model loses first: leaf pruning, and orders that it is compared with; and the new ids of the others.
+"""Orders of removal: leaf pruning, and other orders for comparison; and the new ids of kept tokens.
 
-Orders by frequency leave tokens that cannot be reached.
+Plain orders by frequency leave unreachable tokens.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ Counts = NDArray[np.uint64]  # [ids]
 
 
 def removable(model: BpeModel) -> NDArray[np.bool_]:
-    """Bool [ids]: tokens that merges make; not base symbols, nor special, added, unknown and unused tokens and bytes.
+    """Return bool [ids]: whether a token is removable, that is, made by merges.
+
+    Base symbols, bytes, and special, added, unknown and unused tokens are not.
 
     Raises:
         InputError: a model of Scaffold-BPE.
@@ -35,9 +37,9 @@ def removable(model: BpeModel) -> NDArray[np.bool_]:
 
 
 def parts(model: BpeModel, threads: int = 1) -> Ids:
-    """Uint32 [ids, 2]: the two tokens whose merge makes each token of its own base symbols; 2^32 - 1 where none does.
+    """Return uint32 [ids, 2]: the two parts whose merge makes each token from its base symbols; 2^32 - 1 without one.
 
-    Tokens that are not tested, such as special ones, count as well where rules make them.
+    Untested tokens, such as special ones, have parts as well where rules make them.
     """
     merges = model.merges
     spelled = np.diff(merges.base_offsets) > 0
@@ -45,12 +47,12 @@ def parts(model: BpeModel, threads: int = 1) -> Ids:
 
 
 def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) -> Ids:
-    """Order of removal in which no token goes before those that have it as a part.
+    """Return an order of removal in which no token precedes the tokens that have it as a part.
 
-    A leaf is part of no token that is left: not on the way from base symbols to it. The least frequent leaf goes first,
-    of equally frequent ones that with the larger id; its occurrences become occurrences of its two parts. Tokens that
-    cannot be reached are leaves. Whatever beginning of the order is removed, all other tokens stay reachable, and a
-    text that uses none of the removed ones keeps its ids.
+    A leaf is part of no remaining token: no merges of one pass through it. The least frequent leaf goes first; of equal
+    ones, that with the larger id. Its occurrences become occurrences of its two parts. Unreachable tokens are leaves.
+    After removing any prefix of the order, all other tokens stay reachable, and a text without removed tokens keeps its
+    ids.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")  # 256 is ug, 257 is hug, 258 is pug
@@ -61,12 +63,12 @@ def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) ->
 
     Args:
         model: what to prune.
-        counts: uint64 [ids], how often each token occurs in the text it is pruned for
+        counts: uint64 [ids], occurrences of each token in the target text
             (:class:`pyharness.features.adaptation.bpe.model_pieces.TokenCounter`).
-        threads: that test which parts a token has.
+        threads: threads that find the parts of tokens.
 
     Returns:
-        uint32: all ids that can go, but for parts of tokens that cannot.
+        uint32: all removable ids, except parts of tokens that must stay.
 
     Raises:
         InputError: a model of Scaffold-BPE.
@@ -79,7 +81,7 @@ def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) ->
 
 
 def frequency_order(model: BpeModel, counts: Counts) -> Ids:
-    """The least frequent token first; of equally frequent ones that with the larger id.
+    """Return tokens by ascending frequency; of equal ones, the larger id first.
 
     >>> model = import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")  # ab, abc
     >>> frequency_order(model, np.zeros(258, np.uint64)).tolist()
@@ -90,7 +92,7 @@ def frequency_order(model: BpeModel, counts: Counts) -> Ids:
 
 
 def last_n(model: BpeModel) -> Ids:
-    """The largest id first.
+    """Return tokens by descending id.
 
     >>> last_n(import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")).tolist()
     [257, 256]
@@ -99,7 +101,7 @@ def last_n(model: BpeModel) -> Ids:
 
 
 def leaf_last_n(model: BpeModel, threads: int = 1) -> Ids:
-    """The largest id first, but no token before those that have it as a part: see :func:`leaf_order`.
+    """Return tokens by descending id, but none before tokens that have it as a part: see :func:`leaf_order`.
 
     >>> leaf_last_n(import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")).tolist()
     [257, 256]
@@ -108,9 +110,9 @@ def leaf_last_n(model: BpeModel, threads: int = 1) -> Ids:
 
 
 def merge_based(model: BpeModel, counts: Counts, threads: int = 1) -> Ids:
-    """The smallest sum of occurrences and of merges that take the token, in the text of the counts, first.
+    """Return tokens by the ascending sum of occurrences and of merges that take the token, in the counted text.
 
-    Of equal ones the token of more base symbols goes first, then that with the larger id.
+    Of equal ones, the token of more base symbols goes first, then that with the larger id.
 
     >>> model = import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")  # ab, abc
     >>> counts = np.zeros(258, np.uint64)
@@ -126,7 +128,7 @@ def merge_based(model: BpeModel, counts: Counts, threads: int = 1) -> Ids:
 
 
 def script_order(model: BpeModel, counts: Counts, scripts: Collection[str]) -> Ids:
-    """Tokens with a character of one of these scripts first, and then the others; each by frequency.
+    """Return tokens with a character of these scripts first, then the others; each by ascending frequency.
 
     >>> model = import_model("minbpe v1\\n\\n0\\n209 143\\n97 98\\n".encode())  # я, ab
     >>> counts = np.full(258, 7, np.uint64)
@@ -150,12 +152,12 @@ def _from_last(model: BpeModel) -> Ids:
 
 
 def _uses(model: BpeModel, counts: Counts, lengths: NDArray[np.int64], threads: int) -> Counts:
-    """Merges that take each token; one of (a, a) is one. A token is always merged as by itself, so counts say it."""
+    """Count merges that take each token; (a, a) counts once. A token always has the same merges, so counts suffice."""
     of = parts(model, threads)
     made = np.where(model.merges.tested, counts, 0).astype(np.uint64)
     uses = np.zeros(len(counts), np.uint64)
     merged = np.flatnonzero(of[:, 0] != NEVER)
-    for length in np.unique(lengths[merged])[::-1]:  # all that take a token are longer
+    for length in np.unique(lengths[merged])[::-1]:  # tokens with this part are longer
         ids = merged[lengths[merged] == length]
         left, right = of[ids].T
         np.add.at(made, left, made[ids])
@@ -166,7 +168,7 @@ def _uses(model: BpeModel, counts: Counts, lengths: NDArray[np.int64], threads: 
 
 
 def _written_in(model: BpeModel, scripts: Collection[str]) -> NDArray[np.bool_]:
-    """Bool [ids]: tokens with a character of one of the scripts; bytes that are no characters have none."""
+    """Return bool [ids]: whether a token has a character of the scripts; bytes of partial characters have none."""
     known = table().sets
     texts = [model.vocabulary[token].decode(errors="ignore") for token in range(model.id_limit)]
     characters = sorted(set().union(*texts))
@@ -181,7 +183,7 @@ def _written_in(model: BpeModel, scripts: Collection[str]) -> NDArray[np.bool_]:
 
 
 def first_of(model: BpeModel, order: Ids, *, size: int | None = None, share: float | None = None) -> Ids:
-    """Tokens of an order that go, so that ``size`` of all tokens are left, or a ``share`` of the order is gone.
+    """Return the first tokens of an order, so that ``size`` tokens remain, or a ``share`` of the order is removed.
 
     >>> model = model_of_training(train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259), "gpt2")
     >>> order = leaf_order(model, np.zeros(259, np.uint64))
@@ -189,13 +191,13 @@ def first_of(model: BpeModel, order: Ids, *, size: int | None = None, share: flo
     ([258, 257], [258])
 
     Args:
-        model: whose order it is.
-        order: ids, first to go first.
-        size: tokens of any kind that are left, special ones and base symbols among them: the number of ids then.
+        model: the model of the order.
+        order: ids in the order of removal.
+        size: number of remaining tokens of any kind, with special ones and base symbols: the new number of ids.
         share: from 0 to 1; rounded to whole tokens.
 
     Raises:
-        InputError: there are not so many tokens that can go, or not so many tokens.
+        InputError: too few tokens are removable, or the model has fewer tokens.
     """
     if (size is None) == (share is None):
         raise InputError("prune to a size or by a share: give one of the two")
@@ -214,7 +216,7 @@ def first_of(model: BpeModel, order: Ids, *, size: int | None = None, share: flo
 
 
 def id_map(model: BpeModel, removed: Ids) -> IdMap:
-    """New ids of the tokens that stay: without gaps, in the old order.
+    """Map the tokens that stay to new ids, without gaps and in the old order.
 
     >>> model = model_of_training(train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259), "gpt2")
     >>> id_map(model, np.array([257], np.uint32)).new[255:].tolist()

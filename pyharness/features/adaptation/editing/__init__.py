@@ -1,1 +1,1 @@
-"""Editing tokenizer files: the original with some tokens more or fewer, whatever its format."""
+"""Editors of tokenizer files of all formats, which add or remove tokens of the original."""

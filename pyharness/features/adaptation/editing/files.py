@@ -1,4 +1,4 @@
-"""Adds tokens to a tokenizer file of any kind that has merges, or takes some away."""
+"""Adds tokens to a tokenizer file of any format with merges, or removes some."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pyharness.vocabularies.files import vocabulary_file
 def extend_file(
     data: bytes, tokens: Sequence[tuple[int, bytes]], rules: Sequence[tuple[bytes, bytes]], label: str
 ) -> bytes:
-    """Add tokens to a tokenizer.json, rank file, tekken file or SentencePiece model; with none, the bytes are the same.
+    """Add tokens to a tokenizer.json, rank file, tekken file or SentencePiece model; without any, keep the bytes.
 
     Args:
         data: the file.
-        tokens: ids and strings, as ``MergeModel.data`` has them, in the order of their ranks.
-        rules: pairs of strings in the order of their ranks, of a tokenizer.json; elsewhere the order of the tokens is
-            that of the ranks, and this is not read.
-        label: what errors call the file.
+        tokens: ids and strings (in the form of ``MergeModel.data``), by rank.
+        rules: pairs of strings by rank, for a tokenizer.json. Other formats ignore them: there the order of the tokens
+        gives the ranks.
+        label: name of the file in errors.
 
     Raises:
-        InputError: the file is damaged, or of a kind that is not edited; it cannot have these tokens.
+        InputError: the file is damaged, of a kind without an editor, or cannot have these tokens.
     """
     kind = vocabulary_file.detect(data, label)
     if kind == "huggingface":
@@ -41,16 +41,16 @@ def extend_file(
 
 
 def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Take tokens away, with all rules that use or make one, and number the others anew; special tokens stay.
+    """Remove tokens with all rules that use or make one, and renumber the others; special tokens stay.
 
     Args:
         data: a file as for :func:`extend_file`.
-        ids: -1 for every token that goes; new ids of the others, in the old order.
-        label: what errors call the file.
+        ids: -1 for every removed token; new ids of the others, in the old order.
+        label: name of the file in errors.
 
     Raises:
-        InputError: the file is damaged, or of a kind that is not edited; the map is not one of its ids, or leaves out
-            what it needs.
+        InputError: the file is damaged, or of a kind without an editor; the map does not fit its ids, or removes a
+        token that it needs.
     """
     kind = vocabulary_file.detect(data, label)
     if kind == "huggingface":

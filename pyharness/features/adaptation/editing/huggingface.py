@@ -1,9 +1,8 @@
-"""Adds tokens to a tokenizer.json, or takes some away: the text of the file is edited, and the rest keeps its bytes.
+"""Adds tokens to a tokenizer.json, or removes some: edits the text of the file, so that the rest keeps its bytes.
 
-What changes is ``model.vocab`` and ``model.merges``; where ids have moved, those that other sections name; where an id
-is used again, the added token that had it goes. ``tokenizers`` numbers added tokens that are outside the vocabulary by
-itself, from the number of its entries on: where that would move one, all are written into ``model.vocab``, with the ids
-that they have.
+``model.vocab`` and ``model.merges`` change. Where ids have moved, so do the ids in other sections; where an id is
+reused, its old added token is removed. ``tokenizers`` numbers added tokens outside of the vocabulary itself, from the
+number of its entries on. Where that would move one, all are written into ``model.vocab`` with their present ids.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ def extend_file(
 
     Args:
         data: a tokenizer.json of a BPE model.
-        tokens: ids and strings, as ``MergeModel.data`` has them. An id that an added token has is taken from it.
-        rules: pairs of such strings, in the order of their ranks, behind the rules of the file.
-        label: what errors call the file.
+        tokens: ids and strings (in the form of ``MergeModel.data``). An added token loses its id to a new one.
+        rules: pairs of such strings by rank, after the rules of the file.
+        label: name of the file in errors.
 
     Raises:
-        InputError: the file is damaged or no BPE model; a string or a rule is there already, or a part of a rule is
-            not; an id is taken; what the file needs would go.
+        InputError: the file is damaged or no BPE model; a string or rule already exists; a part of a rule is missing;
+        an id is taken; a token that the file needs would be removed.
     """
     edited = _EditedFile(data, label)
     check_new(tokens, label)
@@ -69,11 +68,11 @@ def extend_file(
 
 
 def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Take away the tokens that a map leaves out and every rule that uses or makes one, and number the others anew.
+    """Remove the tokens that a map leaves out, with every rule that uses or makes one, and renumber the others.
 
     Raises:
         InputError: the file is damaged or no BPE model; the map is of another file, changes the order of ids, or
-            leaves out an added token or one that the file names.
+        removes an added token or one that the file names.
     """
     edited = _EditedFile(data, label)
     edited.move(ids)
@@ -81,9 +80,9 @@ def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
     return edited.write({token: new[number] for token, number in edited.file.vocab.items() if new[number] >= 0})
 
 
-@lru_cache(maxsize=1)  # extensions of one file to several sizes follow each other
+@lru_cache(maxsize=1)  # extensions of one file to several sizes are consecutive
 def _read(data: bytes, label: str) -> tuple[HuggingFaceFile, str, dict[str, Span], dict[str, Span]]:
-    """A file, its text, and where the members of it and of its model lie."""
+    """Parse a file; return it with its text, and the spans of its members and of its model's."""
     file, text = read_file(data, label), text_of(data, label)
     if file.model_type != "BPE":
         raise InputError(f"{label} is a {file.model_type} model, not BPE: it has no merges")
@@ -102,7 +101,7 @@ class _EditedFile:
         self._edits: list[Edit] = []
 
     def spelled(self, string: bytes) -> str:
-        """A string of the model as the file writes it."""
+        """Return a string of the model in the file's spelling."""
         file = self.file
         if file.model.get("continuing_subword_prefix") or file.model.get("end_of_word_suffix"):
             raise InputError(f"{self.label}: symbols carry a prefix or a suffix; such a model cannot be extended")
@@ -114,7 +113,7 @@ class _EditedFile:
             raise InputError(f"{self.label}: the new token {string!r} is not UTF-8, and the model's are") from None
 
     def without(self, reused: set[int]) -> dict[str, int]:
-        """Vocabulary without the added tokens that have some ids, which leave the list of added tokens, too."""
+        """Return the vocabulary without the added tokens of these ids; also remove these from the added tokens."""
         vocab = dict(self.file.vocab)
         gone = {content for content, token in self.added.items() if token in reused}
         if taken := [token for token, number in vocab.items() if number in reused and token not in gone]:
@@ -143,9 +142,9 @@ class _EditedFile:
         return [(left, right, left + right[prefix:]) for left, right in self.file.merges]
 
     def check_rules(self, pairs: Sequence[tuple[str, str]], *vocabs: Mapping[str, int]) -> None:
-        """Refuse rules that are there, and those that take or make what is not."""
+        """Refuse rules that already exist, and those that take or make an unknown token."""
         makes_old = any(left + right in self.file.vocab for left, right in pairs)
-        seen = set(self.file.merges) if makes_old else set()  # what else the file has, makes what it has
+        seen = set(self.file.merges) if makes_old else set()  # rules of the file make only tokens of the file
         for left, right in pairs:
             if (left, right) in seen:
                 raise InputError(f"{self.label}: the rule {left!r} + {right!r} is there already, or comes twice")
@@ -155,7 +154,7 @@ class _EditedFile:
             seen.add((left, right))
 
     def move(self, ids: IdMap) -> None:
-        """Give every id outside the vocabulary its new number."""
+        """Renumber every id outside of the vocabulary."""
         check_map(ids, {number: token for token, number in (*self.file.vocab.items(), *self.added.items())}, self.label)
         for content, token in self.added.items():
             self.added[content] = moved(ids, token, f"the added token {content!r}", self.label)
@@ -172,7 +171,7 @@ class _EditedFile:
         return elements(self.text, self._root["added_tokens"][0])
 
     def write(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]] = ()) -> bytes:
-        """Bytes of the file with another vocabulary and new rules; rules whose tokens are not there go."""
+        """Return the file's bytes with another vocabulary and new rules, without rules of missing tokens."""
         vocab = vocab if vocab == self.file.vocab else self._numbered(vocab)
         fresh = {token: number for token, number in vocab.items() if token not in self.file.vocab}
         if self.file.merges and all(vocab.get(token) == number for token, number in self.file.vocab.items()):
@@ -197,7 +196,7 @@ class _EditedFile:
         return bytes_of(self.text, [*self._edits, entries.edited(texts, new), merges.edited(rules, added, entries)])
 
     def _append(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]]) -> bytes:
-        """Bytes of the file with what comes behind what it has, which is not looked through."""
+        """Return the file's bytes with appended tokens and rules; do not scan the old ones."""
         entries, found = last_matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
         merges, written = last_matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
         new, added = self._entries(vocab, found[-1]), self._rules(new_rules, written[-1])
@@ -212,14 +211,14 @@ class _EditedFile:
         return [pair(left, right) for left, right in rules]
 
     def _numbered(self, vocab: Mapping[str, int]) -> dict[str, int]:
-        """A vocabulary from which ``tokenizers`` gives every added token its id."""
+        """Return a vocabulary from which ``tokenizers`` gives every added token its present id."""
         if list(library_ids(vocab, self.added)) == list(self.added.values()):
             return dict(vocab)
         return {**vocab, **self.added}
 
 
 def _pair_writer(last: re.Match[str] | None, *, ascii_only: bool, label: str) -> Callable[[str, str], str]:
-    """Function that writes a rule as the last one of a file is written."""
+    """Return a function that writes a rule in the format of the file's last."""
 
     def write(left: str, right: str) -> str:
         if last is None or last[1] is None:
@@ -234,7 +233,7 @@ def _pair_writer(last: re.Match[str] | None, *, ascii_only: bool, label: str) ->
 
 @dataclass(frozen=True, slots=True)
 class NamedId:
-    """An id, the place of its digits, and the token that it is said to be of."""
+    """An id in the file, the place of its digits, and the token that the file gives for it."""
 
     id: int
     span: Span
@@ -243,10 +242,10 @@ class NamedId:
 
 
 def processor_ids(text: str, root: Mapping[str, Span], label: str) -> Iterator[NamedId]:
-    """Ids that the post-processor puts around a text.
+    """Yield the ids that the post-processor adds around a text.
 
     Raises:
-        InputError: it has none where it should.
+        InputError: an expected id is missing.
     """
     start, end = root.get("post_processor", (0, 0))
     if text[start:end] in ("", "null"):
@@ -258,7 +257,7 @@ def processor_ids(text: str, root: Mapping[str, Span], label: str) -> Iterator[N
 
 
 def padding_id(text: str, root: Mapping[str, Span]) -> Iterator[NamedId]:
-    """The id that texts are filled up with."""
+    """Yield the id of padding."""
     start, _ = root.get("padding", (0, 0))
     if text[start : start + 1] != "{":
         return

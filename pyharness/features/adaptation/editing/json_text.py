@@ -1,6 +1,6 @@
-"""JSON as text: where the parts of an object or an array lie, so that some can be changed and the rest keeps its bytes.
+"""JSON as text: positions of the parts of objects and arrays, to edit some and keep the bytes of the rest.
 
-For texts that :func:`pyharness.vocabularies.files.json_file.parse_json` has accepted; nothing is checked twice.
+Texts must have passed :func:`pyharness.vocabularies.files.json_file.parse_json`; nothing is checked twice.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TypeAlias
 
 from pyharness.types import InputError
 
-Span: TypeAlias = tuple[int, int]  # from the first character to behind the last
+Span: TypeAlias = tuple[int, int]  # begin, and end after the last character
 Edit: TypeAlias = tuple[Span, str]
 
 STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 GAP = r"[ \t\n\r]*"
 _GAP = re.compile(GAP)
 _BLANKS = " \t\n\r"
-_TAIL = 256  # characters at the end of an array in which the last bracket or quote of an item is looked for
+_TAIL = 256  # characters at the end of an array to search for the last bracket or quote of an item
 _DECODER = json.JSONDecoder()
 
 
@@ -34,25 +34,25 @@ class Items:
 
     @property
     def opening(self) -> str:
-        """What stands before the first item."""
+        """Text before the first item."""
         return self.text[self.inside[0] : self.spans[0][0] if self.spans else self.inside[1]]
 
     @property
     def closing(self) -> str:
-        """What stands behind the last one."""
+        """Text after the last item."""
         return self.text[self.spans[-1][1] : self.inside[1]] if self.spans else self.opening
 
     @property
     def between(self) -> str:
-        """What stands between the last two: a comma, and white space."""
+        """Text between the last two items: a comma and white space."""
         if len(self.spans) < 2:
             return "," + self.opening
         return self.text[self.spans[-2][1] : self.spans[-1][0]]
 
     def edited(self, items: Iterable[str | None], new: Iterable[str] = (), like: Items | None = None) -> Edit:
-        """Edit that gives every item another text (None takes it away) and puts new ones behind the last.
+        """Return the edit that replaces every item (None: removes it) and appends new ones.
 
-        ``like``: whose white space to take where there is no item.
+        ``like``: source of the white space where there are no items.
         """
         source = self if self.spans else like or self
         parts: list[str] = []
@@ -66,20 +66,20 @@ class Items:
         return self.inside, "".join(parts) + (source if parts else self).closing
 
     def extended(self, new: Iterable[str]) -> Edit:
-        """Edit that puts new items behind the last one, of which there is one; the last two spans are enough."""
+        """Return the edit that appends new items to at least one; the last two spans are enough."""
         end = self.spans[-1][1]
         return (end, end), "".join(f"{self.between}{item}" for item in new)
 
     def texts(self) -> list[str | None]:
-        """Text of each item."""
+        """Return the text of each item."""
         return [self.text[start:end] for start, end in self.spans]
 
 
 def text_of(data: bytes, label: str) -> str:
-    """Text of a JSON file in UTF-8, a mark of the byte order included.
+    """Decode a JSON file in UTF-8, including a byte order mark.
 
     Raises:
-        InputError: it is in another encoding, which ``tokenizers`` does not read either.
+        InputError: the file has another encoding, which ``tokenizers`` does not read either.
     """
     try:
         return data.decode(errors="surrogatepass")
@@ -88,7 +88,7 @@ def text_of(data: bytes, label: str) -> str:
 
 
 def bytes_of(text: str, edits: Iterable[Edit]) -> bytes:
-    """Bytes of a text after edits that do not overlap."""
+    """Apply edits that do not overlap, and return the bytes."""
     parts: list[str] = []
     position = 0
     for (start, end), new in sorted(edits):
@@ -98,23 +98,23 @@ def bytes_of(text: str, edits: Iterable[Edit]) -> bytes:
 
 
 def quoted(string: str, *, ascii_only: bool) -> str:
-    """A string as JSON writes it."""
+    """Return a string as JSON."""
     return json.dumps(string, ensure_ascii=ascii_only)
 
 
 def beginning(text: str) -> int:
-    """Place of the first bracket of a file."""
+    """Return the position of a file's first bracket."""
     return text.index("{")
 
 
 def members(text: str, start: int) -> dict[str, Span]:
-    """Values of the object whose bracket is at ``start``, by key."""
+    """Return the values, by key, of the object whose bracket is at ``start``."""
     items, values = keyed_items(text, start)
     return {key: (value, end) for (key, value), (_, end) in zip(values, items.spans, strict=True)}
 
 
 def keyed_items(text: str, start: int) -> tuple[Items, list[tuple[str, int]]]:
-    """Members of the object whose bracket is at ``start``, and of each the key and where its value begins."""
+    """Return the members of the object whose bracket is at ``start``, with each key and the start of its value."""
     spans, values = [], []
     position = _behind_gap(text, start + 1)
     while text[position] != "}":
@@ -129,7 +129,7 @@ def keyed_items(text: str, start: int) -> tuple[Items, list[tuple[str, int]]]:
 
 
 def elements(text: str, start: int) -> Items:
-    """Elements of the array whose bracket is at ``start``."""
+    """Return the elements of the array whose bracket is at ``start``."""
     spans = []
     position = _behind_gap(text, start + 1)
     while text[position] != "]":
@@ -140,9 +140,9 @@ def elements(text: str, start: int) -> Items:
 
 
 def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
-    """Items of a large object or array, each of which is a match of an expression; quicker than the others by far.
+    """Return the items of a large object or array by an expression that matches each; much faster than the others.
 
-    ``count``: how many there are, as the parsed file says.
+    ``count``: number of items in the parsed file.
     """
     inside = value[0] + 1, value[1] - 1
     found = list(expression.finditer(text, *inside))
@@ -152,7 +152,7 @@ def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> 
 
 
 def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
-    """What :func:`matches` gives, of the last two items alone where both have one string, or are pairs of strings."""
+    """Return the result of :func:`matches` for only the last two items, if each has one string or a pair of them."""
     inside = value[0] + 1, value[1] - 1
     pairs = text[max(inside[1] - _TAIL, 0) : inside[1]].rstrip(_BLANKS).endswith("]")
     start = inside[1]
@@ -167,7 +167,7 @@ def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int
 
 
 def _last_quote(text: str, end: int) -> int:
-    """Where the last quote before a place stands that opens or closes a string; -1: there is none."""
+    """Return the position of the last quote before ``end`` that opens or closes a string; -1 without one."""
     while (end := text.rfind('"', 0, end)) > 0:
         before = end
         while text[before - 1] == "\\":

@@ -1,4 +1,4 @@
-"""Adds tokens to rank files and tekken files, or takes some away; lines and entries of all others stay as they are."""
+"""Adds tokens to rank files and tekken files, or removes some; other lines and entries keep their bytes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _KEYS = {"rank", "token_bytes", "token_str"}
 
 
 def extend_ranks(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -> bytes:
-    """Put lines behind the last. Ids are ranks: new ones are above all that are there, and may leave gaps.
+    """Append lines. Ids are ranks: new ones exceed all others, and may leave gaps.
 
     Raises:
-        InputError: the file is damaged; a token is there already; an id is not above those before it.
+        InputError: the file is damaged; a token already exists; an id does not exceed those before it.
     """
     ranks = read_ranks(data, label)
     check_new(tokens, label)
@@ -48,7 +48,7 @@ def extend_ranks(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -
 
 
 def prune_ranks(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Leave out the lines of removed tokens, and write the new ranks of the others.
+    """Drop the lines of removed tokens, and write the new ranks of the others.
 
     Raises:
         InputError: the file is damaged; a single byte would go; the map is of another file or changes the order.
@@ -77,10 +77,10 @@ def _check_bytes_stay(ranks: Mapping[bytes, int], ids: IdMap, label: str) -> Non
 
 
 def extend_tekken(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -> bytes:
-    """Put entries behind the last that is in the model, and raise its size; entries outside of it come later.
+    """Insert entries after the model's last, and raise its size; entries outside of the model follow.
 
     Raises:
-        InputError: the file is damaged; a token is there already; ids do not follow each other behind the largest.
+        InputError: the file is damaged; a token already exists; ids are not consecutive after the largest.
     """
     ranks = read_tekken(data, label)
     check_new(tokens, label)
@@ -94,7 +94,7 @@ def extend_tekken(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) 
 
 
 def prune_tekken(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Leave out the entries of removed tokens, number the others anew, and lower the size of the model.
+    """Drop the entries of removed tokens, renumber the others, and lower the size of the model.
 
     Raises:
         InputError: the file is damaged; a single byte or a special token would go; the map is of another file, changes
@@ -111,7 +111,7 @@ def prune_tekken(data: bytes, ids: IdMap, label: str) -> bytes:
 
 
 class _Tekken:
-    """Text of a tekken file and its entries, of which the first ``size`` are in the model."""
+    """Text of a tekken file and its entries; the first ``size`` are in the model."""
 
     def __init__(self, data: bytes, label: str, size: int) -> None:
         self._text = text_of(data, label)
@@ -128,7 +128,7 @@ class _Tekken:
         return json.loads(self._text[slice(*span)])
 
     def written(self, kept: Sequence[int], new: Sequence[bytes]) -> bytes:
-        """Bytes of the file with some entries of the model, and new ones; what is outside of the model comes behind."""
+        """Return the file's bytes with these entries of the model, then new ones, then entries outside of the model."""
         spans, middle = self._entries.spans, self._entries.spans[self.size - 1][1]
         inside = Items(self._text, (self._entries.inside[0], middle), spans[: self.size])
         outside = Items(self._text, (middle, self._entries.inside[1]), spans[self.size :])
@@ -148,7 +148,7 @@ class _Tekken:
         return bytes_of(self._text, [*edits, *self._entries_said(size + len(others))])
 
     def _entries_said(self, count: int) -> Iterable[Edit]:
-        """Edit of the number of all entries, where the file has the right one."""
+        """Return the edit of the total number of entries, where the file has the right one."""
         said = self._config.get("num_vocab_tokens")
         if said is not None and self._value(said) == len(self._parts):
             yield said, str(count)
@@ -157,14 +157,14 @@ class _Tekken:
         return binascii.a2b_base64(self._value(self._parts[entry]["token_bytes"]))
 
     def _ranked(self, entry: int, rank: int | None) -> str | None:
-        """Text of an entry with another rank; None for none."""
+        """Return an entry's text with another rank; None without a rank."""
         if rank is None:
             return None
         (start, end), digits = self._entries.spans[entry], self._parts[entry]["rank"]
         return f"{self._text[start : digits[0]]}{rank}{self._text[digits[1] : end]}"
 
     def _entry(self, string: bytes, rank: int) -> str:
-        """A new entry, written as the last of the model is."""
+        """Return a new entry in the format of the model's last."""
         try:
             text = quoted(string.decode(), ascii_only=self._text.isascii())
         except UnicodeDecodeError:

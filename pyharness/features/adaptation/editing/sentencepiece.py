@@ -1,8 +1,8 @@
-"""Adds pieces to a SentencePiece model, or takes some away: the message is edited on the wire.
+"""Adds pieces to a SentencePiece model, or removes some: edits the message on the wire.
 
-Pieces that stay keep their bytes, and so does every field that is not named here. New pieces come behind the last one,
-with scores below the lowest: their order is their rank. ``self_test_data``, if there is any, is left out: the library
-refuses a model that does not split those texts as the old one did.
+Pieces that stay keep their bytes, and so does every field not named here. New pieces follow the last one, with scores
+below the lowest: their order is their rank. Any ``self_test_data`` is dropped, because the library refuses a model that
+splits those texts differently.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from pyharness.vocabularies.sentencepiece_file import (
 _PIECES, _TRAINER, _SELF_TEST = 1, 2, 4  # fields of ModelProto
 _VOCAB_SIZE = 4  # of TrainerSpec
 _IDS = {40: "the unknown piece", 41: "the beginning of a text", 42: "the end of a text", 43: "the padding"}
-_NAMES = {45: "<unk>", 46: "<s>", 47: "</s>", 48: "<pad>"}  # pieces that the library asks for, and their defaults
+_NAMES = {45: "<unk>", 46: "<s>", 47: "</s>", 48: "<pad>"}  # pieces that the library needs, with their defaults
 _REUSABLE = (PieceType.UNUSED, PieceType.CONTROL, PieceType.USER_DEFINED)
-_LOWEST_WHOLE = 1.0 - (1 << 24)  # below, a float of 32 bits does not tell whole numbers apart
+_LOWEST_WHOLE = 1.0 - (1 << 24)  # below, a 32-bit float cannot represent all whole numbers
 
 
 def extend_model(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -> bytes:
@@ -38,12 +38,12 @@ def extend_model(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -
 
     Args:
         data: a serialised model of type BPE.
-        tokens: ids and pieces in UTF-8, ``▁`` for a space. The id of an unused, control or user-defined piece is taken
-            from it; the others follow the last piece one by one.
-        label: what errors call the file.
+        tokens: ids and pieces in UTF-8, ``▁`` for a space. An unused, control or user-defined piece may lose its id;
+        the other ids follow the last piece one by one.
+        label: name of the file in errors.
 
     Raises:
-        InputError: the file is damaged or no BPE model; a piece is there already or is no text; an id is taken.
+        InputError: the file is damaged or no BPE model; a piece already exists or is no text; an id is taken.
     """
     model = _read(data, label)
     check_new(tokens, label)
@@ -66,11 +66,11 @@ def extend_model(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -
 
 
 def prune_model(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Drop the pieces that a map leaves out; the others keep order, bytes and scores.
+    """Remove the pieces that a map leaves out; the others keep order, bytes and scores.
 
     Raises:
         InputError: the file is damaged or no BPE model; the map is of another file, changes the order or leaves gaps,
-            or leaves out the unknown piece or another that the library asks for.
+            or removes the unknown piece or another that the library needs.
     """
     model = _read(data, label)
     check_map(ids, dict(enumerate(model.pieces)), label, gaps=False)
@@ -105,7 +105,7 @@ def _check_reused(model: SentencePieceModel, data: bytes, reused: Iterable[int],
 
 
 def _needed(data: bytes, label: str) -> set[str]:
-    """Pieces that the library looks for by name."""
+    """Return the pieces that the library looks up by name."""
     names = dict(_NAMES)
     for number, value in fields(data, label):
         if number == _TRAINER and isinstance(value, bytes):
@@ -115,9 +115,9 @@ def _needed(data: bytes, label: str) -> set[str]:
 
 
 def _scores(model: SentencePieceModel, count: int, label: str) -> list[float]:
-    """Scores below the lowest, each below the one before: whole numbers where there are enough of them.
+    """Return descending scores below the lowest: whole numbers where a float has enough of them.
 
-    Models exist whose runs of spaces have -1e9, where neighbours of 32 bits are 64 apart.
+    Some models have -1e9 for runs of spaces, where neighbouring 32-bit floats are 64 apart.
     """
     lowest = np.float32(min(model.scores))
     if np.isfinite(lowest) and lowest - count > _LOWEST_WHOLE:
@@ -134,7 +134,7 @@ def _piece(piece: str, score: float) -> bytes:
 
 
 def _written(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], ids: IdMap | None, label: str) -> bytes:
-    """The message with some pieces changed or gone, and new ones behind the last."""
+    """Return the message with some pieces changed or removed, and new ones after the last."""
     if not changed and not new and (ids is None or (ids.new == range(len(ids))).all()):
         return data
     found = list(placed_fields(data, label))
@@ -153,7 +153,7 @@ def _written(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], id
 
 
 def _trainer(data: bytes, size: int, ids: IdMap | None, label: str) -> bytes:
-    """Specification of the trainer with the new size, and with the ids that pieces have now."""
+    """Return the trainer's specification with the new size and the new ids of pieces."""
     parts = []
     for number, value, (start, end) in placed_fields(data, label):
         new = value

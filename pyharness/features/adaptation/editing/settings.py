@@ -1,4 +1,4 @@
-"""Files that go with a tokenizer file: copied, with the ids that they name; and what knows the file by its digest."""
+"""Settings files next to a tokenizer file, copied with new ids; and programs that know the file by its digest."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from pyharness.vocabularies.files.json_file import parse_json
 
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
             "chat_template.jinja", "generation_config.json")  # fmt: skip
-# Keys of settings whose values are ids: numbers, lists of numbers, or objects that map names to them. Of these only
-# those of Whisper and SeamlessM4T: label_to_id numbers classes, and vocoder_lang_code_to_id is of another vocabulary.
+# Keys of settings whose values are ids: numbers, lists of numbers, or objects that map names to ids. Only the objects
+# of Whisper and SeamlessM4T count: label_to_id numbers classes, and vocoder_lang_code_to_id has another vocabulary.
 _NAMES_IDS = re.compile(
     r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|(lang|task)_to_id"
     r"|text_decoder_lang_to_code_id"
 )
-_AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
+_AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids mixed with other numbers
 _KEY = re.compile(STRING)
 _ADDED = "added_tokens.json"  # content: id
-_TEMPLATES = ("chat_template", "template")  # one, or one of several with names
+_TEMPLATES = ("chat_template", "template")  # a single template, or one of several named ones
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoken", "vocab.json", "merges.txt",
                  "vocab.txt")  # fmt: skip
@@ -43,25 +43,25 @@ _VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoke
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Files to put beside an edited one, by name, and the names of those that say what the old one was."""
+    """Files to write next to an edited one, by name, and the names of files that describe the old one."""
 
     files: Mapping[str, bytes]
     left_out: tuple[str, ...]
 
 
 def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection[str] = ()) -> Settings:
-    """Read the settings beside a tokenizer file, with the ids that tokens have in the edited one.
+    """Read the settings next to a tokenizer file, with the ids of the edited file.
 
-    Nothing but ids changes, and a token that is gone (-1) leaves the lists that it is in.
+    Only ids change, and removed tokens (-1) leave the lists that contain them.
 
     Args:
-        file: the file that was edited.
-        ids: where each of its ids has gone.
-        new: ids of tokens that it did not have.
-        gone: contents of added tokens that it does not have any more; the settings may name others.
+        file: the original file.
+        ids: its new ids.
+        new: ids of new tokens.
+        gone: contents of removed added tokens; the settings may name others.
 
     Raises:
-        InputError: a file is damaged; one needs a token that is gone, or names a new id as another token's.
+        InputError: a file is damaged, needs a removed token, or names a new id as another token's.
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
     found = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
@@ -76,9 +76,9 @@ def edited_settings(
     *,
     others: Collection[str] = (),
 ) -> dict[str, bytes]:
-    """Return files by name with the ids that tokens have now, as :func:`read_settings`; empty ones are left out.
+    """Return files by name with new ids, as :func:`read_settings`, without empty ones.
 
-    ``others``: keys of objects that name ids of other vocabularies, and stay.
+    ``others``: keys of objects with ids of other vocabularies, which stay.
     """
     without = _gone(files, ids).union(gone)
     return {
@@ -89,7 +89,7 @@ def edited_settings(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """What has become of the tokens that settings may name."""
+    """New ids and removals of the tokens that settings may name."""
 
     ids: IdMap
     new: frozenset[int]
@@ -98,18 +98,18 @@ class _Moves:
 
     @property
     def any(self) -> bool:
-        """Whether a token has another id now, or is gone."""
+        """Whether a token has moved or is removed."""
         return not (self.ids.new == range(len(self.ids))).all()
 
     @property
     def shift(self) -> bool:
-        """Whether a token has another id now."""
+        """Whether a token has moved."""
         new = self.ids.new
         return bool(((new >= 0) & (new != range(len(new)))).any())
 
 
 def _gone(files: Mapping[str, bytes], ids: IdMap) -> frozenset[str]:
-    """Contents of the added tokens that are gone, as far as the settings tell."""
+    """Return the contents of removed added tokens, as far as the settings have them."""
     tokens: dict[str, Any] = {}
     if data := files.get("tokenizer_config.json"):
         listed = parse_json(data, "tokenizer_config.json").get("added_tokens_decoder")
@@ -148,20 +148,20 @@ def _check_template(text: str, name: str, gone: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Edits:
-    """What changes in one file of JSON."""
+    """Edits of one JSON file."""
 
     text: str
     name: str
     moves: _Moves
 
     def of_object(self, start: int) -> Iterator[Edit]:
-        """Edits of an object and all that is in it."""
+        """Yield the edits of an object and all its members."""
         items, values = keyed_items(self.text, start)
         for (key, value), (_, end) in zip(values, items.spans, strict=True):
             yield from self._of_member(key, value, end)
 
     def of_added(self, start: int) -> Edit:
-        """Tokens as keys, and their ids."""
+        """Return the edit of an object with tokens as keys and ids as values."""
         items, values = keyed_items(self.text, start)
         texts: list[str | None] = []
         for (content, value), (first, end) in zip(values, items.spans, strict=True):
@@ -198,7 +198,7 @@ class _Edits:
             raise InputError(f"{self.name}: {key} is {content!r}, which would be gone; keep that token")
 
     def _of_tokens(self, start: int) -> Edit:
-        """Tokens by id, as keys."""
+        """Return the edit of an object with ids as keys."""
         items, values = keyed_items(self.text, start)
         texts: list[str | None] = []
         for (key, _), item in zip(values, items.texts(), strict=True):
@@ -220,7 +220,7 @@ class _Edits:
             raise InputError(f"{self.name} has id {number} in {key}, which the tokenizer file does not have")
 
     def _of_ids(self, key: str, value: int, end: int) -> Iterator[Edit]:
-        """Numbers of a value: one, or those in lists or objects."""
+        """Yield the edits of ids in a value: a number, or numbers in lists or objects."""
         if self.text[value] == "[":
             for start, stop in elements(self.text, value).spans:
                 yield from self._of_ids(key, start, stop)
@@ -233,7 +233,7 @@ class _Edits:
             yield (value, end), str(moved(self.moves.ids, number, key, self.name))
 
     def _of_list(self, start: int) -> Edit:
-        """Special tokens, as texts or objects."""
+        """Return the edit of a list of special tokens, as texts or objects."""
         items = elements(self.text, start)
         tokens = [json.loads(self.text[slice(*span)]) for span in items.spans]
         contents = [token.get("content") if isinstance(token, dict) else token for token in tokens]
@@ -243,7 +243,7 @@ class _Edits:
 
 
 def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
-    """What checks files of a kind by a digest or by places, and will not know the edited one.
+    """Name a program that checks files of a kind by digest, or relies on their ids, and so fails on the edited one.
 
     ``digest``: SHA-256 of the original.
 

@@ -1,1 +1,1 @@
-"""Changes the vocabulary of a language model: plans what becomes of each row, and writes a checkpoint by the plan."""
+"""Changes the vocabulary of a language model: plans the new rows, and writes a checkpoint by the plan."""

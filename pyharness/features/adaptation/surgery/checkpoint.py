@@ -1,8 +1,8 @@
-"""The files of an adapted checkpoint: weights by a plan, the new tokenizer, and what the model's folder says beside.
+"""The files of an adapted checkpoint: weights by a plan, the new tokenizer, and other files of the model's folder.
 
-What is large is streamed; tensors that do not follow ids keep their bytes.
+Large files are streamed; tensors without a row per id keep their bytes.
 
-A folder may have files of its own copied, and no more of them than such files have.
+Only a folder's own files are copied, up to a size limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VOCABULARIES = (
     "tokenizer.json", "tokenizer.model", "tekken.json", "model.json", "*.tiktoken", "vocab.json", "merges.txt",
     "vocab.txt",
 )  # fmt: skip
-_USUAL: Mapping[Kind, str] = {  # where transformers looks for a file of this kind
+_USUAL: Mapping[Kind, str] = {  # file name in transformers, by kind
     "huggingface": "tokenizer.json",
     "sentencepiece": "tokenizer.model",
     "tekken": "tekken.json",
@@ -42,13 +42,13 @@ _KEPT = ("LICENSE*", "NOTICE*", "USE_POLICY*", "*processor_config.json")
 def adapted_files(
     folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases | None = None
 ) -> dict[str, FileContent]:
-    """Return configuration, weights and plan of a model whose vocabulary follows a plan, by name of file.
+    """Return configuration, weights and plan of the adapted model, by file name.
 
-    Shards stay as they are cut. The plan lies beside the weights. ``phases``: told how far the files are.
+    Shards keep their boundaries. The plan is next to the weights. ``phases`` gets the progress of the files.
 
     Raises:
-        InputError: the plan was made for another checkpoint, or what the configuration names is gone. While a file is
-            streamed: its source has become shorter.
+        InputError: the plan is for another checkpoint, or it removes a token that the configuration names. While a
+        file is streamed: its source has become shorter.
     """
     if plan.checkpoint != folder.digest():
         raise InputError(
@@ -73,7 +73,7 @@ def adapted_files(
 
 
 def _check_once(sources: list[WeightsFile]) -> None:
-    """Refuse tensors that are in two shards: which one counts is not said, and both would be written."""
+    """Refuse a tensor in two shards: it is unclear which one counts, and both would be written."""
     places: dict[str, Path] = {}
     for source in sources:
         for name in source.tensors:
@@ -84,7 +84,7 @@ def _check_once(sources: list[WeightsFile]) -> None:
 
 
 def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, Any]:
-    """Index of shards, with the totals of the new matrices."""
+    """Return the index of shards, with the totals of the new matrices."""
     index = parse_json(vocabulary_file.read(path), str(path))
     shards = {source.path.name: source.tensors for source in sources}
     for name, shard in index["weight_map"].items():
@@ -106,7 +106,7 @@ def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices
 
 
 def _after(tensor: StoredTensor, plan: EmbeddingPlan) -> StoredTensor:
-    """Place of a matrix of the vocabulary, where all rows of the plan follow its start."""
+    """Return a vocabulary matrix with the size of all rows of the plan, at the same start."""
     size = len(plan) * (tensor.size // rows_of(tensor))
     shape = (1, len(plan)) if tensor.shape[0] == 1 and len(tensor.shape) == 2 else (len(plan), *tensor.shape[1:])
     return replace(tensor, shape=shape, end=tensor.start + size)
@@ -131,7 +131,7 @@ def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatr
 
 
 def _reported(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
-    """Streams that say how far they are, all together."""
+    """Wrap streams so that they report their joint progress."""
     total, done = sum(stream.size for stream in streams.values()), 0
 
     def counted(stream: Streamed) -> Iterator[bytes]:
@@ -153,22 +153,22 @@ def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
 
 
 def kept_files(folder: ModelFolder) -> dict[str, Streamed]:
-    """Return licences and the settings of other inputs than text, by name.
+    """Return licences and the settings of inputs other than text, by name.
 
     Raises:
-        InputError: one is a link out of the folder, or too large.
+        InputError: a file is a link out of the folder, or too large.
     """
     found = {path for pattern in _KEPT for path in folder.path.glob(pattern) if path.is_file()}
     return {path.name: copied(path) for path in sorted(found) if path.stat().st_size}
 
 
 def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -> dict[str, bytes]:
-    """Return the files of the new tokenizer, by name: a file under its usual one, or those of a folder.
+    """Return the files of the new tokenizer, by name: a file under its usual name, or those of a folder.
 
-    Settings that do not come with it are the model's own, with the ids that they have now.
+    Settings that it lacks come from the model, with their new ids.
 
     Raises:
-        InputError: one cannot be read, is a link out of its folder, or needs a token that is gone.
+        InputError: a file cannot be read, is a link out of its folder, or needs a removed token.
     """
     if tokenizer.is_dir():
         found = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
@@ -182,14 +182,14 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
 
 
 LARGEST_BESIDE = 16 << 20  # bytes of a licence or of settings; published ones have 50 kB
-_BLOCK = 1 << 20  # bytes that are read at a time
+_BLOCK = 1 << 20  # bytes per read
 
 
 def own(path: Path) -> Path:
-    """Return a file of a folder that is copied, unless it is a link to what the folder does not hold.
+    """Return a file of a folder, unless it is a link out of the folder.
 
-    Whoever made the folder could have any file of its reader's copied by a link. In the cache of the Hub every file of
-    a snapshot is one, to ``blobs`` beside ``snapshots``: what that holds is the folder's own.
+    By a link, the author of the folder could have any file of its user copied. In the cache of the Hub every file of a
+    snapshot is a link to ``blobs`` next to ``snapshots``: these count as the folder's own.
 
     Raises:
         InputError: the link leads elsewhere.
@@ -204,10 +204,11 @@ def own(path: Path) -> Path:
 
 
 def copied(path: Path) -> Streamed:
-    """Return a file as it is, read while it is written.
+    """Return a file unchanged, streamed while it is written.
 
     Raises:
-        InputError: it is not the folder's own, or too large. While it is read: it cannot be, or has become shorter.
+        InputError: the file is not the folder's own, or too large. While it is streamed: it is unreadable, or has
+        become shorter.
     """
     size = own(path).stat().st_size
     if size > LARGEST_BESIDE:

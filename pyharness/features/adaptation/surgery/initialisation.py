@@ -1,7 +1,7 @@
-"""How the rows of a new vocabulary are initialised: plans made from an old and a new tokenizer, or from any map of ids.
+"""Initialisation of a new vocabulary's rows: plans from an old and a new tokenizer, or from any map of ids.
 
-Tokens that both tokenizers have are copied. What an old tokenizer writes for a new token (fast vocabulary transfer) is
-in its own symbols, so that no token has to be a text.
+Tokens of both tokenizers are copied. Fast vocabulary transfer encodes a new token by the old tokenizer, symbol by
+symbol, so that no token has to be valid text.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from pyharness.types import InputError, TokenKind, offsets_of
 
 Method: TypeAlias = Literal["fvt", "mean", "random"]
 _Key: TypeAlias = tuple[int, bytes]
-MOST_MULTIPLE = 1 << 16  # kernels of matrix products like 64 or 128
+MOST_MULTIPLE = 1 << 16  # kernels of matrix products prefer 64 or 128
 _NOTHING: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is asked of a plan beside the ids."""
+    """Options of a plan, apart from the ids."""
 
-    rows: int  # of the matrices
+    rows: int  # of the old matrices
     checkpoint: str  # digest of the model
-    method: Method = "fvt"  # of rows that are no copies
-    named: Mapping[int, int] = field(default_factory=dict)  # new ids that get the row of an old one
+    method: Method = "fvt"  # for rows that are no copies
+    named: Mapping[int, int] = field(default_factory=dict)  # new id -> old id whose row it gets
     multiple_of: int = 1  # of the number of rows
     seed: int = 0
 
@@ -41,12 +41,12 @@ class PlanRequest:
 def plan_of_tokenizers(
     old: BpeModel, new: BpeModel, request: PlanRequest, sha256: tuple[str | None, str | None] = (None, None)
 ) -> EmbeddingPlan:
-    """Plan the rows of a new tokenizer: tokens that both have are copied, the others are made by the method.
+    """Plan the rows of a new tokenizer: copy tokens of both, and make the others by the method.
 
-    Method ``fvt`` takes the mean of the rows of what the old tokenizer writes for the new token.
+    Method ``fvt`` takes the mean of the rows of the old tokens that spell the new one.
 
     Raises:
-        InputError: the matrices have fewer rows than the old tokenizer has ids, or a named id is none.
+        InputError: the matrices have fewer rows than the old tokenizer has ids, or a named id is invalid.
 
     Source: arXiv 2512.03989, "models.py"; fast vocabulary transfer is of arXiv 2402.09977.
     """
@@ -64,10 +64,10 @@ def plan_of_tokenizers(
 
 
 def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
-    """Plan the rows of a map of ids; what no old id is mapped to is made by the method, which is not ``fvt``.
+    """Plan the rows of a map of ids; the method, which is not ``fvt``, makes new ids without an old one.
 
     Raises:
-        InputError: two ids are mapped to one, or to one that is out of range; the matrices have fewer rows.
+        InputError: two ids map to one, an id is out of range, or the matrices have fewer rows.
     """
     old = np.flatnonzero(ids.new >= 0)
     new = ids.new[old]
@@ -99,7 +99,7 @@ def _numbering(model: BpeModel, sha256: str | None) -> Numbering:
 
 
 def _whole(steps: Sequence[Step | None], request: PlanRequest, old: Numbering, new: Numbering) -> EmbeddingPlan:
-    """Plan of the steps of ids (None: a gap), with the rows behind them."""
+    """Make a plan of the steps of ids (None: a gap), followed by padding."""
     if request.rows < old.ids:
         raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
     if not 1 <= request.multiple_of <= MOST_MULTIPLE:
@@ -117,7 +117,7 @@ def _whole(steps: Sequence[Step | None], request: PlanRequest, old: Numbering, n
 
 
 def _with_gaps(steps: Sequence[Step | None], rows: int) -> list[Step]:
-    """Steps of all ids: as long as no token has moved, a gap keeps what is in its row."""
+    """Return the steps of all ids; a gap keeps its row as long as no token has moved."""
     moved = any(step and step[0] is Operation.COPY and step[1] != (token,) for token, step in enumerate(steps))
     return [
         step or ((Operation.KEPT, (token,)) if token < rows and not moved else (Operation.AVERAGE, _NOTHING))
@@ -126,10 +126,10 @@ def _with_gaps(steps: Sequence[Step | None], rows: int) -> list[Step]:
 
 
 def _padding(request: PlanRequest, old: Numbering, new: Numbering) -> list[Step]:
-    """Rows behind the last id: those of the old matrix that new ids do not take, and what the multiple asks for.
+    """Return the steps of rows after the last id: rest of the old matrix, and padding to the multiple.
 
-    Ids that follow the old ones fall on its padding first. Where there are fewer ids, there is as much padding as
-    before. Rows that are added get the average: its logit is the mean of those of tokens, and not above all of them.
+    Ids after the old ones take over its padding first. With fewer ids, there is as much padding as before. Added rows
+    get the average: its logit is the mean of the tokens' logits, and never above all of them.
     """
     kept = range(max(old.ids, new.ids), request.rows)
     size = new.ids + len(kept)
@@ -138,11 +138,11 @@ def _padding(request: PlanRequest, old: Numbering, new: Numbering) -> list[Step]
 
 
 def matches(old: BpeModel, new: BpeModel) -> NDArray[np.int64]:
-    """Old id of every new token that the old tokenizer has, too; -1 of the others: int64 [new ids].
+    """Return the old id of every new token, int64 [new ids]; -1 where the old tokenizer lacks it.
 
-    Added and special tokens are the same by their content, whatever their flags; the unknown token by being it; the
-    others by kind and string. The string is that of the model (``▁the``) where both are of one sort, and otherwise
-    what the token adds to a text. Of several, the one with the same id is meant, or else the first.
+    Added and special tokens match by content, whatever their flags; unknown tokens match each other; the others match
+    by kind and string. The string is that of the model (``▁the``) where both models have one sort of symbols, otherwise
+    the bytes that the token adds to a text. Of several matches, the one with the same id wins, else the first.
     """
     in_symbols = alike(old, new)
     ids = defaultdict(list)
@@ -156,7 +156,7 @@ def matches(old: BpeModel, new: BpeModel) -> NDArray[np.int64]:
 
 
 def alike(old: BpeModel, new: BpeModel) -> bool:
-    """Whether the symbols of both models are of one sort, so that strings of one mean the same in the other."""
+    """Whether both models have the same sort of symbols, so that their strings are comparable."""
     return (old.symbols, old.prefix, old.suffix, _spaces(old)) == (new.symbols, new.prefix, new.suffix, _spaces(new))
 
 
@@ -183,13 +183,13 @@ def _keys(model: BpeModel, in_symbols: bool) -> list[_Key | None]:
 
 
 def constituents(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> list[list[int]]:
-    """Old ids of each of these new tokens; none where the old tokenizer has nothing for it.
+    """Encode each of these new tokens to old ids; empty where the old tokenizer cannot.
 
-    The symbols that a token starts from are merged by the old rules: no text is split, and no whole piece looked up.
-    Added tokens are no strings of the model: their content is encoded as a text.
+    The old rules merge the symbols of a token; text is not split, and whole pieces are not looked up. Added tokens are
+    not strings of the model: their content is encoded as text.
 
     Raises:
-        InputError: the new tokenizer numbers symbols otherwise than tokens (Scaffold-BPE).
+        InputError: the new tokenizer numbers symbols differently from tokens (Scaffold-BPE).
     """
     if new.expansion is not None or old.expansion is not None:
         raise InputError("Scaffold-BPE writes other ids than it merges: name its rows in a map of ids")
@@ -215,7 +215,7 @@ def _of_strings(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> Iterator
 
 
 def _translated(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[list[int]]:
-    """Symbols of new tokens, as the old model numbers them."""
+    """Return the symbols of new tokens in the old model's numbering."""
     names = {token: name for name, token in new.alphabet.items()}
     fallback = {token: byte for byte, token in enumerate(new.fallback)}
     base, offsets = new.merges.base, new.merges.base_offsets
@@ -230,7 +230,7 @@ def _translated(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[lis
 
 
 def _symbols(old: BpeModel, data: bytes) -> list[int]:
-    """Symbols of what a token adds to a text, where the models are of different sorts."""
+    """Return the old symbols of a token's bytes, where the models have different sorts of symbols."""
     if old.symbols == "bytes":
         return [part for byte in data for part in _symbol(old, bytes([byte]))]
     try:
@@ -251,7 +251,7 @@ def _symbol(old: BpeModel, name: bytes) -> list[int]:
 
 
 def _of_bytes(old: BpeModel, data: bytes) -> list[int]:
-    """What is written for bytes that are no symbol."""
+    """Return the ids for bytes that are no symbol."""
     fallback = [old.fallback[byte] for byte in data] if old.fallback else [-1]
     return _unknown(old) if -1 in fallback else fallback
 

@@ -1,8 +1,8 @@
-"""The tensors of a checkpoint that have a row for each id: found through the class of the model, or named.
+"""The tensors of a checkpoint with a row for each id: found through the model's class, or named.
 
-The class says of its tensors what changes with the number of ids: it is built without weights, and nothing of it is
-computed. The matrices of a vocabulary are the tensors that have other shapes once the configuration says that there are
-more ids. A model of several parts may have that number in several places.
+The class shows which tensors depend on the number of ids. It is built without weights, and nothing is computed. The
+matrices of the vocabulary are the tensors whose shapes change when the configuration has more ids. A model of several
+parts may have that number in several places.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 SIZE = "vocab_size"
-Place: TypeAlias = tuple[str, ...]  # keys of the objects around a vocab_size, from outside; none: the outermost
+Place: TypeAlias = tuple[str, ...]  # keys of the objects around a vocab_size, outermost first; empty: the top level
 _DEPTH = 3  # of models within models
-_GROWTH = 64  # rows that a model is tried with beyond those that it has
-_TABLES = ("vocab_size_per_layer_input", "additional_vocab_size")  # of Gemma3n, IDEFICS: rows of ids, but not of all
+_GROWTH = 64  # additional rows of the trial model
+_TABLES = ("vocab_size_per_layer_input", "additional_vocab_size")  # of Gemma3n, IDEFICS: rows for some ids only
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyMatrices:
-    """Matrices of the vocabulary. Their shapes are checked, and were never what they were found by."""
+    """Matrices of the vocabulary. Their shapes are checked, but never used to find them."""
 
-    roles: Mapping[str, int]  # by the name in the files; what is tied has one role
+    roles: Mapping[str, int]  # by name in the files; tied tensors share one role
     rows: int  # of each
-    places: Sequence[Place]  # of that number in the configuration
+    places: Sequence[Place]  # of the number of rows in the configuration
 
     @classmethod
     def of(cls, folder: ModelFolder, names: Sequence[str] = ()) -> VocabularyMatrices:
-        """Find the matrices of a model, or take those that are named.
+        """Find the matrices of a model, or take the named ones.
 
         Raises:
-            InputError: they are not found, or a name is none; one has numbers that cannot be computed with, or other
-                rows than the rest or the configuration.
+            InputError: no matrices are found, or a name is unknown; one has an unsupported dtype, or a number of rows
+            that differs from the others or the configuration.
         """
         tensors = {name: one for path in folder.weights for name, one in WeightsFile.read(path).tensors.items()}
         known = None if names else ModelClass(folder).find(tensors)
@@ -58,12 +58,12 @@ class VocabularyMatrices:
             raise InputError(f"language model {folder.name!r}: numbers of rows differ: {said}")
         count = next(iter(rows.values()))
         where = _places(folder, names, count, tensors) if known is None else known.places
-        outer = () not in where and folder.config.get(SIZE) == count  # some say it there, too
+        outer = () not in where and folder.config.get(SIZE) == count  # some models repeat it there
         return cls(roles, count, [(), *where] if outer else where)
 
 
 def _places(folder: ModelFolder, names: Sequence[str], rows: int, files: Iterable[str]) -> Sequence[Place]:
-    """Where the configuration has the rows of named tensors; if that could be several places, the class has to know."""
+    """Find the rows of named tensors in the configuration; ask the class if several places fit."""
     equal = [place for place in places(folder.config) if within(folder.config, place)[SIZE] == rows]
     if len([place for place in equal if place] or equal) == 1:
         return equal
@@ -104,16 +104,16 @@ class ModelClass:
         self._folder = folder
         self._model = _blank(folder, folder.config)
         self._tensors = _tensors(self._model)
-        self._config: Mapping[str, Any] = self._model.config.to_dict()  # with what the file leaves to the class
+        self._config: Mapping[str, Any] = self._model.config.to_dict()  # with the class's defaults
         sizes = {place: self._followers(place) for place in places(self._config)}
         self._following = {place: names for place, names in sizes.items() if names}
 
     def find(self, files: Iterable[str], named: Collection[str] = ()) -> VocabularyMatrices:
-        """Find the matrices of the vocabulary, or the place of those that are named.
+        """Find the matrices of the vocabulary, or the place of the named ones.
 
         Raises:
-            InputError: the class has none, or several vocabularies; the files lack a matrix; others follow their
-                number of rows in another way, or are not named.
+            InputError: the class has no vocabulary, or several; the files lack a matrix; other tensors depend on the
+            number of rows in another way, or are not named.
         """
         names = self._names_in_model(files)
         where = self._places(
@@ -127,7 +127,7 @@ class ModelClass:
             file: roles[id(self._tensors[name])] for file, name in names.items()
             if id(self._tensors.get(name)) in following
         }  # fmt: skip
-        weights = {id(one) for one in self._model.parameters()}  # buffers are filled anew where files lack them
+        weights = {id(one) for one in self._model.parameters()}  # buffers are recomputed where files lack them
         absent = [name for one, name in following.items() if one in weights and roles[one] not in in_files.values()]
         if absent:
             raise self._error(f"its files lack {absent[0]}, which has a row for each id")
@@ -138,7 +138,7 @@ class ModelClass:
         return VocabularyMatrices(in_files, int(within(self._config, where[0])[SIZE]), where)
 
     def _places(self, named: Sequence[Any]) -> list[Place]:
-        """Where the vocabulary of the input embedding stands, or that of tensors that are named."""
+        """Return the places of the vocabulary of the input embedding, or of named tensors."""
         wanted = named or _embedding(self._model)
         where = [
             place for place, names in self._following.items()
@@ -152,7 +152,7 @@ class ModelClass:
         return where
 
     def _check_tables(self, where: Sequence[Place]) -> None:
-        """Refuse models whose ids are of more than one vocabulary, or have rows of another table."""
+        """Refuse models whose ids belong to several vocabularies, or have rows in another table."""
         following = {id(self._tensors[name]) for place in where for name in self._following[place]}
         parts = [getattr(self._model.get_output_embeddings(), name, None) for name in ("weight", "bias")]
         if any(part is not None and id(part) not in following for part in parts):
@@ -162,24 +162,24 @@ class ModelClass:
                 raise self._error(f"it has a second table of ids, {tables[0]}; name what is to follow with --tensor")
 
     def _followers(self, place: Place) -> list[str]:
-        """Names of the tensors that have more rows with more ids at a place."""
+        """Return names of the tensors that get more rows with more ids at a place."""
         try:
             rows = int(within(self._config, place)[SIZE]) + _GROWTH
             grown = _tensors(_blank(self._folder, with_rows(self._folder.config, (place,), rows)))
-        except InputError:  # such as a vocabulary within whose size another number repeats
+        except InputError:  # for example, another number repeats within the vocabulary's size
             return []
         pairs = {
             name: (tuple(one.shape), tuple(grown[name].shape)) for name, one in self._tensors.items() if name in grown
         }
         changed = {name: shapes for name, shapes in pairs.items() if shapes[0] != shapes[1]}
         for name, (before, after) in changed.items():
-            first = 1 if before[:1] == (1,) and len(before) == 2 else 0  # a row with a number for each id
+            first = 1 if before[:1] == (1,) and len(before) == 2 else 0  # one row, with a number for each id
             if after != (*before[:first], before[first] + _GROWTH, *before[first + 1 :]):
                 raise self._error(f"{name} follows the number of ids, but not by rows; name the others with --tensor")
         return list(changed)
 
     def _names_in_model(self, files: Iterable[str]) -> dict[str, str]:
-        """Name in the model of each name in files: with or without the prefix of the body, or as older files had it."""
+        """Map names in files to names in the model: with or without the body's prefix, or as in older files."""
         state, prefix = self._model.state_dict(), self._model.base_model_prefix
         try:
             from transformers.conversion_mapping import get_model_conversion_mapping
@@ -196,7 +196,7 @@ class ModelClass:
 
 
 def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
-    os.environ["USE_HUB_KERNELS"] = "NO"  # read when transformers is imported: kernels of the Hub are code, too
+    os.environ["USE_HUB_KERNELS"] = "NO"  # read at the import of transformers: kernels of the Hub are code, too
     import torch
     import transformers
 
@@ -210,21 +210,21 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
             f"language model {folder.name!r}: transformers has no class {name[:60]!r} of model_type {str(kind)[:60]!r}"
             f"{own_code}; name its matrices with --tensor"
         )
-    # Before 5.0, values were computed for what has no memory, too: some classes count positions one by one.
+    # Before 5.0, transformers computed values even without memory: some classes count positions one by one.
     valueless: Any = getattr(transformers.modeling_utils, "no_init_weights", None)
     try:
         with torch.device("meta"), valueless() if valueless else nullcontext():
             settings = found.config_class.from_dict(dict(config))
             model = found._from_config(settings, attn_implementation="eager")
         if valueless:
-            model.tie_weights()  # left out with the values
+            model.tie_weights()  # skipped together with the values
         return model
-    except Exception as error:  # a broken configuration raises whatever its class raises
+    except Exception as error:  # for a broken configuration, the class may raise anything
         raise refused(folder, error) from None
 
 
 def _embedding(model: Any) -> list[Any]:
-    """Matrix of the input embedding, as the class gives it; none where it has no way to, or gives that of an image."""
+    """Return the class's input embedding; empty where it has no method for it, or returns that of images."""
     from torch import nn
 
     try:
@@ -246,7 +246,7 @@ def _with_prefix(file: str, prefix: str, state: Mapping[str, Any]) -> str:
 
 
 def places(config: Mapping[str, Any], place: Place = ()) -> Iterator[Place]:
-    """Objects that have a size of a vocabulary, the outer ones first."""
+    """Yield the places with a vocabulary size, outer ones first."""
     if type(config.get(SIZE)) is int:
         yield place
     if len(place) < _DEPTH:
@@ -256,7 +256,7 @@ def places(config: Mapping[str, Any], place: Place = ()) -> Iterator[Place]:
 
 
 def within(config: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
-    """Object at a place; an empty one where there is none."""
+    """Return the object at a place; an empty one where it is absent."""
     for key in place:
         inner = config.get(key)
         config = inner if isinstance(inner, dict) else {}
@@ -264,7 +264,7 @@ def within(config: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
 
 
 def with_rows(config: Mapping[str, Any], where: Iterable[Place], rows: int) -> dict[str, Any]:
-    """Return a configuration whose vocabularies at some places have so many ids."""
+    """Return a configuration with ``rows`` ids at these places."""
     changed = dict(config)
     for place in where:
         if not place:
@@ -276,7 +276,7 @@ def with_rows(config: Mapping[str, Any], where: Iterable[Place], rows: int) -> d
 
 
 def others(config: Mapping[str, Any], where: Iterable[Place]) -> set[str]:
-    """Keys of objects that have none of these places in them: of images, of sounds, of another vocabulary."""
+    """Return keys of objects without any of these places: of images, of sounds, of another vocabulary."""
     around = {place[:end] for place in where for end in range(len(place) + 1)} | {()}
     inner = {
         (*place, key) for place in around for key, value in within(config, place).items() if isinstance(value, dict)

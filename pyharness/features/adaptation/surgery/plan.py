@@ -1,6 +1,6 @@
-"""What becomes of the rows of vocabulary matrices when a model changes its tokenizer: a row by row plan, and its file.
+"""The plan of new rows of the vocabulary matrices when a model changes its tokenizer, and the plan's file.
 
-A file is JSON; read again, it is checked as any input.
+The file is JSON, and is checked like any input.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
 class Operation(IntEnum):
-    """How a new row is made of old ones."""
+    """Operation that makes a new row from old ones."""
 
-    COPY = 0  # the row of the same token: the bytes of its numbers
-    MEAN = 1  # mean of the named rows; one that is named twice counts twice
-    ROW = 2  # the row of another token, that was asked for; behind it that of the same token, if there was one
-    KEPT = 3  # a row that no token has: of padding, or of a gap between ids
+    COPY = 0  # the same token's row, byte for byte
+    MEAN = 1  # mean of the named rows; a row named twice counts twice
+    ROW = 2  # the requested row of another token; then the same token's old row, if any
+    KEPT = 3  # a row without a token: padding, or a gap between ids
     AVERAGE = 4  # mean of the rows of all old tokens
-    RANDOM = 5  # normal, with the mean and standard deviation that each column has over the rows of all old tokens
+    RANDOM = 5  # normal, with each column's mean and standard deviation over the rows of all old tokens
 
 
 PLAN_FILE = "embedding_plan.json"
@@ -40,16 +40,16 @@ LARGEST_SEED = 2**32 - 1
 _OF_ONE = (Operation.COPY, Operation.ROW, Operation.KEPT)
 _SOURCES = {Operation.COPY: (1,), Operation.ROW: (1, 2), Operation.KEPT: (1,), Operation.AVERAGE: (0,),
             Operation.RANDOM: (0,)}  # fmt: skip
-Step: TypeAlias = tuple[Operation, tuple[int, ...]]  # and the old rows that it takes
+Step: TypeAlias = tuple[Operation, tuple[int, ...]]  # the old rows are its sources
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Ids of a tokenizer, as far as rows go."""
+    """Numbering of a tokenizer's ids, for its rows."""
 
     ids: int  # largest id + 1
-    gaps: tuple[int, ...] = ()  # ids below that no token has
-    sha256: str | None = None  # of the tokenizer's file; None where ids were given without one
+    gaps: tuple[int, ...] = ()  # lower ids without a token
+    sha256: str | None = None  # of the tokenizer's file; None for ids without a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class EmbeddingPlan:
     operations: NDArray[np.uint8]  # Operation [new rows]
     sources: NDArray[np.int64]  # old rows
     offsets: Offsets  # int64 [new rows + 1]
-    rows: int  # of the matrices that it is for
+    rows: int  # of the old matrices
     old: Numbering
     new: Numbering
     checkpoint: str  # digest of the model's folder
@@ -69,7 +69,7 @@ class EmbeddingPlan:
     def of_steps(
         cls, steps: Iterable[Step], *, rows: int, old: Numbering, new: Numbering, checkpoint: str, seed: int = 0
     ) -> EmbeddingPlan:
-        """Build from one step for each new row."""
+        """Build a plan from one step for each new row."""
         done = list(steps)
         return cls(
             operations=np.array([step[0] for step in done], np.uint8),
@@ -87,7 +87,7 @@ class EmbeddingPlan:
         """Read a file.
 
         Raises:
-            InputError: it is none, or says what cannot be.
+            InputError: the file is no plan, or an impossible one.
         """
         content = parse_json(data, label)
         if content.get("format") != FORMAT or content.get("version") != VERSION:
@@ -109,18 +109,18 @@ class EmbeddingPlan:
         return plan
 
     def __len__(self) -> int:
-        """Rows after."""
+        """Return the number of new rows."""
         return len(self.operations)
 
     @property
     def counts(self) -> Mapping[Operation, int]:
-        """New rows of each operation."""
+        """Return the number of new rows by operation."""
         found = np.bincount(self.operations, minlength=len(Operation)).tolist()
         return {operation: found[operation] for operation in Operation}
 
     @property
     def single(self) -> NDArray[np.int64]:
-        """int64 [new rows]: the old row whose bytes a new row gets; -1 where it is computed."""
+        """Return int64 [new rows]: the old row whose bytes a new row copies; -1 where it is computed."""
         of_one = np.isin(self.operations, _OF_ONE)
         first = np.full(len(self), -1, np.int64)
         first[of_one] = self.sources[self.offsets[:-1][of_one]]
@@ -128,10 +128,10 @@ class EmbeddingPlan:
 
     @property
     def ids(self) -> IdMap:
-        """Where each old row is the row of the same token, by preference where it was."""
+        """Return the new id of each old row's token, preferably its old id."""
         where = np.full(self.rows, -1, np.int64)
-        own = np.diff(self.offsets) > (self.operations == Operation.ROW)  # of another's row, the second one
-        new = np.flatnonzero(own & np.isin(self.operations, _OF_ONE))[::-1]  # the first one stays
+        own = np.diff(self.offsets) > (self.operations == Operation.ROW)  # the own row is ROW's second source
+        new = np.flatnonzero(own & np.isin(self.operations, _OF_ONE))[::-1]  # the first one wins
         old = self.sources[self.offsets[1:][new] - 1]
         where[old] = new
         where[old[old == new]] = new[old == new]
@@ -139,23 +139,23 @@ class EmbeddingPlan:
 
     @property
     def added(self) -> list[int]:
-        """Ids of the new tokenizer that are no old row's."""
+        """Return ids of the new tokenizer without an old row."""
         old = set(self.ids.new.tolist())
         return [token for token in range(self.new.ids) if token not in old]
 
     @property
     def tokens(self) -> NDArray[np.bool_]:
-        """bool [old rows]: those of tokens, neither padding nor gaps."""
+        """Return bool [old rows]: whether a row has a token, so is neither padding nor a gap."""
         there = np.arange(self.rows) < self.old.ids
         there[list(self.old.gaps)] = False
         return there
 
     def of_row(self, row: int) -> NDArray[np.int64]:
-        """Old rows that a new row takes."""
+        """Return the old rows of a new row."""
         return self.sources[self.offsets[row] : self.offsets[row + 1]]
 
     def as_json(self) -> bytes:
-        """Content of a file, one row of the new matrices a line."""
+        """Return the content of a file, with a line for each new row."""
         head = {
             "format": FORMAT,
             "version": VERSION,

@@ -1,6 +1,6 @@
-"""Rows of one vocabulary matrix by a plan, block by block: memory holds one block, however large the matrix is.
+"""Rows of one vocabulary matrix by a plan, in blocks: memory holds one block of any matrix.
 
-Numbers go from the bytes of a dtype to float64, and back.
+Numbers are converted from a dtype's bytes to float64, and back.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
 WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
-BLOCK = 4 << 20  # bytes that are read at a time
+BLOCK = 4 << 20  # bytes per read
 
 
 def to_float64(data: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
-    """Numbers of rows: uint8 [rows, bytes] -> float64 [rows, columns]; exact."""
+    """Convert the bytes of rows, uint8 [rows, bytes], to float64 [rows, columns]; exact."""
     if dtype == "BF16":
         return (data.view("<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
     return data.view("<f4" if dtype == "F32" else "<f2").astype(np.float64)
 
 
 def to_bytes(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
-    """Round numbers to float32, and from there to a dtype, to the nearest and to even: [columns] -> uint8 [bytes].
+    """Round numbers to float32 and then to a dtype, to nearest even: [columns] -> uint8 [bytes].
 
-    The second step is what torch does, too, with float64 that is to be bfloat16 or float16.
+    torch takes the same two steps from float64 to bfloat16 or float16.
     """
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(numbers, "<f4")
@@ -43,12 +43,12 @@ def to_bytes(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
         return single.view(np.uint8)
     bits = single.view("<u4")
     rounded: NDArray[Any] = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    rounded[np.isnan(single)] = 0x7FC0  # or else a NaN could become an infinity
+    rounded[np.isnan(single)] = 0x7FC0  # otherwise a NaN could become an infinity
     return rounded.astype("<u2").view(np.uint8)
 
 
 def rows_of(tensor: StoredTensor) -> int:
-    """Rows, one for each id; a matrix of one row has a number for each, as a vector."""
+    """Return the number of rows, one for each id; a matrix of one row counts as a vector, with a number for each."""
     return tensor.shape[-1] if tensor.shape[0] == 1 else tensor.shape[0]
 
 
@@ -61,7 +61,7 @@ class StoredMatrix:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row."""
+        """Return the bytes of a row."""
         return self.tensor.size // rows_of(self.tensor)
 
     def read(self, first: int, block: NDArray[np.uint8]) -> None:
@@ -86,14 +86,14 @@ def fill(handle: int, start: int, target: memoryview, name: str) -> None:
 
 @dataclass(frozen=True)
 class Columns:
-    """Mean and standard deviation of every column over the rows of tokens, float64 [columns]."""
+    """Mean and standard deviation of every column over the rows with tokens, float64 [columns]."""
 
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
 
     @classmethod
     def of(cls, matrix: StoredMatrix, tokens: NDArray[np.bool_], phases: Phases) -> Columns:
-        """Read the matrix twice: for the mean, and then for the squares of what is left of each number."""
+        """Read the matrix twice: for the mean, then for the squared deviations."""
         report = phases.gauge("averaging", "bytes", 2 * matrix.tensor.size)
         total = sum(block.sum(axis=0) for block in _blocks(matrix, tokens, report, 0))
         mean = np.asarray(total / max(int(tokens.sum()), 1), np.float64)
@@ -104,8 +104,8 @@ class Columns:
 def _blocks(
     matrix: StoredMatrix, tokens: NDArray[np.bool_], report: Callable[[int], None], times: int
 ) -> Iterator[NDArray[np.float64]]:
-    """Numbers of the rows of tokens; ``times``: how often the matrix was read before."""
-    count = max(BLOCK // 8 // matrix.row_bytes, 1)  # float64, and what is computed of it
+    """Yield the numbers of rows with tokens; ``times``: number of earlier passes, for the progress."""
+    count = max(BLOCK // 8 // matrix.row_bytes, 1)  # room for float64 and intermediate results
     for first in range(0, len(tokens), count):
         block = np.empty((min(count, len(tokens) - first), matrix.row_bytes), np.uint8)
         matrix.read(first, block)
@@ -122,7 +122,7 @@ class PlannedRows:
         self._draws = np.random.default_rng([plan.seed, role])
 
     def blocks(self) -> Iterator[bytes]:
-        """Bytes of all new rows, in order."""
+        """Yield the bytes of all new rows, in order."""
         count = max(BLOCK // self._matrix.row_bytes, 1)
         for first in range(0, len(self._plan), count):
             block = np.empty((min(count, len(self._plan) - first), self._matrix.row_bytes), np.uint8)
@@ -132,7 +132,7 @@ class PlannedRows:
             yield block.tobytes()
 
     def _copy(self, first: int, block: NDArray[np.uint8]) -> None:
-        """Copy runs of rows that follow each other in both matrices, each at once."""
+        """Copy each run of rows that is consecutive in both matrices at once."""
         sources = self._single[first : first + len(block)]
         edges = np.flatnonzero(np.diff(sources) != 1) + 1
         for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(block)], strict=True):
@@ -149,7 +149,7 @@ class PlannedRows:
             return random
         parts = self._matrix.numbers(self._plan.of_row(row))
         total: NDArray[np.float64] = parts[0].copy()
-        for part in parts[1:]:  # one after the other: the sum does not depend on how NumPy adds
+        for part in parts[1:]:  # sequentially, so that the sum does not depend on NumPy's order
             total += part
         total /= len(parts)
         return total

@@ -1,4 +1,4 @@
-"""What ``pyharness adapt`` does: from a model and another vocabulary for it to a folder with the adapted model."""
+"""``pyharness adapt embed``: from a model and a new vocabulary to a folder with the adapted model."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from pyharness.vocabularies.files import vocabulary_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRequest:
-    """A model, and where the rows of its new vocabulary come from: another tokenizer, a map of ids, or a plan."""
+    """A model, and the source of its new rows: another tokenizer, a map of ids, or a plan."""
 
     model: str
-    tokenizer: str | None = None  # file or folder; of a map or a plan, what is put beside the weights
-    old_tokenizer: str | None = None  # that of the model's folder, where it is None
+    tokenizer: str | None = None  # file or folder; with a map or a plan, only copied next to the weights
+    old_tokenizer: str | None = None  # None: that of the model's folder
     id_map: Path | None = None
-    ids: int | None = None  # of a map
+    ids: int | None = None  # number of new ids, of a map
     plan: Path | None = None
     method: Method = "fvt"
-    named: Sequence[tuple[str, str]] = ()  # new tokens and the old ones whose rows they get: texts or ids
+    named: Sequence[tuple[str, str]] = ()  # new tokens and the old tokens whose rows they get: texts or ids
     tensors: Sequence[str] = ()
     multiple_of: int = 1
     seed: int = 0
@@ -44,7 +44,7 @@ class EmbeddingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, and what it is for."""
+    """A plan, with its model and matrices."""
 
     folder: ModelFolder
     matrices: VocabularyMatrices
@@ -61,15 +61,15 @@ class Embedded:
 
 
 def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bool = False) -> Planned:
-    """Find the matrices of a model, and make or read the plan of their rows.
+    """Find the matrices of a model, and make or read the plan of its rows.
 
     Args:
-        request: the model, and what its new rows are.
-        out: folder that is going to be written, where there is one: checked before anything is computed.
-        force: whether it may replace one that was made so.
+        request: the model, and the source of its new rows.
+        out: the output folder, if any: checked before any computation.
+        force: whether to replace an earlier output folder.
 
     Raises:
-        InputError: something cannot be used as it is.
+        InputError: an input is unusable.
     """
     if request.tokenizer is None and request.id_map is None and request.plan is None:
         raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
@@ -90,7 +90,7 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
 
 
 def write_plan(planned: Planned, path: Path) -> None:
-    """Write a plan as a file; what is there stays."""
+    """Write a plan to a new file; never overwrite."""
     atomic_file.write(path, planned.plan.as_json().decode(), advice="choose another file for the plan")
 
 
@@ -106,7 +106,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
         if plan.new.sha256 is None:
             _check_ids(request.tokenizer, plan.new.ids)
         files |= tokenizer_files(tokenizer, folder, plan)
-    _hashed(request, folder)  # which the next line compares
+    _hashed(request, folder)  # compared in the next line
     files |= adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
@@ -114,11 +114,11 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
 
 
 def _check_ids(tokenizer: str, known: int) -> None:
-    """Refuse a tokenizer with more ids than the map of a plan leads to."""
+    """Refuse a tokenizer with more ids than the map or plan has."""
     try:
         ids = tokenizers.load(f"file:{tokenizer}").id_limit
     except InputError:
-        return  # what we cannot read is copied as it is
+        return  # an unreadable file is copied unchanged
     if ids > known:
         raise InputError(
             f"{tokenizer!r} has {ids:,} ids, and the map leads to {known:,}: leave --map out, and tokens that it does "
@@ -127,7 +127,7 @@ def _check_ids(tokenizer: str, known: int) -> None:
 
 
 def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
-    """Refuse a folder that cannot be made, or that lies where the model is read from."""
+    """Refuse a folder that cannot be made, or that overlaps the model's."""
     check_new_folder(out, PLAN_FILE, force)
     named = (request.tokenizer, request.old_tokenizer)
     tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]

@@ -1,1 +1,1 @@
-"""Trainers that change a tokenizer: it gains tokens, or loses some. What they write is the original file, edited."""
+"""Trainers that add or remove a tokenizer's tokens. They write the original file, edited."""

@@ -1,4 +1,4 @@
-"""What an adaptation leaves: the edited file, what goes with it, and what is said of it."""
+"""Output of an adaptation: the edited file, its settings, and its description."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pyharness.types import Ids, TokenKind
 
 
 def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the files to copy, by name, with the ids that tokens have now; and notes on what will not know them.
+    """Return the settings files by name, with the new ids; and notes on programs that will not know the edited file.
 
     Args:
         base: the original.
-        ids: where its ids have gone.
-        added: ids of new tokens; a token that had one of these has it no more.
+        ids: its new ids.
+        added: ids of new tokens, taken from any tokens that had them.
 
     Raises:
-        InputError: a file is damaged, or needs a token that is gone.
+        InputError: a file is damaged, or needs a removed token.
     """
     where = np.where(np.isin(ids.new, added), -1, ids.new)
     gone = {token.content for token in base.model.added if token.id < len(where) and where[token.id] < 0}
@@ -54,7 +54,7 @@ class Adapted:
 
     base: BaseFile
     data: bytes
-    model: BpeModel  # what the file says, as it was checked
+    model: BpeModel  # model of the edited file, checked
     ids: IdMap  # from the base
     added: Ids  # ids of new tokens, in the order in which they were learnt
     complete: bool = True
@@ -91,12 +91,12 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
 
 
 def present(model: BpeModel) -> int:
-    """Ids that have a token."""
+    """Count the ids with a token."""
     return int(np.count_nonzero(model.vocabulary.kinds != TokenKind.ABSENT))
 
 
 def texts_of(strings: Iterable[bytes]) -> list[str]:
-    """Texts in which some strings of a model occur, for the comparison of libraries."""
+    """Return texts with these strings of a model, to compare libraries."""
     texts = (string.decode(errors="ignore").replace("▁", " ") for string in strings)
     return ["".join(some) + "\n" + " ".join(some) for some in batches(texts, count=_TOGETHER)]
 
@@ -130,7 +130,7 @@ def _record(trainer: str, request: TrainingRequest[Any], adapted: Adapted) -> di
 
 
 def _unreachable(tested: SelfTokenization, of: Ids | None = None) -> dict[str, int]:
-    """Tokens that fail the self-tokenization test, by layer."""
+    """Count tokens that fail the self-tokenization test, by layer."""
     verdicts: Array = tested.verdict if of is None else tested.verdict[of]
     return {
         "layer_1": int(np.count_nonzero(verdicts == ModelVerdict.UNDERIVABLE)),
@@ -139,7 +139,7 @@ def _unreachable(tested: SelfTokenization, of: Ids | None = None) -> dict[str, i
 
 
 def _ranges(ids: Ids) -> list[list[int]]:
-    """Ids as runs: first and last of each."""
+    """Return ids as runs: first and last of each."""
     if not len(ids):
         return []
     cuts = np.flatnonzero(np.diff(ids.astype(np.int64)) != 1)

@@ -1,4 +1,4 @@
-"""The tokenizer that an adaptation starts from: its file, and what a rank file does not say of itself."""
+"""The base of an adaptation: its file, and the settings that a rank file lacks."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ _NAMES: Mapping[Kind, str] = {
     "tekken": "tekken.json",
     "sentencepiece": "tokenizer.model",
 }
-_ADAPTED = "-adapted"  # of a rank file: under its own name it would pass for the published one
+_ADAPTED = "-adapted"  # suffix for a rank file: under its own name it would pass for the published one
 
 
 @dataclass(frozen=True)
 class BaseFile:
-    """A tokenizer file, as it was read."""
+    """A tokenizer file as read."""
 
     path: Path
     data: bytes
     kind: Kind
-    pattern: str | None = None  # of a rank file: how text is split
-    special: Mapping[str, int] | None = None  # of a rank file
+    pattern: str | None = None  # of a rank file: split pattern
+    special: Mapping[str, int] | None = None  # of a rank file: special tokens and their ids
 
     @classmethod
     def read(cls, base: str) -> BaseFile:
-        """Read the file that a request names: a path, or ``file:PATH?pattern=...&special=...``.
+        """Read the file of a request: a path, or ``file:PATH?pattern=...&special=...``.
 
         Raises:
-            InputError: there is no such file, it is no tokenizer, or of a kind that is not edited.
+            InputError: the file is absent, no tokenizer, or of a kind without an editor.
         """
         path, options = located(base)
         data = vocabulary_file.read(path)
         kind = vocabulary_file.detect(data, str(path))
         if kind != "rank_file" and kind not in _NAMES:
-            extend_file(data, [], [], str(path))  # says why not
+            extend_file(data, [], [], str(path))  # raises with the reason
         check_options(base, options, ("pattern", "special") if kind == "rank_file" else ())
         if kind != "rank_file":
             return cls(path, data, kind)
@@ -63,14 +63,14 @@ class BaseFile:
         return cls(path, data, kind, pattern, special)
 
     def edited(self, data: bytes, model: BpeModel) -> BaseFile:
-        """Return the file with another content, of which the model is known."""
+        """Return the file with other content, whose model is known."""
         file = replace(self, data=data, special=None if self.special is None else model.special)
-        vars(file)["model"] = model  # where cached_property has it
+        vars(file)["model"] = model  # the place of the cached_property
         return file
 
     @property
     def label(self) -> str:
-        """What messages call the file."""
+        """Name of the file in messages."""
         return str(self.path)
 
     @property
@@ -80,10 +80,10 @@ class BaseFile:
 
     @cached_property
     def model(self) -> BpeModel:
-        """What the file says.
+        """Model of the file.
 
         Raises:
-            InputError: it is damaged, or no tokenizer of merges.
+            InputError: the file is damaged, or no tokenizer with merges.
         """
         if self.kind == "rank_file":
             return _model(self.data, self.label, self.pattern, tuple((self.special or {}).items()))
@@ -91,7 +91,7 @@ class BaseFile:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Facts about the file without which what is made of it is misread."""
+        """Return facts about the file that a reader of the result needs."""
         dropout = parse_json(self.data, self.label)["model"].get("dropout") if self.kind == "huggingface" else None
         if not dropout:
             return ()
@@ -100,11 +100,11 @@ class BaseFile:
 
     @property
     def name(self) -> str:
-        """Name under which what becomes of it is written."""
+        """Name of the edited file."""
         return _NAMES.get(self.kind) or f"{self.path.stem.removesuffix(_ADAPTED)}{_ADAPTED}.tiktoken"
 
     def options_of(self, model: BpeModel) -> dict[str, str]:
-        """Options of ``file:`` that the file needs to be loaded, with what has become of it."""
+        """Return the options of ``file:`` that load the edited file."""
         if self.kind != "rank_file" or self.pattern is None:
             return {}
         name, expression = encodings.pattern(self.pattern)
@@ -112,7 +112,7 @@ class BaseFile:
         return {**split, "special": encodings.written_special(model.special)} if model.special else split
 
 
-@lru_cache(maxsize=1)  # trainings of one base follow each other, and reading it takes longer than some of them
+@lru_cache(maxsize=1)  # consecutive trainings share a base, and reading it may take longer than they do
 def _model(
     data: bytes, label: str, pattern: str | None = None, special: tuple[tuple[str, int], ...] | None = None
 ) -> BpeModel:
@@ -120,10 +120,10 @@ def _model(
 
 
 def located(base: str) -> tuple[Path, Mapping[str, str]]:
-    """File that a request names, and its options.
+    """Return the file of a request, and its options.
 
     Raises:
-        InputError: there is none.
+        InputError: the file is absent.
     """
     if not base.startswith("file:"):
         return vocabulary_file.find(base), {}
@@ -134,10 +134,10 @@ def located(base: str) -> tuple[Path, Mapping[str, str]]:
 
 
 def digest_of(base: str) -> str:
-    """SHA-256 of all that an adaptation reads of its base: of the file, and of settings beside it if there are any.
+    """Return the SHA-256 of everything that an adaptation reads of its base: the file, and any settings next to it.
 
     Raises:
-        InputError: there is no such file.
+        InputError: the file is absent.
     """
     path, _ = located(base)
     file = vocabulary_file.digest(path)

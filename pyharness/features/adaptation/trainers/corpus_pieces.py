@@ -1,4 +1,4 @@
-"""The corpus of an adaptation: its pieces as the base splits them, with corpora of different sizes made equal."""
+"""The corpus of an adaptation: pieces by the base's split, with balanced corpora of different sizes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     """Read the texts of a request and count their pieces.
 
     Raises:
-        InputError: there is no text, or a token occurs in it whose id is to be used again.
+        InputError: there is no text, or it contains a token whose id will be reused.
     """
     rules, emitted = rules_of(base), Emitted(base.model, getattr(feed.request.options, "reuse", None))
     parts = [one.pieces() for one in each_corpus(feed, lambda: ModelPieces(base.model, rules), emitted.checked)]
@@ -42,12 +42,12 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
 def each_corpus(
     feed: Feed, new: Callable[[], Counter], checked: Callable[[Add], Add] = lambda add: add
 ) -> list[Counter]:
-    """Read the texts of a request into a counter, or into one for each of several corpora that are balanced.
+    """Read the texts of a request into a counter, or into one for each of several balanced corpora.
 
     Args:
-        feed: of the request.
+        feed: feed of the request.
         new: makes a counter.
-        checked: what stands before its ``add``.
+        checked: wraps the counter's ``add`` with a check.
 
     Raises:
         InputError: there is no text, or there are no corpora to balance.
@@ -70,10 +70,10 @@ def each_corpus(
 
 
 def balance(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> list[float]:
-    """What the counts of each corpus are multiplied by, so that all have as many tokens as the one with most.
+    """Return the factor of each corpus that gives it as many tokens as the largest.
 
     Raises:
-        InputError: one has none at all.
+        InputError: a corpus has no tokens.
     """
     masses = [mass(model, pieces, threads) for pieces in parts]
     if 0 in masses:
@@ -84,18 +84,18 @@ def balance(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> l
 
 
 def scaled(counts: Counts, factor: float) -> Counts:
-    """Counts as whole numbers, multiplied."""
+    """Multiply counts, and round to whole numbers."""
     return np.asarray(np.rint(counts * factor), np.uint64)
 
 
 def mass(model: BpeModel, pieces: WeightedPieces, threads: int = 1) -> int:
-    """Tokens of the model in the text that pieces are of, added tokens not counted."""
+    """Count the model's tokens in the text of the pieces, without added tokens."""
     tokens = encoded(model, pieces, whole_pieces=model.whole_pieces, threads=threads)
     return int((np.diff(tokens.offsets).astype(np.uint64) * pieces.weights).sum())
 
 
 def joined(parts: list[WeightedPieces], factors: list[float]) -> WeightedPieces:
-    """Pieces of several corpora as those of one, each times a factor; equal ones are one."""
+    """Join the pieces of several corpora, each times its factor; merge equal ones."""
     words: dict[bytes, int] = {}
     for pieces, factor in zip(parts, factors, strict=True):
         text = pieces.data[pieces.data_offsets[:-1]][pieces.symbols].tobytes()
@@ -107,7 +107,7 @@ def joined(parts: list[WeightedPieces], factors: list[float]) -> WeightedPieces:
 
 
 def rules_of(base: BaseFile) -> PieceRules | None:
-    """What SentencePiece's trainer allows a piece to be, where the base is of its making."""
+    """Return SentencePiece's rules for pieces; None for a base of another trainer."""
     if base.kind == "sentencepiece":
         return read_piece_rules(base.data, base.label)
     model: Any = base.model

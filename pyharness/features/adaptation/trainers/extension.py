@@ -1,4 +1,4 @@
-"""A tokenizer that learns new tokens: continued BPE, and naive extension to compare it with."""
+"""Trainers that add tokens: continued BPE, and naive extension for comparison."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.code_points import table
 
-# What kinds of strings a tokenizer has learnt.
+# Kinds of learnt strings.
 _NEUTRAL = ("common", "inherited")
 _JAPANESE = frozenset({"Han", "Hiragana", "Katakana"})
 EXAMPLES = 5
 
 
 def classes(strings: Iterable[bytes]) -> dict[str, dict[str, object]]:
-    """Count strings by what they are, most first, with the first examples of each.
+    """Count strings by class, most frequent first, with the first examples of each.
 
     >>> {name: found["tokens"] for name, found in classes([b" kas", "да".encode(), b"----", b"\\xe4"]).items()}
     {'Latin': 1, 'Cyrillic': 1, 'punctuation, several': 1, 'part of a character': 1}
@@ -51,7 +51,7 @@ def classes(strings: Iterable[bytes]) -> dict[str, dict[str, object]]:
 
 
 def class_of(string: bytes) -> str:
-    """Name what a string is.
+    """Return the class of a string.
 
     >>> class_of("naïve".encode()), class_of("кaт".encode()), class_of(b" 12"), class_of(b"  ")
     ('Latin', 'mixed scripts', 'digits', 'white space')
@@ -76,20 +76,20 @@ def class_of(string: bytes) -> str:
 
 @cache
 def _script(character: str) -> str:
-    """Name of the script; empty for what goes with any."""
+    """Return the name of the script; empty for characters that go with any."""
     starts, ranges = _scripts()
     _, end, name = ranges[max(bisect_right(starts, ord(character)) - 1, 0)]
     return name if ord(character) < end else ""
 
 
 def _in_full(name: str) -> tuple[bool, int]:
-    """Key of which the greater is the name of a script in full: short forms have four letters (Hani for Han)."""
+    """Return a sort key that puts a script's full name above its short form of four letters (Hani for Han)."""
     return len(name) < 4, len(name)
 
 
 @cache
 def _scripts() -> tuple[list[int], list[tuple[int, int, str]]]:
-    """Ranges of code points with the script of each, rising, and where they begin."""
+    """Return ascending ranges of code points with their scripts, and the starts of the ranges."""
     names: dict[tuple[int, ...], str] = {}
     for (kind, name), edges in table().sets.items():
         if kind == "sc":
@@ -104,7 +104,7 @@ def _scripts() -> tuple[list[int], list[tuple[int, int, str]]]:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionOptions(AdaptingOptions):
-    """What an extension is told."""
+    """Options of an extension."""
 
     tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
     reuse: str | None = option(
@@ -114,7 +114,7 @@ class ExtensionOptions(AdaptingOptions):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse an expression that is none, and an extension by nothing."""
+        """Refuse an invalid expression, and an extension by 0 tokens."""
         super().check()
         compiled("reuse", self.reuse or "")
         if self.tokens is None:
@@ -123,22 +123,22 @@ class ExtensionOptions(AdaptingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveOptions(ExtensionOptions):
-    """What a naive extension is told."""
+    """Options of a naive extension."""
 
     auxiliary_size: int | None = option("Size of that other training", default=None, instead="64000")
 
 
 def train_continued(request: TrainingRequest[ExtensionOptions]) -> TrainedTokenizer:
-    """Go on training the base of a request.
+    """Continue the training of a request's base.
 
     Raises:
-        InputError: the base cannot be extended, or the corpus will not do.
+        InputError: the base cannot be extended, or the corpus is unusable.
     """
     return _train(CONTINUED, request)
 
 
 def train_naive(request: TrainingRequest[NaiveOptions]) -> TrainedTokenizer:
-    """Give the base strings of a training of its own.
+    """Add strings of a separate training to the base.
 
     Raises:
         InputError: as :func:`train_continued`.
@@ -177,10 +177,10 @@ def _extended(
 
 
 def put_in(base: BaseFile, learnt: Learnt, options: AdaptingOptions, *, reachable: bool) -> tuple[Extension, Put]:
-    """Put what was learnt into the file, so much of it as is asked for.
+    """Put the requested number of learnt tokens into the file.
 
     Raises:
-        InputError: the corpus has nothing that the base gains, or the file cannot be edited so.
+        InputError: the corpus yields no new token, or the file cannot be edited so.
     """
     extension = learnt.extension.first(options.tokens or 0)
     if not extension.tokens:
@@ -196,12 +196,12 @@ def put_in(base: BaseFile, learnt: Learnt, options: AdaptingOptions, *, reachabl
 
 
 def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, Any]:
-    """Options as they were given, or their defaults: those that all adaptations of a kind have, but for their size."""
+    """Return the options or their defaults that all adaptations of a kind share, without the size."""
     return {"asked": {name: getattr(options, name) for name in sorted(declared(shared)) if name != "vocab_size"}}
 
 
 def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, Any]:
-    """What is said of an extension, as JSON values."""
+    """Describe an extension as JSON values."""
     spelled = _spelled(learnt.missing, extension)
     made = extension.rules[:, 2] >= extension.base_ids
     return {
@@ -223,7 +223,7 @@ def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, 
 
 
 def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extension: Extension) -> tuple[str, ...]:
-    """Facts about an extension without which it is misread."""
+    """Return facts about an extension that its reader needs."""
     tokens, whole_pieces = options.tokens or 0, options.whole_pieces
     notes: list[str] = []
     spelled = _spelled(learnt.missing, extension)
@@ -241,12 +241,12 @@ def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extensio
 
 
 def _spelled(missing: MissingCharacters, extension: Extension) -> int:
-    """Number of characters that have got a token: they come before all that is merged."""
+    """Count the characters that got a token: they precede all merged strings."""
     return min(len(missing.first), len(extension.tokens))
 
 
 def _unspelled(model: BpeModel, missing: MissingCharacters, spelled: int) -> Iterator[str]:
-    """Say how many characters have no token, and what gives them one."""
+    """Say how many characters have no token, and which option gives them one."""
     if spelled == len(missing.counts):
         return
     if missing.first:

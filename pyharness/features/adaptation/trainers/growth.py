@@ -1,4 +1,4 @@
-"""Strings and rules that are learnt from a corpus, whatever the algorithm; and how another size is taken from them."""
+"""Strings and rules learnt from a corpus by any algorithm, and extensions of other sizes taken from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pyharness.types import offsets_of
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions(Options):
-    """What is told of tokens that are learnt."""
+    """Options of learnt tokens."""
 
     min_frequency: int | None = option("Merge no pair that occurs less often", default=None, instead="2")
     max_token_length: int | None = option("Longest new token, in bytes", default=None, instead="any")
@@ -50,7 +50,7 @@ class LearningOptions(Options):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse an expression that is none, and a share that is none."""
+        """Refuse an invalid expression or share."""
         super().check()
         compiled("deny", self.deny or "")
         if self.character_coverage is not None:
@@ -59,7 +59,7 @@ class LearningOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptingOptions(LearningOptions):
-    """What is told of any change to a tokenizer."""
+    """Options of any change to a tokenizer."""
 
     base: str = option(
         "The tokenizer: a tokenizer.json, tekken.json, SentencePiece BPE model or rank file, or its folder; "
@@ -84,7 +84,7 @@ class AdaptingOptions(LearningOptions):
     tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
 
     def check(self) -> None:
-        """Refuse a base that is not there."""
+        """Refuse a missing base."""
         super().check()
         located(self.base)
 
@@ -94,14 +94,14 @@ Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of t
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """An extension, and the text that it was learnt from."""
+    """An extension, and facts about its text."""
 
     extension: Extension
     read: Read
-    missing: MissingCharacters  # characters of the text that the base has no token for
+    missing: MissingCharacters  # characters of the text without a token in the base
 
     def as_arrays(self) -> dict[str, Array]:
-        """Everything as arrays, which can be kept."""
+        """Return everything as arrays, to keep."""
         extension, missing = self.extension, self.missing
         lengths = np.array([len(token) for token in extension.tokens], np.int64)
         first = "".join(character.decode() for character in missing.first)
@@ -118,7 +118,7 @@ class Learnt:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array]) -> Learnt:
-        """Read what ``as_arrays`` gave."""
+        """Inverse of ``as_arrays``."""
         text, numbers = arrays["strings"].tobytes(), arrays["numbers"].tolist()
         strings = tuple(text[start:end] for start, end in pairwise(arrays["offsets"].tolist()))
         extension = Extension(numbers[0], strings, arrays["rules"], arrays["counts"], complete=bool(numbers[1]))
@@ -133,7 +133,7 @@ _READ = ("documents", "bytes", "distinct_pieces")
 
 
 def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
-    """Learn so many strings, or find them among those that another size has learnt.
+    """Learn so many strings, or take them from the training for another size.
 
     Raises:
         InputError: the base cannot be extended, or there is no text.
@@ -153,7 +153,7 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
 def grow(
     feed: Feed, base: BaseFile, pieces: WeightedPieces, tokens: int, options: ExtendingOptions, *, naive: bool = False
 ) -> Learnt:
-    """Learn so many strings from pieces: first the characters that a coverage asks for."""
+    """Learn so many strings from pieces; characters for the requested coverage come first."""
     request, model = feed.request, base.model
     with feed.phases.timed("counting"):
         missing = missing_characters(model, pieces, request.options.character_coverage, options.get("denies"))
@@ -177,7 +177,7 @@ def check_growth(
     *,
     naive: bool = False,
 ) -> None:
-    """Refuse, before the text is read, what no text can mend.
+    """Refuse, before the text is read, a request that fails on any text.
 
     Raises:
         InputError: the base cannot be extended so.
@@ -189,7 +189,7 @@ def check_growth(
 
 
 def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:
-    """The base with tokens for some characters behind its own."""
+    """Return the base with tokens for some characters after its own."""
     if not characters:
         return base.model
     none = np.zeros((0, 3), np.uint32), np.zeros(0, np.uint64)
@@ -212,7 +212,7 @@ def _auxiliary_size(request: TrainingRequest[AdaptingOptions]) -> int:
 
 
 def extending_options(request: TrainingRequest[AdaptingOptions], base: BaseFile) -> ExtendingOptions:
-    """Options of the training, as the request and the base have them."""
+    """Return the options of the training, from the request and the base."""
     rules, asked = rules_of(base), request.options
     characters = asked.max_token_characters or (rules.longest if rules else None)
     options = ExtendingOptions(

@@ -1,4 +1,4 @@
-"""A tokenizer that loses tokens: leaves by frequency, or by orders to compare that with; new ones may come instead."""
+"""Trainers that remove tokens: leaves by frequency, or by other orders for comparison; new ones may replace them."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from pyharness.trainers.feeding import Feed
 from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
 from pyharness.types import Ids, InputError
 
-COMPARED = 4_096  # tokens that stay, in texts that the library of the format has to encode as we do
+COMPARED = 4_096  # kept tokens in the texts on which the format's library must agree with us
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order in which tokens go, and the text that it comes from."""
+    """An order of removal, and facts about its text."""
 
     ids: Ids
     documents: int
     bytes: int
-    pieces: WeightedPieces | None = None  # where tokens are learnt as well
+    pieces: WeightedPieces | None = None  # only where tokens are learnt as well
 
     def as_arrays(self) -> dict[str, Array]:
-        """What spares prunings to other sizes the text."""
+        """Return the arrays with which prunings to other sizes need no text."""
         return {"order": self.ids, "numbers": np.array([self.documents, self.bytes], np.int64)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PruningOptions(AdaptingOptions):
-    """What a pruning is told."""
+    """Options of a pruning."""
 
     vocab_size: int = option(
         "Tokens of any kind that are left", default=0, most=BIGGEST_VOCABULARY, flag="--size",
@@ -66,7 +66,7 @@ class PruningOptions(AdaptingOptions):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse a pruning of nothing, or to two sizes, and what is said of tokens that are not learnt."""
+        """Refuse a pruning of nothing or to two sizes, and options of learnt tokens where none are learnt."""
         super().check()
         if self.vocab_size and self.share is not None:
             raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
@@ -82,14 +82,14 @@ class PruningOptions(AdaptingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptOptions(PruningOptions):
-    """What a pruning by scripts is told."""
+    """Options of a pruning by scripts."""
 
     scripts: tuple[str, ...] = option(
         "Whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
     )
 
     def check(self) -> None:
-        """Refuse a pruning by no script."""
+        """Refuse a pruning without a script."""
         super().check()
         if not self.scripts:
             raise InputError("name the scripts whose tokens go first: scripts=Cyrillic")
@@ -97,19 +97,19 @@ class ScriptOptions(PruningOptions):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What goes first."""
+    """A method of pruning: which tokens go first."""
 
     name: str
-    order: Callable[[BpeModel, Counts, Any, int], Ids]  # of a model, its counts, options and threads
+    order: Callable[[BpeModel, Counts, Any, int], Ids]  # (model, counts, options, threads)
     summary: str
     options: type[PruningOptions] = PruningOptions
-    counts: bool = True  # whether it asks how often tokens occur
+    counts: bool = True  # whether it needs token counts
 
     def train(self, request: TrainingRequest[PruningOptions]) -> TrainedTokenizer:
-        """Remove tokens, and learn others.
+        """Remove tokens, and learn new ones.
 
         Raises:
-            InputError: the base cannot be pruned so far, or the corpus will not do.
+            InputError: the base cannot be pruned so far, or the corpus is unusable.
         """
         feed = Feed(request)
         with feed.phases.timed("reading the base"):
@@ -121,7 +121,7 @@ class Method:
 
 
 def _check(method: Method, base: BaseFile, request: TrainingRequest[PruningOptions]) -> None:
-    """Refuse, before the text is read, what no count of its tokens can mend: how many can go does not depend on it."""
+    """Refuse, before the text is read, sizes that are impossible: the number of removable tokens is fixed."""
     model, options = base.model, request.options
     if options.balance and options.tokens is None and not method.counts:
         raise InputError(f"there is nothing to balance: the order of {method.name} does not depend on the text")
@@ -145,7 +145,7 @@ def _order(method: Method, feed: Feed, base: BaseFile) -> Order:
 
 
 class _CorpusCounts:
-    """Counts tokens, and the pieces that they are of where tokens are learnt or corpora weighed."""
+    """Counter of tokens, and of pieces where tokens are learnt or corpora balanced."""
 
     def __init__(self, base: BaseFile, options: PruningOptions) -> None:
         self.tokens = TokenCounter(base.model, whole_pieces=options.whole_pieces)
@@ -159,7 +159,7 @@ class _CorpusCounts:
 
 
 def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
-    """Read the texts and count tokens and pieces, each corpus as often as its weight says."""
+    """Read the texts and count tokens and pieces, each corpus times its weight."""
     corpora = each_corpus(feed, lambda: _CorpusCounts(base, feed.request.options))
     with feed.phases.timed("counting"):
         parts = [corpus.pieces.pieces() for corpus in corpora if corpus.pieces is not None]
@@ -171,10 +171,10 @@ def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]
 
 
 def _removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids:
-    """Tokens that go.
+    """Return the tokens to remove.
 
     Raises:
-        InputError: more than can go, or none, and none comes.
+        InputError: more are requested than are removable, or nothing would be removed or added.
     """
     tokens = options.tokens or 0
     if options.share is not None:
@@ -212,7 +212,7 @@ def _pruned(feed: Feed, base: BaseFile, order: Order) -> Adapted:
 
 
 def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
-    """Prune the base, and extend what is left of it."""
+    """Prune the base, and extend the rest."""
     options: PruningOptions = feed.request.options
     done = _cut(feed, base, order)
     left = base.edited(done.data, done.model)
@@ -243,7 +243,7 @@ def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
 
 
 def _compared(model: BpeModel, removed: Ids) -> list[str]:
-    """Texts of tokens that stay and of tokens that go."""
+    """Return texts of kept and of removed tokens."""
     stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
     return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
 

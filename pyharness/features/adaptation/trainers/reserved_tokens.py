@@ -1,4 +1,4 @@
-"""Tokens whose ids may be used again: the base may emit none of them for a text of the corpus."""
+"""Tokens whose ids may be reused: the base must not emit them for any text of the corpus."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pyharness.types import Ids
 
 
 def reserved(model: BpeModel, pattern: str | None) -> dict[int, str]:
-    """Added tokens whose ids an expression gives to new tokens, with their contents.
+    """Return ids and contents of the added tokens that match ``pattern``, to reuse for new tokens.
 
     Raises:
-        InputError: it matches none.
+        InputError: no token matches.
     """
     free = set(_free(model, pattern).tolist())
     return {token.id: token.content for token in model.added if token.id in free}
@@ -30,7 +30,7 @@ def _free(model: BpeModel, pattern: str | None) -> Ids:
 
 
 class Emitted:
-    """Looks for ids that would be used again in what the base makes of texts, special tokens included."""
+    """Check that finds ids to reuse among the base's ids of texts, special tokens included."""
 
     def __init__(self, model: BpeModel, pattern: str | None) -> None:
         """Find the ids.
@@ -43,7 +43,7 @@ class Emitted:
         self._tokenizer = BpeTokenizer(model) if len(self._free) else None
 
     def checked(self, add: Callable[[list[str], int], None]) -> Callable[[list[str], int], None]:
-        """Let what takes batches of texts refuse those in which one of the ids occurs."""
+        """Wrap ``add`` so that it refuses batches of texts in which one of the ids occurs."""
         tokenizer = self._tokenizer
         if tokenizer is None:
             return add
@@ -51,7 +51,7 @@ class Emitted:
         def add_checked(texts: list[str], threads: int) -> None:
             ids = tokenizer.encode_batch(texts, threads, allowed_special="all").ids
             if np.isin(self._free, ids).any():
-                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # says which
+                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # raises with the ids
             add(texts, threads)
 
         return add_checked
