@@ -48,8 +48,8 @@ def test_the_answer_is_pictured(
     page, picture = report("quick"), folder / f"report-{scheme}.png"
     if RECORD in os.environ:
         page = page_of(Path(shutil.copy(os.environ[RECORD], tmp_path)))
-    with opened(browser, page, width=960, color_scheme=scheme) as seen:
-        seen.page.locator("main > section").first.screenshot(path=picture)
+    with opened(browser, page, width=1000, color_scheme=scheme) as seen:
+        seen.page.locator("section.lead").screenshot(path=picture)
     assert 10_000 < picture.stat().st_size < MOST_OF_A_PICTURE
 
 

@@ -36,10 +36,10 @@ from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format, Measurement
 
 OVERALL_NOTE = (
-    "Overall: times as much as {reference}, the geometric mean over the texts, each of which counts alike; "
-    "[low, high]: its paired 95 % interval, of as much other text of each kind; #: as on one text."
+    "overall: geometric mean over the texts of the ratio to {reference}, with its paired 95 % CI [low, high]. "
+    "Each text counts alike."
 )
-_TIMES = Format("{:.4f} x")
+_TIMES = Format("{:.3f}")
 
 Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 

@@ -87,7 +87,7 @@ def test_a_full_disk_in_the_end_loses_nothing(tmp_path: Path, monkeypatch: pytes
 
     with monkeypatch.context() as patch:
         patch.setattr(states.CaseStates, "_join", full)
-        with pytest.raises(InputError, match=r"all\.part': No space left on device"):
+        with pytest.raises(InputError, match=r"record\.json\.state\.zip': No space left on device"):
             runner.run(plan(), store.Journal(tmp_path / "record.json"), session.SilentListener())
     assert not (tmp_path / "record.json").exists()
     runner.run(plan(), store.Journal(tmp_path / "record.json", resume=True), session.SilentListener(), resume=True)

@@ -51,7 +51,7 @@ def test_ratios_are_those_of_the_record() -> None:
         assert expected is not None
         assert cell.value == expected.ratio
         assert cell.interval == (None if row == "row-01" else expected.interval)
-    assert found["row-01"][0].text == "1.0000 x"
+    assert found["row-01"][0].text == "1.000"
 
 
 def test_rows_that_are_not_told_apart_share_a_rank() -> None:
