@@ -1,4 +1,4 @@
-"""The command line: parses and calls, no logic. A file is a command or a pair of them, listed in COMMANDS."""
+"""The command line: parses and calls, without logic. A file has one or two commands, listed in COMMANDS."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pyharness.plugins import registry
 from pyharness.types import InputError
 
 _OWN = (inspection, pipes, report, run, symbols, training)
-_COLUMN = 40  # where what an example does begins
+_COLUMN = 40  # where the description of an example begins
 
 
 class Commands(click.Group):
-    """Our commands and those of features; a stranger's, once they are asked for."""
+    """Our commands and those of features; a plug-in's commands on request."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all."""
+        """Return the names of all commands."""
         self._add_plugins()
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of ours is found without looking at plug-ins."""
+        """Return a command; search plug-ins only after our own."""
         if cmd_name not in self.commands:
             self._add_plugins()
         return super().get_command(ctx, cmd_name)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What it is for, and the examples of all commands."""
+        """Write the purpose, and the examples of all commands."""
         super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():

@@ -1,4 +1,4 @@
-"""The console that every command shares: messages of errors, and the width and colours of standard output."""
+"""The console of all commands: error messages, and the width and colours of standard output."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from pyharness.system import lifeline
 from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
-ADDRESS_SPACE = 512 << 20  # Python and NumPy; libraries of tokenizers take more, and say so themselves
-ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS takes 32 MB for a thread, and its stack
+ADDRESS_SPACE = 512 << 20  # Python and NumPy; tokenizer libraries need more, and report it themselves
+ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS takes 32 MB per thread, and its stack
 MOST_FAULTS = 10  # lines
 LONGEST_LINE = 2000  # characters
-PULL_REQUEST = "markdown for a pull request"  # a format that --for chooses
+PULL_REQUEST = "markdown for a pull request"  # the format of --for
 
 
 def reports_errors(command: F) -> F:
-    """Make a command report errors in a few lines and end with their exit status."""
+    """Make a command report errors in a few lines, and exit with their status."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         _open_what_is_closed()
-        if (lack := _too_small_an_address_space()) is not None:  # complaining would import NumPy
+        if (lack := _too_small_an_address_space()) is not None:  # an error message would import NumPy
             click.echo(f"error: {lack}", err=True)
             sys.exit(2)
         try:
@@ -46,10 +46,10 @@ def reports_errors(command: F) -> F:
                 for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
                     complain(line)
             sys.exit(2)
-        except BrokenPipeError:  # the reader of a pipe, such as head, has gone
+        except BrokenPipeError:  # the reader of a pipe, such as head, has ended
             discard_output()
             sys.exit(0)
-        except OSError as error:  # what nobody expected to fail: the limits of the process, mostly
+        except OSError as error:  # unexpected failures, mostly from limits of the process
             complain_of([f"the system refuses: {_in_words(error)}"])
             sys.exit(2)
         except MemoryError:
@@ -66,12 +66,12 @@ def reports_errors(command: F) -> F:
 
 
 def _notes(end: BaseException) -> list[str]:
-    """What a command has added to a request to end: how to go on."""
+    """Return a command's notes on an interrupt, on how to continue."""
     return list(getattr(end, "__notes__", []))
 
 
 def _too_small_an_address_space() -> str | None:
-    """Say where NumPy cannot be imported: OpenBLAS asks for its buffers again and again, for ever."""
+    """Say that memory is too small to import NumPy: OpenBLAS would request its buffers for ever."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     needed = ADDRESS_SPACE + ADDRESS_SPACE_OF_A_CORE * (os.cpu_count() or 1)
     if limit == resource.RLIM_INFINITY or limit >= needed:
@@ -90,25 +90,25 @@ def _in_words(error: OSError) -> str:
 
 
 def _open_what_is_closed() -> None:
-    """Put nothing in the place of streams that are closed: the next files to be opened would get their numbers."""
+    """Replace closed streams by the null device: otherwise the next opened files would get their numbers."""
     with contextlib.suppress(OSError):
         handle = os.open(os.devnull, os.O_RDONLY)
         while handle <= 2:
             handle = os.dup(handle)
         os.close(handle)
-    if sys.stderr is None:  # print() would take standard output for it
+    if sys.stderr is None:  # print() would use standard output instead
         _leave_standard_error()
 
 
 def _leave_standard_error() -> None:
     """Discard all further messages."""
     if sys.stderr is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # Python would complain of what is buffered
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # Python would report buffered output
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- until the process ends
 
 
 def complain(line: str) -> None:
-    """Write a line to standard error, with control characters made visible: they must not drive the terminal."""
+    """Write a line to standard error, with control characters made visible, lest they control the terminal."""
     from pyharness.report.sheet.strings import shorten, visible
 
     _say(shorten(visible(line), LONGEST_LINE))
@@ -117,12 +117,12 @@ def complain(line: str) -> None:
 def _say(line: str) -> None:
     try:
         click.echo(line, err=True)
-    except OSError:  # a full disk, say: the exit status alone can tell of it
+    except OSError:  # a full disk, say: only the exit status can report it
         _leave_standard_error()
 
 
 def complain_of(faults: Sequence[str]) -> None:
-    """Write faults to standard error, a line each; of many, the first and how many there are."""
+    """Write faults to standard error, a line each; of many, only the first ones and their number."""
     shown = faults if len(faults) <= MOST_FAULTS else faults[: MOST_FAULTS - 1]
     for fault in shown:
         complain(f"error: {fault}")
@@ -133,7 +133,7 @@ def complain_of(faults: Sequence[str]) -> None:
 def show(text: str) -> None:
     """Write text to standard output."""
     with _output() as out:
-        encoding = out.encoding or "utf-8"  # an ASCII terminal cannot be given every name of a file
+        encoding = out.encoding or "utf-8"  # an ASCII terminal cannot show every file name
         out.write(text.encode(encoding, "backslashreplace").decode(encoding))
         out.flush()
 
@@ -143,7 +143,7 @@ def put(parts: Iterable[bytes]) -> None:
     for part in parts:
         with _output() as out:
             left = memoryview(part)
-            while left:  # under PYTHONUNBUFFERED a write may take a part, as a disk that is nearly full does
+            while left:  # a write may be partial, under PYTHONUNBUFFERED or on a nearly full disk
                 left = left[out.buffer.write(left) :]
     with _output() as out:
         out.flush()
@@ -163,13 +163,13 @@ def _output() -> Iterator[TextIO]:
 
 
 def discard_output() -> None:
-    """Discard buffered output: Python would complain about it when it ends."""
+    """Discard buffered output, which Python would report at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def width() -> int:
-    """Columns of standard output."""
+    """Return the columns of standard output."""
     if is_terminal():
         return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
     columns = os.environ.get("COLUMNS", "")
@@ -177,23 +177,23 @@ def width() -> int:
 
 
 def color() -> bool:
-    """Say whether standard output takes colours."""
+    """Whether standard output supports colours."""
     return is_terminal() and "NO_COLOR" not in os.environ
 
 
 def is_terminal() -> bool:
-    """Say whether standard output is a terminal."""
+    """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def check_output() -> None:
-    """Refuse to begin what could not be shown in the end."""
+    """Refuse to start when the result could not be written."""
     with _output():
         pass
 
 
 def for_a_pull_request(form: str, reader: str | None) -> str:
-    """Return the format that ``--for`` makes of another; one that is no Markdown is for no pull request."""
+    """Return the format for ``--for``; a pull request needs Markdown."""
     if reader is None:
         return form
     if form != "markdown":
@@ -202,7 +202,7 @@ def for_a_pull_request(form: str, reader: str | None) -> str:
 
 
 def summarise(text: str) -> None:
-    """Append Markdown to the summary of the step, if there is one; say so where that fails."""
+    """Append Markdown to the summary of the CI step, if any; report a failure."""
     from pyharness import report
 
     if (trouble := report.append_step_summary(text)) is not None:
@@ -210,13 +210,13 @@ def summarise(text: str) -> None:
 
 
 def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> None:
-    """Refuse what may not be replaced: what is read, and any other file unless ``force`` is set."""
+    """Refuse to replace an input file, or any existing file without ``force``."""
     from pyharness import store
     from pyharness.system import atomic_file
 
     if output is None:
         return
-    for record in filter(lambda path: path.name, records):  # "/" and "." have none, and are no records
+    for record in filter(lambda path: path.name, records):  # "/" and "." have no name, and are no records
         for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
             if _is_same_file(read, output):
                 raise InputError(
@@ -228,5 +228,5 @@ def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> N
 def _is_same_file(one: Path, other: Path) -> bool:
     try:
         return one.is_file() and one.samefile(other)
-    except OSError:  # there is no other, or a name is too long
+    except OSError:  # the file is absent, or a name is too long
         return False

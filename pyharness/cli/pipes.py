@@ -122,7 +122,7 @@ def _limit(text: str | None) -> int:
 
 @contextmanager
 def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
-    """Open files before anything runs; none means standard input, as does ``-``."""
+    """Open files before anything runs; no file and ``-`` mean standard input."""
     with ExitStack() as stack:
         inputs: list[tuple[str, IO[bytes]]] = []
         for path in paths or (Path("-"),):

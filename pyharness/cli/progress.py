@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def listener(quiet: bool) -> Iterator[Listener]:
-    """Pick what suits standard error."""
+    """Pick the progress display that suits standard error."""
     if quiet:
         yield SilentListener()
     elif not sys.stderr.isatty():
@@ -30,7 +30,7 @@ def listener(quiet: bool) -> Iterator[Listener]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        said = TextColumn("{task.description}", markup=False)  # brackets in a name are no colours
+        said = TextColumn("{task.description}", markup=False)  # brackets in a name are not markup
         columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), said)
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             yield Bar(progress)
@@ -41,21 +41,21 @@ def _name(case: Case) -> str:
 
 
 class Lines:
-    """One line per finished case; before, the lines of rows that are trained first."""
+    """Progress as lines: of rows in training, then one per finished case."""
 
-    INTERVAL = 30.0  # seconds between two lines that say how long the rest will take
+    INTERVAL = 30.0  # seconds between two estimates of the remaining time
 
     def __init__(self) -> None:
         self.row, self.training = "", TrainingLines()
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Print if it is time to."""
+        """Print a line, if it is time."""
         if row != self.row:
             self.row, self.training = row, TrainingLines(f"preparing {visible(row)}: ")
         self.training(progress)
 
     def begin(self, total: int) -> None:
-        """Remember how many there are."""
+        """Store the number of cases."""
         self.total, self.done = total, 0
         self.watch, self.left, self.said = CaseStopwatch(), "", float("-inf")
 
@@ -64,16 +64,16 @@ class Lines:
         self.watch.started(case)
 
     def progress(self, case: Case, done: int) -> None:
-        """Say nothing: a log is no place for progress bars."""
+        """Print nothing: a log is no place for progress bars."""
 
     def remaining(self, seconds: float) -> None:
-        """Say it in the next line, now and then."""
+        """Add the remaining time to the next line, from time to time."""
         now = time.monotonic()
         if now - self.said >= self.INTERVAL:
             self.left, self.said = f"  (about {in_words(seconds)} left)", now
 
     def finished(self, result: CaseResult) -> None:
-        """Print the line; failures say why."""
+        """Print the line of a case, with the reason of a failure."""
         self.done += 1
         seconds = self.watch.finished(result.case)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
@@ -83,16 +83,16 @@ class Lines:
 
 
 class Bar:
-    """A progress bar with the case that runs and the text it has read."""
+    """A progress bar with the running case and the text it has read."""
 
     def __init__(self, progress: Progress) -> None:
         self.bar, self.left = progress, ""
         self.task = progress.add_task("", total=None)
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Show what is trained; the bar is in percent."""
+        """Show the row in training; the bar is in percent."""
         share = progress.fraction
-        self.bar.tasks[0].total = None if share is None else 100  # update() would not take None
+        self.bar.tasks[0].total = None if share is None else 100  # update() ignores None
         description = f"{progress.in_words}  {visible(row)}"  # a terminal cuts the end off, and names are long
         self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
 
@@ -109,11 +109,11 @@ class Bar:
         self.bar.update(self.task, description=f"{self.left}{_name(case)}  {done / 1e6:,.1f} MB")
 
     def remaining(self, seconds: float) -> None:
-        """Show it before the name, whose end a narrow terminal cuts off."""
+        """Show the remaining time before the name, whose end a narrow terminal cuts off."""
         self.left = f"about {in_words(seconds)} left  "
 
     def finished(self, result: CaseResult) -> None:
-        """Advance; failures stay on the screen."""
+        """Advance the bar; keep failures on the screen."""
         self.bar.advance(self.task)
         if result.status == "failed":
             line = f"failed: {_name(result.case)}: {visible(str(result.reason))}"
@@ -122,7 +122,7 @@ class Bar:
 
 @contextmanager
 def training_listener(quiet: bool) -> Iterator[Callable[[TrainingProgress], None]]:
-    """Pick what suits standard error, for a training. It is never ``None``: listening is what lets Ctrl-C through."""
+    """Pick the progress display for a training. It is never ``None``: the callback lets Ctrl-C through."""
     if quiet:
         yield lambda _: None
     elif not sys.stderr.isatty():
@@ -134,12 +134,12 @@ def training_listener(quiet: bool) -> Iterator[Callable[[TrainingProgress], None
         columns = (TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
         console = Console(stderr=True)
         with Progress(*columns, console=console, transient=True) as progress:
-            console.show_cursor(True)  # a library that Ctrl-C ends at once could not bring it back
+            console.show_cursor(True)  # Ctrl-C may end a library before it restores the cursor
             yield TrainingBar(progress)
 
 
 class TrainingLines:
-    """A line when a phase begins, and one every ten seconds."""
+    """Progress as lines: at the beginning of a phase, and every ten seconds."""
 
     INTERVAL = 10.0
 
@@ -147,7 +147,7 @@ class TrainingLines:
         self.beginning, self.phase, self.said = beginning, "", 0.0
 
     def __call__(self, progress: TrainingProgress) -> None:
-        """Print if it is time to."""
+        """Print a line, if it is time."""
         now = time.monotonic()
         if progress.phase != self.phase or now - self.said >= self.INTERVAL:
             self.phase, self.said = progress.phase, now
@@ -155,13 +155,13 @@ class TrainingLines:
 
 
 class TrainingBar:
-    """A progress bar for the phase that runs; it only swings where the end is not known."""
+    """A progress bar for the running phase; it pulses while the total is unknown."""
 
     def __init__(self, progress: Progress) -> None:
         self.bar = progress
         self.task = progress.add_task("starting", total=None)
 
     def __call__(self, progress: TrainingProgress) -> None:
-        """Draw."""
+        """Draw the bar."""
         self.bar.tasks[0].total = progress.total  # update() would not take None
         self.bar.update(self.task, description=progress.in_words, completed=progress.done)

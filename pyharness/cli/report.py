@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pyharness.report.record_kinds import Other, RecordKind
     from pyharness.store import Record
 
-FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
-JUNIT = "junit"  # of records that have verdicts
+FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: an old name of text
+JUNIT = "junit"  # for records with verdicts
 FOR_PROGRAMS = ("csv", "json", "parquet")
 _FORMATS_IN_WORDS = "Tables as text or Markdown, a page as HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
@@ -116,7 +116,7 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
 
 
 def _refuse_for_other(path: Path, kind: RecordKind, form: str, *, rederive: bool) -> None:
-    """Refuse what a file that is no record of a run cannot be shown as."""
+    """Refuse formats and options that do not apply to a file other than a run's record."""
     if rederive:
         raise InputError(f"{str(path)!r} is {kind.noun}: --rederive is for records of runs")
     if form == PULL_REQUEST and kind.comment is None:
@@ -151,7 +151,7 @@ def _export(
     page: Callable[[], Page] | None = None,
     comment: Callable[[], Comment] | None = None,
 ) -> None:
-    """Write tables for people or rows for programs; ``page``: shown by HTML, ``comment``: by a pull request."""
+    """Write tables for people or rows for programs; ``page``: for HTML, ``comment``: for a pull request."""
     from pyharness import report as room
 
     if form == PULL_REQUEST and comment is not None:
@@ -175,7 +175,7 @@ def _export(
 
 
 def _page(page: Callable[[], Page] | None, tables: Callable[[], Sequence[Sheet]], title: str) -> str:
-    """Return a page or, where its libraries are missing, one of tables alone, and say so."""
+    """Return a page; without its libraries, a page of only tables, and report that."""
     from pyharness import report as room
     from pyharness.report import page as pages
 
@@ -271,7 +271,7 @@ def _gate(
     pairs: Sequence[Pair], fail_on: FailOn, title: str, sources: Sequence[RecordFile],
     form: str, output: Path | None, force: bool,
 ) -> NoReturn:  # fmt: skip
-    """Show a comparison and end with its exit status, whether somebody reads to the end or not."""
+    """Show a comparison, and exit with its status even if the reader stops early."""
     from pyharness import report as room
     from pyharness.report import comments, failures
     from pyharness.report import page as pages

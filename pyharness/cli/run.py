@@ -139,7 +139,7 @@ def run(
 
 
 def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
-    """Say what a run would do, or be refused for."""
+    """Say what a run would do, or why it would be refused."""
     from pyharness import report, store
     from pyharness.commands import dry_run
     from pyharness.system import atomic_file
@@ -155,14 +155,14 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:
-    """Say with which command this very run goes on."""
+    """Return the command that continues this run."""
     words = [click.get_current_context().command_path, *map(shlex.quote, sys.argv[2:])]
     words += [] if output is not None else ["-o", shlex.quote(str(record))]
     return f"go on with: {' '.join(words if '--resume' in words else [*words, '--resume'])}"
 
 
 def _show_traceback(result: CaseResult) -> None:
-    """Write where in the code a failure came from, where that was asked for and is known."""
+    """Write the traceback of a failure, if requested and known."""
     for line in str(result.details.get("traceback", "")).splitlines():
         complain(line)
 
@@ -175,7 +175,7 @@ def _benchmark(text: str) -> dict[str, Any]:
 
 
 def _value(key: str, value: str) -> Any:
-    if key == "reference":  # the label of one row, which may be a specification with a comma in it
+    if key == "reference":  # the label of one row, which may contain a comma
         return value
     of_labels = key in ("tokenizers", "corpora")
     literal = str if of_labels else _literal
@@ -189,7 +189,7 @@ def _literal(value: str) -> Any:
 
 
 def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
-    """Claim the name of the record; without ``output``, a new one in the usual folder, or that of an unfinished run."""
+    """Claim the record's name; without ``output``, a new one in the default folder, or that of an unfinished run."""
     from pyharness.store import Journal
 
     if output is not None:
@@ -200,14 +200,14 @@ def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journ
 
 
 def _unfinished(name: str) -> Path:
-    """Return the record to be of the latest unfinished run of a suite."""
+    """Return the record path of a suite's latest unfinished run."""
     if (journal := _latest(name, ".json.journal")) is None:
         raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
     return journal.with_suffix("")
 
 
 def _latest(name: str, ending: str) -> Path | None:
-    """Return what the latest run of a suite left in the usual folder, of the files that end so."""
+    """Return the file with this ending of a suite's latest run in the default folder."""
     form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?{re.escape(ending)}")
     folder = Path(RESULTS)
     found = [
@@ -219,7 +219,7 @@ def _latest(name: str, ending: str) -> Path | None:
 
 
 def _finished(declared: Suite, output: Path | None) -> Record | None:
-    """Return the record of this very run where that was finished before, and no other of its name has begun."""
+    """Return the record of this run, if it was finished before and no other run of its name has begun."""
     from pyharness import store
 
     if output is None and _latest(declared.name, ".json.journal") is not None:
@@ -229,7 +229,7 @@ def _finished(declared: Suite, output: Path | None) -> Record | None:
         return None
     try:
         read = store.read(record)
-    except InputError:  # somebody's file, which is in the way
+    except InputError:  # another file of this name
         return None
     return read if read.data["complete"] and read.data["suite"].get("digest") == declared.digest else None
 
@@ -246,7 +246,7 @@ def _status(record: Record) -> int:
 
 
 def _nothing(record: Record) -> list[str]:
-    """Reasons why a run without failures has no number of a benchmark it was asked for; empty when it has one."""
+    """Return why a run without failures has no number of a requested benchmark; empty where it has one."""
     asked = {one["name"] for one in record.data["suite"]["benchmarks"]}
     chosen = [result for result in record.results if result.case.benchmark in asked]
     if any(measurement.value is not None for result in chosen for measurement in result.measurements):

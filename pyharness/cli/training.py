@@ -1,4 +1,4 @@
-"""``pyharness train TRAINER``: a command for each trainer, made of the options that it declares."""
+"""``pyharness train TRAINER``: a command for each trainer, made from its declared options."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ all is done; a training that is interrupted leaves nothing."""
 
 
 def out() -> list[click.Option]:
-    """Options of a command that makes a folder."""
+    """Return the options of a command that makes a folder."""
     return [
         click.Option(["--out", "folder"], type=click.Path(path_type=Path), required=True, metavar="DIR",
                      help="Folder to make."),
@@ -52,7 +52,7 @@ def out() -> list[click.Option]:
 
 
 def reading() -> list[click.Option]:
-    """Options of a command that trains on text."""
+    """Return the options of a command that trains on text."""
     return [
         click.Option(["--max-bytes"], metavar="SIZE", help="Read no more text than this: 100MB, 2GiB [default: all of "
                      "it]."),
@@ -61,13 +61,13 @@ def reading() -> list[click.Option]:
 
 
 def click_options(known: Iterable[Option]) -> list[click.Option]:
-    """Options of a command for those of a trainer: what it needs, which the trainer asks for, and the others."""
+    """Convert a trainer's options to those of a command; the trainer itself checks required ones."""
     return [_click_option(one) for one in sorted(known, key=lambda one: not one.required)]
 
 
 def _click_option(one: Option) -> click.Option:
     kind = click.Choice(one.choices) if one.choices else one.kind
-    switched = one.kind is bool and one.default is not False  # on, or as something else has it
+    switched = one.kind is bool and one.default is not False  # on, or a default from elsewhere
     holds = "required" if one.required else f"default: {one.shown_default}"
     return click.Option(
         [f"{one.flag}/--no-{one.flag.removeprefix('--')}" if switched else one.flag, one.name],
@@ -78,7 +78,7 @@ def _click_option(one: Option) -> click.Option:
 
 @contextmanager
 def in_flags(options: type[Options]) -> Iterator[None]:
-    """Let what is said of options, ``name=``, say ``--name``."""
+    """Rewrite ``name=`` in error messages to ``--name``."""
     from pyharness.trainers.options import declared
 
     try:
@@ -91,11 +91,11 @@ def in_flags(options: type[Options]) -> Iterator[None]:
 
 
 class OfTrainer(click.Command):
-    """Says of an option that others have who does, in one line."""
+    """Command that answers another trainer's option with one line that names the trainers with it."""
 
     @reports_errors
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, as any command does."""
+        """Parse arguments, like any command."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -109,11 +109,11 @@ class OfTrainer(click.Command):
 
 
 class Trainers(click.Group):
-    """A command for each trainer, made when it is asked for."""
+    """Group with a command for each trainer, made on request."""
 
     @reports_errors
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all that train."""
+        """Return the names of all trainers."""
         from pyharness import trainers
         from pyharness.commands.streams import trainings
 
@@ -121,7 +121,7 @@ class Trainers(click.Group):
 
     @reports_errors
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """The command of a trainer; of none, the error names what comes close."""
+        """Return the command of a trainer; for an unknown one, the error names similar trainers."""
         from pyharness import trainers
         from pyharness.commands.streams import trainings
 
@@ -130,7 +130,7 @@ class Trainers(click.Group):
         return _of_text(trainers.resolve(cmd_name))
 
     def able(self, ctx: click.Context, error: click.NoSuchOption) -> tuple[str, list[str]] | None:
-        """Name of an option that was given, and the trainers that have it."""
+        """Return the name of a given option, and the trainers that have it."""
         having = {
             name: param.name
             for name in self.list_commands(ctx)
@@ -140,7 +140,7 @@ class Trainers(click.Group):
         return (str(next(iter(having.values()))), sorted(having)) if having else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What there is, in full."""
+        """Write the list of trainers in full."""
         with formatter.section("Trainers"):
             commands = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
             formatter.write_dl([(one.name or "", one.short_help or "") for one in commands])
@@ -193,7 +193,7 @@ def _of_other(training: Training[Any]) -> click.Command:
 
 
 def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that were given."""
+    """Return the given options."""
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 
@@ -241,7 +241,7 @@ def _train_other(
 
 @contextmanager
 def _interruptible(trainer: TrainerSpec[Any]) -> Iterator[None]:
-    """Let signals end a library that does not look for them. Nothing may be written meanwhile: it would stay."""
+    """Let signals end a library that ignores them. Write nothing meanwhile: a partial file would stay."""
     if trainer.library == "pyharness":
         yield
         return
@@ -295,7 +295,7 @@ def _judged(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:
 
     try:
         ratio, size = training.bytes_per_token(outcome.specification, text)
-    except InputError as error:  # the tokenizer is there; its text may be gone, or the library that runs it
+    except InputError as error:  # the tokenizer exists; its text or its library may be missing
         complain(f"bytes/token: {error}")
         return []
     part = "the training text" if size == outcome.tally.bytes else f"the first {size / 1e6:,.1f} MB of it"

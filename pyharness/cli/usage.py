@@ -1,7 +1,7 @@
-"""What helps at a prompt: examples of the help text, and what a shell completes beside commands and options.
+"""Help at a prompt: examples of the help text, and shell completion of values.
 
-Names of suites and benchmarks are completed. No tokenizers or corpora: shells take the colon of
-``mistral:v3`` for the end of a word.
+Completion covers names of suites and benchmarks. It excludes tokenizers and corpora, because shells treat the colon of
+``mistral:v3`` as the end of a word.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _completing(names: Callable[[], Iterable[str]], *, or_file: bool = False) ->
         del context, parameter
         try:
             found = [CompletionItem(name) for name in names() if name.startswith(beginning)]
-        except InputError:  # of a plug-in; the command itself says so
+        except InputError:  # of a plug-in; the command itself reports it
             found = []
         return found or ([CompletionItem(beginning, type="file")] if or_file else [])
 
@@ -49,7 +49,7 @@ suites, benchmarks = _completing(_suites, or_file=True), _completing(_benchmarks
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A command line, what it does, and where it stands among the others."""
+    """A command line, its description, and its position among the examples."""
 
     name: str
     about: str

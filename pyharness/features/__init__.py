@@ -1,6 +1,6 @@
-"""Features: what the trunk can live without. A folder holds all of one, and can be deleted.
+"""Features: optional parts, which the trunk does not need. Each has one folder, which can be deleted.
 
-Its ``PLUGINS`` names what it offers, "module:CONSTANT", by the group that an installed package would name as an entry
-point: ``{"pyharness.benchmarks": ("benchmark:BENCHMARKS",)}``. The trunk finds it there and nowhere else, and loads it
-when it is asked for.
+A feature's ``PLUGINS`` lists its offers as "module:CONSTANT", by the entry-point group of an installed package:
+``{"pyharness.benchmarks": ("benchmark:BENCHMARKS",)}``. The trunk finds features only there, and loads an offer on
+request.
 """

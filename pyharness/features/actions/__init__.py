@@ -1,6 +1,6 @@
-"""Actions: chunks of motion as ids. An action is no text: a codec has a protocol of its own.
+"""Actions: chunks of motion as ids. An action is not text, so codecs have their own protocol.
 
-``codecs/`` are FAST, bins, their files and streams; ``motions`` is the kind of corpus.
+``codecs/`` has FAST, bins, their files and streams; ``motions`` is the kind of corpus.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Actions: what a codec of motion costs, how far off it is, and what it makes of damaged ids."""
+"""Actions: cost and error of a motion codec, and its results for damaged ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyharness.types import Case, CaseResult, Column, Fact, Ids, InputError, Sta
 
 
 class Unfaithful(Exception):
-    """A codec that says it is lossless gave other numbers back."""
+    """A codec that claims to be lossless returned other numbers."""
 
 
 def _motions(work: Work) -> MotionCorpus:
@@ -36,7 +36,7 @@ def _codec(work: Work) -> ActionCodec:
 
 
 def run(work: Work) -> Findings:
-    """Read the clips once."""
+    """Read the clips once, and measure."""
     corpus, codec, tally = _motions(work), _codec(work), Tally()
     refuse_others(codec, corpus)
     state = ActionState.empty(codec.half_widths)
@@ -54,18 +54,18 @@ def run(work: Work) -> Findings:
 
 
 def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> None:
-    """Encode a chunk, decode its ids, and its ids with damage.
+    """Encode a chunk, and decode its ids with and without damage.
 
     Raises:
-        InputError: the chunk cannot be quantised, or is of a clip that the codec was fitted to.
-        Unfaithful: the codec is lossless, and ids do not give back what was quantised.
+        InputError: the chunk cannot be quantised, or its clip was used to fit the codec.
+        Unfaithful: the codec is lossless, and decoding does not restore the quantised numbers.
     """
     refuse_training(codec, chunk.clip)
     state.clips += chunk.opens
     numbers = codec.quantised(chunk.frames)
     try:
         ids = codec.encode(numbers)
-    except TypeError as error:  # of the authors' processor: half a surrogate pair
+    except TypeError as error:  # the authors' processor, at half a surrogate pair
         raise InputError(f"a chunk cannot be encoded: {error}") from None
     decoded = _decoded(codec, ids, len(chunk.frames))
     faithful = decoded is not None and np.array_equal(decoded, numbers)
@@ -91,7 +91,7 @@ def _decoded(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | N
 
 
 def _damage_error(codec: ActionCodec, ids: Ids, expected: NDArray[np.float64]) -> float | None:
-    """Root mean square error of what damaged ids give; None where they fail."""
+    """Return the root mean square error of damaged ids; None where decoding fails."""
     numbers = _decoded(codec, ids, len(expected))
     if numbers is None:
         return None
@@ -100,7 +100,7 @@ def _damage_error(codec: ActionCodec, ids: Ids, expected: NDArray[np.float64]) -
 
 
 def damaged(ids: Ids, vocab_size: int, seed: bytes) -> Iterator[tuple[str, Ids]]:
-    """Each kind of damage once, at a place and with an id drawn by ``seed``; none of no ids.
+    """Yield each kind of damage once, at a place and with an id drawn by ``seed``; nothing for empty ids.
 
     >>> [kind for kind, _ in damaged(np.array([3, 4], np.uint32), 10, b"seed")]
     ['replaced', 'deleted', 'unknown']
@@ -120,7 +120,7 @@ def damaged(ids: Ids, vocab_size: int, seed: bytes) -> Iterator[tuple[str, Ids]]
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again, from the sums by clip."""
+    """Recompute every number from the sums by clip."""
     del case
     return _findings(ActionState.of_arrays(state))
 
@@ -144,11 +144,11 @@ def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
 
 
 def _number(count: float | int | None, noun: str) -> str:
-    return counted(count, noun) if isinstance(count, int) else f"{count} {noun}s"  # of an edited record
+    return counted(count, noun) if isinstance(count, int) else f"{count} {noun}s"  # in an edited record
 
 
 def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say which motion is not measured."""
+    """Yield notes on motion that is not measured."""
     del data
     details = results[0].details
     clips, frames = details.get("clips_left_out"), details.get("frames_left_out")

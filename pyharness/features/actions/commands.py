@@ -35,7 +35,7 @@ MOST_LINE_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training of a codec left."""
+    """Result of the training of a codec."""
 
     fitted: FittedCodec
     tally: Tally
@@ -50,10 +50,10 @@ def train(
     *,
     force: bool,
 ) -> Trained:
-    """Fit a codec and write its folder: whole or not at all.
+    """Fit a codec and write its folder atomically.
 
     Raises:
-        InputError: the folder cannot be made, a corpus is no clips, or the codec cannot be fitted to them.
+        InputError: the folder cannot be made, a corpus has no clips, or the codec cannot be fitted to them.
     """
     check_new_folder(folder, RECORD, force)
     for corpus in corpora:
@@ -69,13 +69,13 @@ def train(
 
 
 def codec_file(specification: str) -> Path | None:
-    """Path of the file of a codec that a specification names, ``PATH`` or ``actions:PATH``; None for all others."""
+    """Return the codec file of a specification ``PATH`` or ``actions:PATH``; None for any other."""
     path = folders.expanded(specification.removeprefix("actions:"))
     return path if codec_files.is_one(path) else None
 
 
 def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
-    """Lines of the stream of some files of clips, or ``motions:`` with options."""
+    """Encode files of clips, or ``motions:`` with options, to the lines of a stream."""
     if not clips or "-" in clips:
         raise InputError("name the files of clips, clips.jsonl or clips.jsonl.xz: standard input has no name that says")
     fitted = codec_files.load(codec)
@@ -108,7 +108,7 @@ def _lines(name: str, source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callable[[str], None]) -> Iterator[bytes]:
-    """Rows of clips from a stream; ``said`` is told of chunks that the codec answers with zeros."""
+    """Decode a stream to rows of clips; ``said`` gets a message for chunks that the codec replaced by zeros."""
     fitted = codec_files.load(codec)
     lines = (line for name, source in sources for line in _lines(name, source))
     zeros = 0
@@ -121,17 +121,17 @@ def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callabl
 
 @dataclass(frozen=True, kw_only=True)
 class FastOptions(Options):
-    """What the training of FAST is told."""
+    """Options of the training of FAST."""
 
     vocab_size: int = option("Ids in all", default=DEFAULT_VOCABULARY)
     scale: float = option("Steps in half the range of a dimension", default=DEFAULT_SCALE)
 
 
 def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: bool) -> list[tuple[str, str]]:
-    """Train, and say what came of it.
+    """Train, and return the summary.
 
     Raises:
-        InputError: as ``train``; or no clips are named.
+        InputError: as ``train``, or the request names no clips.
     """
     if not corpora:
         raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")

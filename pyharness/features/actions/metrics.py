@@ -1,7 +1,7 @@
-"""What a codec makes of motion: tokens per chunk, errors by dimension, what it loses, what damaged ids do.
+"""Metrics of a motion codec: tokens per chunk, errors by dimension, losses, and the effect of damaged ids.
 
-Clips are independent, the chunks of one are not: groups of the jackknife are clips. Errors are kept as whole numbers
-of steps of 2^-32, in units of the codec (half the range between the fitted quantiles is 1), squares likewise.
+Clips are independent, the chunks of one are not: so the jackknife groups clips. Errors are stored as whole numbers of
+steps of 2^-32, in units of the codec (half the range between the fitted quantiles is 1); so are their squares.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ STEPS = 1 << 32
 COUNTS = ("chunks", "values", "tokens", "outside", "unfaithful", "left out")
 KINDS = ("replaced", "deleted", "unknown")
 DAMAGE = ("tried", "failed", "error")
-WHOLE_RANGE = 2.0  # of normalised values: the error of a damaged chunk counts as no more
+WHOLE_RANGE = 2.0  # of normalised values: an upper limit for the error of a damaged chunk
 MOST_DIMENSIONS = 1 << 16
 LARGEST_SUM = 1 << 127
 
 
 @dataclass(slots=True)
 class ActionState:
-    """Sums by group of clips. Integers only, but for the widths, whose bits are kept."""
+    """Sums by group of clips. All are integers except the widths, whose bits are kept."""
 
-    half_widths: NDArray[np.float64]  # [dimensions], units of the data that 1 stands for
+    half_widths: NDArray[np.float64]  # [dimensions], units of the data per normalised unit
     counts: NDArray[np.int64]  # [GROUPS, COUNTS]
     squares: NDArray[np.object_]  # [GROUPS, dimensions], sums in steps
     largest: NDArray[np.object_]  # [GROUPS, dimensions], in steps
@@ -39,7 +39,7 @@ class ActionState:
 
     @classmethod
     def empty(cls, half_widths: NDArray[np.float64]) -> ActionState:
-        """Nothing read yet."""
+        """Return the state before any clip."""
         shape = (GROUPS, len(half_widths))
         zeros = [np.zeros(shape, np.object_) for _ in range(2)]
         damage = np.zeros((GROUPS, len(KINDS), len(DAMAGE)), np.int64)
@@ -54,7 +54,7 @@ class ActionState:
         """Add a chunk of the present clip: ``errors`` float64 [frames, dimensions].
 
         Raises:
-            InputError: the errors are too large to be summed.
+            InputError: the errors are too large to sum.
         """
         self.counts[self.group] += [counts[name] for name in COUNTS]
         for sums, values in ((self.squares, (errors**2).sum(axis=0)), (self.largest, np.abs(errors).max(axis=0))):
@@ -68,12 +68,12 @@ class ActionState:
             )
 
     def add_damaged(self, kind: str, error: float | None) -> None:
-        """Add damaged ids of the present clip: the root mean square error of what they gave; None: they failed."""
+        """Add the root mean square error of damaged ids of the present clip; None: decoding failed."""
         steps = 0 if error is None else round(min(error, WHOLE_RANGE) * STEPS)
         self.damage[self.group, KINDS.index(kind)] += [1, error is None, steps]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         return {
             "action clips": np.array([self.clips], np.int64),
             "action widths": self.half_widths.astype("<f8").view("<i8").astype(np.int64),
@@ -85,7 +85,7 @@ class ActionState:
 
     @classmethod
     def of_arrays(cls, arrays: State) -> ActionState:
-        """Inverse of ``arrays``; raises ``InputError`` for arrays that contradict each other."""
+        """Inverse of ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         widths = taken(arrays, "action widths").astype("<i8").view("<f8").astype(np.float64)
         if not 1 <= len(widths) <= MOST_DIMENSIONS or not np.isfinite(widths).all():
             raise InputError("the widths of dimensions are none")
@@ -109,7 +109,7 @@ def _whole(halves: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def measure(state: ActionState) -> Iterator[Measurement]:
-    """Every metric, with intervals over clips."""
+    """Yield every metric, with intervals over clips."""
     yield Measurement("action_clips", state.clips)
     yield Measurement("action_chunks", int(state.counts[:, 0].sum()))
 

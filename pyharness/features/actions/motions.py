@@ -1,13 +1,13 @@
-"""Clips of motion: ``motions:FILE.jsonl?chunk=32``, rows with ``frames``, a list of lists of as many numbers.
+"""Clips of motion: ``motions:FILE.jsonl?chunk=32``, rows with ``frames``, a list of equal-length lists of numbers.
 
-A clip is cut into chunks of ``chunk`` frames. Those of a clip belong together as the pieces of a text do: shards and
-intervals keep them so. As documents, chunks are rows like those of the file, so a motion can be read as text is; what
-takes it for motion is ``codecs/``, by ``read_chunks``. Clips with fewer frames than a chunk are left out and counted;
-so are the frames behind the last whole chunk, which ``left_out`` of that chunk says.
+A clip is cut into chunks of ``chunk`` frames. Like the pieces of a text, the chunks of a clip stay together in shards
+and intervals. As documents, chunks are rows in the form of the file, so motion can be read as text; ``codecs/`` reads
+it as motion, by ``read_chunks``. Clips with fewer frames than a chunk are left out and counted. So are the frames after
+the last whole chunk, whose ``left_out`` is their number.
 
-Clips that are made here are for tests and for those without data: an arm that reaches, and a gripper. All but the last
-dimension go from place to place along minimum-jerk curves, with a little tremor; the last is 0 or 1. They are no
-evidence about robots.
+Synthetic clips are for tests and for users without data: an arm that reaches, and a gripper. All dimensions but the
+last move between places along minimum-jerk curves, with a little tremor; the last is 0 or 1. They are no evidence
+about robots.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 Frames = list[list[float]]
-MOST_VALUES = 1 << 16  # of a frame
-MOST_FRAMES = 4096  # of a chunk
+MOST_VALUES = 1 << 16  # per frame
+MOST_FRAMES = 4096  # per chunk
 DEFAULT_CHUNK = 32
 MADE = "made"
 FEWEST_MADE, MOST_MADE = 60, 140
 
 
 class Clip(NamedTuple):
-    """A clip of a file: its name, where it stands, and its frames."""
+    """A clip of a file: its name, its place in the file, and its frames."""
 
     name: str
     where: str
@@ -49,7 +49,7 @@ class Clip(NamedTuple):
 
 @dataclass(slots=True)
 class Motions:
-    """Clips read from ``read``, a stream that can be started again and again."""
+    """Clips read from ``read``, a stream that can be restarted."""
 
     name: str
     read: Callable[[], Iterable[Clip]]
@@ -65,7 +65,7 @@ class Motions:
     kind: str = KIND
 
     def shard(self, part: Corpus) -> Corpus:
-        """Return some of the clips as such."""
+        """Return a shard of the clips."""
         about = (part.language, part.domain, part.licence)
         return MotionShard(part, part.name, self.chunk_frames, self.skip, *about, part.smoke_test)
 
@@ -74,7 +74,7 @@ class Motions:
         return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream the same; the chunks of a clip have its frames as their key."""
+        """Stream chunks with keys: the frames of their clip."""
         return never_empty(self.name, self._pieces(tally), tally)
 
     def _pieces(self, tally: Tally) -> Iterator[Piece]:
@@ -117,7 +117,7 @@ class MotionShard:
         return self.part.documents(tally)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream the same; the chunks of a clip have its frames as their key."""
+        """Stream chunks with keys: the frames of their clip."""
         return keyed(self.part, tally)
 
 
@@ -155,17 +155,17 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 
 
 def number_of(option: str, text: str, least: int, most: int) -> int:
-    """Read a whole number of an option."""
+    """Read an option's whole number."""
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
         raise InputError(f"{option}={text} is not a whole number from {least:,} to {most:,}")
     return int(text)
 
 
 def read_chunks(corpus: Corpus, tally: Tally) -> Iterator[ActionChunk]:
-    """Stream the chunks of a corpus and count them as its text.
+    """Stream the chunks of a corpus, and count them as its text.
 
     Raises:
-        InputError: it is text and no motion, or its chunks differ in their number of dimensions.
+        InputError: the corpus is text, or its chunks differ in their number of dimensions.
     """
     for one in corpora.read(corpus, tally):
         try:
@@ -187,7 +187,7 @@ def _no_motion(corpus: Corpus) -> InputError:
 
 
 def check_clips(path: Path) -> None:
-    """Check what a name and the file system tell about a file of clips."""
+    """Check a file of clips by its name and the file system."""
     if not path.exists():
         raise InputError(f"there is no file {str(path)!r} in {Path.cwd()}; check the spelling")
     check_file(path)
@@ -199,7 +199,7 @@ def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None 
     """Stream the clips of a file, without the first ``skip`` values of each frame; only those of ``dims``, if given.
 
     Raises:
-        InputError: a row is no clip: its frames differ in length, or have what is no finite number.
+        InputError: a row is no clip: its frames differ in length, or have values other than finite numbers.
     """
     for number, row in jsonl.rows(file):
         where = f"{file} line {number}"
@@ -214,7 +214,7 @@ def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None 
 
 
 def _name(where: str, number: int, given: Any) -> str:
-    """Name a clip by its row, or by its line where the row has no name, or null."""
+    """Name a clip by its row, or by its line where the row has no name or null."""
     if given is None:
         return f"line {number}"
     if isinstance(given, bool) or not isinstance(given, str | int):
@@ -248,7 +248,7 @@ def _frame(where: str, at: int, frame: Any, width: int) -> list[float]:
 
 
 def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Clip]:
-    """Pass clips on; those of several numbers of dimensions are refused, for no codec takes both."""
+    """Pass clips on; refuse different numbers of dimensions, which no codec accepts."""
     first: Clip | None = None
     for clip in clips:
         first = clip if first is None else first
@@ -263,7 +263,7 @@ def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Cl
 
 
 def made_clips(count: int, dims: int) -> Iterator[tuple[str, list[list[float]]]]:
-    """Names and frames; the first of more are those of fewer."""
+    """Yield names and frames; fewer clips are a prefix of more."""
     for number in range(count):
         yield f"made-{number}", _made_clip(random.Random(f"{dims}/{number}"), dims)  # noqa: S311 - no secret
 
@@ -285,7 +285,7 @@ def _made_clip(draw: random.Random, dims: int) -> list[list[float]]:
 
 
 def _minimum_jerk(time: float) -> float:
-    """Way done at a time, both in 0..1 (Flash and Hogan 1985)."""
+    """Return the share of the path at a time, both in 0..1 (Flash and Hogan 1985)."""
     return math.fsum((10 * time**3, -15 * time**4, 6 * time**5))
 
 

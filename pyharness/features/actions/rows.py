@@ -1,8 +1,8 @@
 """Codecs of actions: ``actions:fast?corpus=motions:clips.jsonl``, ``actions:bins?bins=256&corpus=...``, and the path
 of a file of ``pyharness train fast``.
 
-They are rows without a vocabulary of text. Those with ``corpus=`` are fitted to its clips when they are loaded, which
-takes a second or so; write a ``&`` in it as ``%26``. What they were fitted to is not measured.
+These rows have no vocabulary of text. Loading a row with ``corpus=`` fits it to the clips, in about a second; write a
+``&`` in it as ``%26``. Clips of the fit are not measured.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerS
 
 @lru_cache(maxsize=4)
 def fitted(recipe: CodecRecipe, corpora: tuple[str, ...]) -> FittedCodec:
-    """Fit, once for all cases of a row."""
+    """Fit a codec, once for all cases of a row."""
     return recipe.fit(corpora)
 
 
 def facts(codec: ActionCodec) -> dict[str, Any]:
-    """What a record keeps of a codec."""
+    """Return the facts of a codec for a record."""
     return {"codec": dict(codec.settings), "vocab_size": codec.vocab_size, "notes": codec.notes}
 
 

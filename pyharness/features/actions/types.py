@@ -1,4 +1,4 @@
-"""Nouns of actions: chunks of equal-length vectors, and what writes them as ids. An action is no text."""
+"""Types of actions: chunks of equal-length vectors, and codecs that write them as ids. An action is not text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Damaged(ValueError):
-    """Ids that stand for no chunk: the message says why."""
+    """Ids of no chunk: the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionChunk:
-    """Some frames of a clip, one after the other."""
+    """Consecutive frames of a clip."""
 
     frames: NDArray[np.float64]  # [frames, dimensions], in units of the data
     clip: Digest  # of the whole clip
-    opens: bool  # whether it is the first of its clip
-    left_out: int = 0  # frames of the clip behind it, too few for another chunk
+    opens: bool  # whether it is the clip's first chunk
+    left_out: int = 0  # later frames of the clip, too few for another chunk
 
 
 KIND = "motions"  # of corpora
@@ -32,95 +32,95 @@ KIND = "motions"  # of corpora
 
 @runtime_checkable
 class MotionCorpus(Corpus, Protocol):
-    """Clips of motion: ``documents`` yields their chunks, each a row of JSON like that of a file of clips."""
+    """Clips of motion: ``documents`` yields their chunks, each a JSON row like those of a file of clips."""
 
     kind: str
     chunk_frames: int
-    skip: int  # leading values of each frame of the file that are no action
+    skip: int  # leading values of each frame that are not part of the action
 
 
 @runtime_checkable
 class ActionCodec(Protocol):
-    """Writes chunks as ids: values -> whole numbers (``quantised``) -> ids (``encode``), and back."""
+    """Codec of chunks: values -> whole numbers (``quantised``) -> ids (``encode``), and back."""
 
     @property
     def dimensions(self) -> int:
-        """Values of a frame."""
+        """Number of values per frame."""
         ...
 
     @property
     def vocab_size(self) -> int:
-        """Ids in all."""
+        """Number of ids."""
         ...
 
     @property
     def lossless(self) -> bool:
-        """Whether ``decode`` gives back what ``quantised`` gave, whatever that was."""
+        """Whether ``decode`` restores any result of ``quantised``."""
         ...
 
     @property
     def zeros_for_damaged(self) -> bool:
-        """Whether what cannot be decoded is answered with zeros and nobody is told, as the authors' processor does."""
+        """Whether undecodable ids silently give zeros, as in the authors' processor."""
         ...
 
     @property
     def half_widths(self) -> NDArray[np.float64]:
-        """Units of the data that 1 of the codec's stands for, float64 [dimensions]."""
+        """Units of the data per unit of the codec, float64 [dimensions]."""
         ...
 
     @property
     def trained_on(self) -> frozenset[Digest]:
-        """Clips that are not measured."""
+        """Digests of clips from the fit, which are not measured."""
         ...
 
     @property
     def skip(self) -> int:
-        """Leading values of each frame of the files it was fitted to that are no action."""
+        """Number of leading values of each frame that are not part of the action, in the files of the fit."""
         ...
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What a record keeps; JSON values."""
+        """Return the settings for a record; JSON values."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was found when it was fitted."""
+        """Notes from the fit."""
         ...
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """All that decoding needs beside ids and the number of frames; JSON values."""
+        """Return the parameters that decoding needs, without ids and the number of frames; JSON values."""
         ...
 
     def normalised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Float64 [frames, dimensions] in units of the data -> in those of the codec, mostly -1..1."""
+        """Convert float64 [frames, dimensions] from units of the data to those of the codec, mostly -1..1."""
         ...
 
     def quantised(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Float64 [frames, dimensions] -> int64 [numbers].
+        """Quantise float64 [frames, dimensions] to int64 [numbers].
 
         Raises:
-            InputError: values are no finite numbers, of other dimensions, or too far outside what was fitted.
+            InputError: values are not finite, of other dimensions, or too far outside of the fitted range.
         """
         ...
 
     def outside(self, numbers: NDArray[np.int64]) -> int:
-        """How many of them lie outside the fitted range."""
+        """Count numbers outside of the fitted range."""
         ...
 
     def encode(self, numbers: NDArray[np.int64]) -> Ids:
-        """Int64 [numbers] -> uint32 [ids]."""
+        """Encode int64 [numbers] to uint32 [ids]."""
         ...
 
     def decode(self, ids: Ids, frames: int) -> NDArray[np.int64]:
         """Inverse of ``encode``.
 
         Raises:
-            Damaged: the ids stand for no chunk of so many frames.
+            Damaged: the ids are of no chunk of so many frames.
         """
         ...
 
     def restored(self, numbers: NDArray[np.int64], frames: int) -> NDArray[np.float64]:
-        """Int64 [numbers] -> float64 [frames, dimensions] in units of the data."""
+        """Restore float64 [frames, dimensions] in units of the data from int64 [numbers]."""
         ...

@@ -1,7 +1,7 @@
-"""The vocabulary curriculum (arXiv 2502.17910): a vocabulary that grows where a model finds text easy.
+"""The vocabulary curriculum (arXiv 2502.17910): a vocabulary that grows where a model predicts text well.
 
-Groups of tokens are runs that a model predicts ever better; their beginnings become tokens, and text is encoded with
-the larger vocabulary by a scan that joins neighbours. Any model of what comes next will do: a symbol model, a GPT.
+Groups of tokens are runs that a model predicts ever better. Their prefixes become tokens, and a scan that joins
+neighbours encodes text with the larger vocabulary. The model may be any next-token model: a symbol model, a GPT.
 
 >>> import numpy as np
 >>> from pyharness.features.curriculum.tokenizer import FixpointEncoder

@@ -1,4 +1,4 @@
-"""Groups of tokens that a model finds ever easier, how often each occurs, and the strings that they add."""
+"""Groups of tokens that a model predicts ever better, their counts, and the strings that they add."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Groups:
 
     ids: Ids  # uint32 [tokens of all groups]
     offsets: Offsets  # int64 [groups + 1]
-    counts: NDArray[np.uint64]  # [groups], how often each occurs
+    counts: NDArray[np.uint64]  # [groups], occurrences of each
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -34,23 +34,23 @@ class Groups:
 
 
 class GroupCounter:
-    """Finds the groups of documents that come in batches, and counts the distinct ones.
+    """Counter of the distinct groups in batches of documents.
 
-    The first token of a group is free. Every later one has a signal below ``epsilon`` and not above that of the token
-    before it, which may be the free one. Groups are taken greedily from left to right, end where that no longer holds,
-    and have two tokens or more. Memory grows with the distinct groups; neither threads nor batches change a count.
+    The first token of a group may have any signal. Every later token has a signal below ``epsilon`` and not above that
+    of the token before it, which may be the first. Groups are taken greedily from left to right, end where this fails,
+    and have two tokens or more. Memory grows with the distinct groups; counts depend on neither threads nor batches.
 
     Source: docs/algorithms.md "Vocabulary curriculum".
 
     Args:
-        epsilon: in the unit of the signal, nats in the paper.
-        strict: a later token's signal is below that of the token before it.
-        row_quantile: 0..1; the threshold of a document is no higher than this quantile of its signals.
-        id_limit: ids from here on are in no group and end one: special tokens.
-        max_bytes: what the counts may take.
+        epsilon: threshold in the unit of the signal (nats in the paper).
+        strict: a later token's signal must be below that of the token before it.
+        row_quantile: 0..1; upper limit of a document's threshold, as a quantile of its signals.
+        id_limit: ids from here on (special tokens) are in no group and end one.
+        max_bytes: memory limit of the counts.
 
     Raises:
-        InputError: epsilon is not above 0, or the quantile is none.
+        InputError: epsilon is not above 0, or the quantile is invalid.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class GroupCounter:
         """Count the groups of documents.
 
         Args:
-            ids: uint8 or uint32 [tokens], all documents end to end.
+            ids: uint8 or uint32 [tokens], concatenated documents.
             signal: float64 [tokens]: entropy of the prediction of each token, or its negative log-likelihood.
             offsets: int64 [documents + 1]. No group crosses the end of a document.
             threads: 1..1024.
 
         Raises:
-            InputError: a signal is not a number, lengths or offsets do not fit, or the distinct groups take more than
-                ``max_bytes``; the counter is of no use then.
+            InputError: a signal is NaN, lengths or offsets do not fit, or the distinct groups need more than
+            ``max_bytes``; the counter is then unusable.
             TypeError: an array has another dtype.
         """
         with _native_errors():
@@ -82,41 +82,41 @@ class GroupCounter:
 
     @property
     def distinct(self) -> int:
-        """How many groups differ."""
+        """Number of distinct groups."""
         return self._native.distinct()
 
     @property
     def total(self) -> int:
-        """How many groups there were."""
+        """Number of all groups."""
         return self._native.total()
 
     def first(self, most: int, seed: int | None = None) -> Groups:
-        """At most so many groups: by count, most frequent first, then by tokens, longest first, then by ids.
+        """Return at most so many groups, by descending count, then descending number of tokens, then ids.
 
-        With a seed they come in an order that is a function of the seed and the group alone, as if shuffled.
+        With a seed the order is a pseudo-random function of the seed and the group.
         """
         return Groups(*self._native.first(most, seed))
 
 
 class Addition(NamedTuple):
-    """A string that a vocabulary gains."""
+    """A new string of a vocabulary."""
 
     string: bytes
-    last: int  # id of the token that completes it
+    last: int  # id of its last token
 
 
 def expand(
     strings: Sequence[bytes], groups: Iterable[Iterable[int]], max_token_length: int | None = None
 ) -> list[Addition]:
-    """Strings that the groups add, in the order of their ids: all beginnings of two tokens or more that are new.
+    """Return the strings that groups add, in the order of their ids: all new prefixes of two tokens or more.
 
     Args:
-        strings: the vocabulary: id -> string; the ids of groups are of it.
+        strings: the vocabulary of the groups: id -> string.
         groups: ids.
-        max_token_length: in bytes; longer beginnings are left out.
+        max_token_length: in bytes; longer prefixes are left out.
 
     Raises:
-        InputError: the strings take more than a vocabulary may.
+        InputError: the strings exceed the limit of a vocabulary.
     """
     known, size = set(strings), sum(map(len, strings))
     made: list[Addition] = []

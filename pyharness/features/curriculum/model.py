@@ -1,11 +1,11 @@
-"""A vocabulary that grew in rounds, as data, and its file, ``format: pyharness-curriculum``: one JSON object.
+"""A vocabulary grown in rounds, and its file, ``format: pyharness-curriculum``: one JSON object.
 
 - ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.own_file`; the version is 1.
 - ``tokens``: id -> string, in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): the symbols first.
-- ``sizes``: how many of them there were before the first round, and after each.
+- ``sizes``: number of tokens before the first round, and after each.
 - ``symbols``: ``bytes`` or ``characters``.
 - ``special``, ``unknown``: texts of the last ids; ``unknown`` may be null.
-- ``origin``: where the model comes from; decides nothing.
+- ``origin``: source of the model; does not affect ids.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from pyharness.vocabularies.files.json_file import Members, byte_strings
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 Symbols: TypeAlias = Literal["bytes", "characters"]
-MOST_BYTES = 1 << 24  # of all strings: what joins took 47 times as much memory where every part of a string is one
+MOST_BYTES = 1 << 24  # of all strings: the joiner took 47 times as much memory where every part of a string is a string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurriculumModel:
-    """Everything that decides ids.
+    """Everything that affects ids.
 
-    A text becomes symbols, which are the first strings: bytes in their order, or the characters that were seen.
-    ``FixpointEncoder`` joins them. Special tokens and the unknown token, which stands for
-    characters that have no symbol, follow the strings; without one, such characters are left out.
+    A text becomes symbols, which are the first strings: bytes in their order, or the characters seen in training.
+    ``FixpointEncoder`` joins them. Special tokens and the unknown token follow the strings. The unknown token replaces
+    characters without a symbol; without it, they are dropped.
     """
 
-    strings: tuple[bytes, ...]  # id -> what it stands for; symbols first, then in the order in which they were added
+    strings: tuple[bytes, ...]  # id -> string; symbols first, then in the order of their addition
     symbols: Symbols = "bytes"
-    sizes: tuple[int, ...]  # strings before the first round, which are the symbols, and after each
+    sizes: tuple[int, ...]  # number of strings before the first round (the symbols) and after each
     special: tuple[str, ...] = ()
     unknown: str | None = None
-    origin: Mapping[str, Any] = field(default_factory=dict)  # where it comes from; JSON values
+    origin: Mapping[str, Any] = field(default_factory=dict)  # source of the model; JSON values
 
     @property
     def alphabet(self) -> tuple[bytes, ...]:
@@ -55,10 +55,10 @@ class CurriculumModel:
         return (*self.special, *(() if self.unknown is None else (self.unknown,)))
 
     def truncated(self, size: int) -> CurriculumModel:
-        """The model of the first ``size`` strings; with one of ``sizes``, as it was after that round.
+        """Return the model of the first ``size`` strings; one of ``sizes`` gives the state after that round.
 
         Raises:
-            InputError: there are not so many, or not even all symbols.
+            InputError: the model has fewer strings, or ``size`` is below the number of symbols.
         """
         if not self.sizes[0] <= size <= len(self.strings):
             raise InputError(
@@ -81,7 +81,7 @@ def check(model: CurriculumModel, label: str) -> None:
     """Refuse a model that contradicts itself.
 
     Raises:
-        InputError: strings are empty, equal or too many; the symbols are not what they should be; sizes fall.
+        InputError: strings are empty, equal or too many; the symbols are wrong; sizes decrease.
     """
     strings, sizes = model.strings, model.sizes
     size = sum(map(len, strings))
@@ -115,7 +115,7 @@ MEMBERS = frozenset({"version", "written_by", "symbols", "sizes", "special", "un
 
 
 def save(model: CurriculumModel, path: str | Path) -> None:
-    """Write a model file, whole or not at all. What is there is replaced.
+    """Write a model file atomically; replace an existing one.
 
     Raises:
         InputError: the model contradicts itself, or the file cannot be written.
@@ -127,13 +127,13 @@ def load(path: str | Path) -> CurriculumModel:
     """Read a model file.
 
     Raises:
-        InputError: the file is cut off, altered, of a newer version, or no such file.
+        InputError: the file is absent, truncated, altered, of a newer version, or of another format.
     """
     return load_bytes(vocabulary_file.read(Path(path)), str(path))
 
 
 def save_bytes(model: CurriculumModel, label: str = "the model") -> bytes:
-    """Content of the file of a model; ``label`` is what errors call it."""
+    """Return the file content of a model; ``label`` is its name in errors."""
     check(model, label)
     members = {
         "symbols": model.symbols,
@@ -147,7 +147,7 @@ def save_bytes(model: CurriculumModel, label: str = "the model") -> bytes:
 
 
 def load_bytes(data: bytes, label: str) -> CurriculumModel:
-    """Model of the content of a file; ``label`` is what errors call it."""
+    """Read a model from file content; ``label`` is its name in errors."""
     content = own_file.read(FORMAT, VERSION, data, label, "'pyharness list tokenizers' says what")
     if unknown := content.keys() - MEMBERS:
         raise InputError(f"{label}: unknown member {min(unknown)[:40]!r}")

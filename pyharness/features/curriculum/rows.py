@@ -1,4 +1,4 @@
-"""Vocabularies that grew in rounds (``trained:curriculum``): what loads their files."""
+"""Loads the files of vocabularies grown in rounds (``trained:curriculum``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
     """Load a file.
 
     Raises:
-        InputError: it is cut off, altered, or contradicts itself.
+        InputError: the file is truncated, altered, or contradicts itself.
     """
     del options
     return CurriculumTokenizer(model.load_bytes(file.fetch(), file.label))

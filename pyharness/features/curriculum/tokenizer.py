@@ -1,4 +1,4 @@
-"""A vocabulary that grew in rounds, as a tokenizer: text to symbols, symbols to ids, and back."""
+"""A vocabulary grown in rounds as a tokenizer: text to symbols, symbols to ids, and back."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MISSING = np.iinfo(np.uint32).max
 
 
 class CurriculumTokenizer:
-    """Encodes and decodes with a ``CurriculumModel``. Special tokens in a text are text.
+    """Tokenizer of a ``CurriculumModel``. Special tokens in a text are plain text.
 
-    The ids depend neither on threads nor on batches; one instance may be used by several threads.
+    The ids depend on neither threads nor batches; several threads may share one instance.
 
     >>> alphabet = tuple(bytes([byte]) for byte in range(256))
     >>> model = CurriculumModel(strings=(*alphabet, b"th", b"the"), sizes=(256, 258))
@@ -42,11 +42,11 @@ class CurriculumTokenizer:
         self._vocabulary = model.vocabulary()
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
-        """Encode documents; each is scanned as a whole, nothing is split before."""
+        """Encode documents; each is scanned as a whole, without a split."""
         return self._encoder.encode(*self._alphabet.symbols(texts), threads)
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids.
+        """Decode one document's ids to the bytes of its text.
 
         Raises:
             InputError: an id is not in the vocabulary.
@@ -62,7 +62,7 @@ class CurriculumTokenizer:
         return self._vocabulary
 
     def encode_model(self, tokens: Ids) -> Tokens:
-        """Encode the string of each given id with the model alone, whether it is whole characters or not."""
+        """Encode the string of each id by the model only, even strings with partial characters."""
         strings = [self._vocabulary[token] for token in np.asarray(tokens).tolist()]
         if self.model.symbols == "characters":
             return self.encode_batch([string.decode() for string in strings])
@@ -71,7 +71,7 @@ class CurriculumTokenizer:
 
 
 class Alphabet:
-    """The symbols of a model. Lone halves of surrogate pairs are U+FFFD, as in our other encoders."""
+    """The symbols of a model. Lone surrogates become U+FFFD, as in our other encoders."""
 
     def __init__(self, model: CurriculumModel) -> None:
         self._table: Ids | None = None
@@ -83,7 +83,7 @@ class Alphabet:
         self._table[[ord(symbol.decode()) for symbol in model.alphabet]] = np.arange(len(model.alphabet))
 
     def symbols(self, texts: Sequence[str]) -> tuple[SymbolIds, Offsets]:
-        """Symbols of texts (uint8 or uint32 [symbols]), end to end, and their offsets (int64 [texts + 1])."""
+        """Return the concatenated symbols of texts (uint8 or uint32 [symbols]) and their offsets (int64 [texts + 1])."""
         try:
             return self._symbols(texts)
         except UnicodeEncodeError:
@@ -102,25 +102,25 @@ class Alphabet:
 
 
 def code_points(texts: Sequence[str]) -> Ids:
-    """Code points of texts, end to end: uint32 [characters].
+    """Return the concatenated code points of texts: uint32 [characters].
 
     Raises:
-        UnicodeEncodeError: there is half a surrogate pair.
+        UnicodeEncodeError: a text has half a surrogate pair.
     """
     return np.frombuffer("".join(texts).encode("utf-32-le"), "<u4").astype(np.uint32, copy=False)
 
 
 class FixpointEncoder:
-    """Joins the neighbours of a text while their strings join to a string of the vocabulary.
+    """Encoder that joins neighbours while their joined string is in the vocabulary.
 
-    From left to right, a token takes in what follows, one token at a time, while everything in between is a string of
-    the vocabulary, too; then the scan goes on from the token before it. In what is left no two neighbours join. That is
-    neither the longest match nor BPE. Time grows with the text, memory with the bytes of all strings.
+    From left to right, a token absorbs the tokens after it one by one, while every intermediate string is in the
+    vocabulary; then the scan continues from the token before it. In the result no two neighbours join. This is neither
+    longest match nor BPE. Time grows with the text, memory with the bytes of all strings.
 
     Source: docs/algorithms.md "Vocabulary curriculum".
 
     Args:
-        strings: id -> bytes, none empty, all different.
+        strings: id -> bytes, distinct and not empty.
     """
 
     def __init__(self, strings: Sequence[bytes]) -> None:
@@ -128,10 +128,10 @@ class FixpointEncoder:
         self._native = _core.FixpointEncoder(data, offsets_of([len(string) for string in strings]))
 
     def encode(self, symbols: NDArray[np.uint8] | Ids, offsets: Offsets, threads: int = 1) -> Tokens:
-        """Encode documents; the result does not depend on threads, nor on what else is in the batch.
+        """Encode documents; the result depends on neither threads nor the rest of the batch.
 
         Args:
-            symbols: uint8 or uint32 [symbols], ids of strings, all documents end to end. Other ids join with nothing.
+            symbols: uint8 or uint32 [symbols], ids of strings, concatenated documents. Other ids never join.
             offsets: int64 [documents + 1].
             threads: 1..1024.
 

@@ -1,4 +1,4 @@
-"""The vocabulary curriculum (arXiv 2502.17910): a symbol model is trained, what it finds easy becomes tokens, again."""
+"""The vocabulary curriculum (arXiv 2502.17910): in rounds, train a symbol model, and make easy runs tokens."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tokens
 
 MODEL = "model.json"
-MOST_TEXT = 1 << 30  # bytes: the text is held, because every round reads it
+MOST_TEXT = 1 << 30  # bytes: the text stays in memory, because every round reads it
 PHASES = ("encoding", "modelling", "scoring", "grouping", "growing")  # of a round
-AT_ONCE = 1 << 22  # tokens whose signals are held
+AT_ONCE = 1 << 22  # tokens with signals in memory
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurriculumOptions(Unknown, Symbols):
-    """What a curriculum is told."""
+    """Options of a curriculum."""
 
     vocab_size: int = option(
         "Ids in all, with alphabet and special tokens", default=0, most=BIGGEST_VOCABULARY,
@@ -53,7 +53,7 @@ class CurriculumOptions(Unknown, Symbols):
     pattern: Literal["none"] | None = option("How text is split first", default=None)
 
     def check(self) -> None:
-        """Refuse a bound that is none, a seed without a draw, and an alphabet that has no room."""
+        """Refuse an invalid bound, a seed without a draw, and a too large alphabet."""
         super().check()
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise InputError(f"epsilon is {self.epsilon:g}; it is a bound on the {self.signal} in nats, above 0")
@@ -108,7 +108,7 @@ def _bounded(feed: Feed) -> Iterator[str]:
 
 
 def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
-    """The model before the first round: bytes, or the characters of the text in the order of their code points."""
+    """Return the model before the first round: bytes, or the text's characters by code point."""
     request: TrainingRequest[CurriculumOptions] = feed.request
     options = request.options
     alphabet = [bytes([byte]) for byte in range(256)]
@@ -127,7 +127,7 @@ def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
 
 
 class Growth:
-    """A vocabulary between two rounds, and the text in symbols."""
+    """State between two rounds: the vocabulary, and the text in symbols."""
 
     def __init__(
         self, request: TrainingRequest[CurriculumOptions], phases: Phases, start: CurriculumModel, texts: Sequence[str]
@@ -139,22 +139,22 @@ class Growth:
         self.dry = False  # whether the last round added nothing
 
     def finished(self, most: int | None) -> bool:
-        """Whether another round would change nothing, or was not asked for."""
+        """Whether another round would change nothing, or exceed the request."""
         full = most is not None and len(self.strings) >= most
         return self.dry or full or len(self.rounds) == self._request.options.rounds
 
     def model(self, most: int | None) -> CurriculumModel:
-        """The model of the strings, of the first ``most`` if there are more."""
+        """Return the model of at most ``most`` strings."""
         whole = dataclasses.replace(self._start, strings=tuple(self.strings), sizes=tuple(self.sizes))
         return whole if most is None else whole.truncated(min(most, len(self.strings)))
 
     def tokens(self, strings: Sequence[bytes]) -> Tokens:
-        """The text in tokens."""
+        """Encode the text to tokens."""
         with self._phases.timed("encoding"):
             return FixpointEncoder(strings).encode(self._symbols, self._offsets, self._request.threads)
 
     def round(self, size: int) -> None:
-        """Encode the text of ``size`` bytes, train a model on it, and add what it finds easy."""
+        """Encode the text of ``size`` bytes, train a model on it, and add the easy groups."""
         request, options = self._request, self._request.options
         before = dict(self._phases.seconds)
         tokens = self.tokens(self.strings)
@@ -180,7 +180,7 @@ class Growth:
         self.dry = not added
 
     def _count(self, tokens: Tokens, model: SymbolModel, counter: GroupCounter) -> tuple[float, float]:
-        """Count the groups; entropy and negative log-likelihood of the text, in nats."""
+        """Count the groups; return entropy and negative log-likelihood of the text, in nats."""
         sums: list[tuple[float, float]] = []
         report = self._phases.gauge(f"round {len(self.rounds) + 1}", "tokens", len(tokens.ids))
         for first, last in _document_ranges(tokens):
@@ -197,7 +197,7 @@ class Growth:
 
 
 def _document_ranges(tokens: Tokens) -> Iterator[tuple[int, int]]:
-    """Ranges of documents of about ``AT_ONCE`` tokens, or of one that has more."""
+    """Yield ranges of documents of about ``AT_ONCE`` tokens; a longer document is alone."""
     first = 0
     while first < len(tokens):
         last = int(np.searchsorted(tokens.offsets, tokens.offsets[first] + AT_ONCE, "right")) - 1

@@ -1,8 +1,8 @@
-"""Profiles of the kernels: what a call takes against what the machine's own memory and arithmetic allow.
+"""Profiles of the kernels: the time of a call against the limits of the machine's memory and arithmetic.
 
-One module of ``kernels/`` per kernel, ending in ``PROFILES = (Profile(...),)``. A profile says what the least work of a
-problem is, makes its data, and names the contenders: our kernel first, then the peers that do the same work on the same
-data. Every result is verified before anything is timed. ``machines/`` times; ``session`` is the loop.
+``kernels/`` has one module per kernel, which ends in ``PROFILES = (Profile(...),)``. A profile states the least work of
+a problem, makes its data, and names the contenders: our kernel first, then peers with the same work on the same data.
+Every result is verified before any timing. ``machines/`` does the timing; ``session`` is the loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generated inputs, in the library that fits the device and dtype, and what verifying needs of them."""
+"""Generated inputs, in the library that fits the device and dtype, and comparisons for their verification."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ def array_library(kind: DeviceKind) -> Any:
 
 
 def normal(kind: DeviceKind, dtype: str, shape: tuple[int, int], scale: float, seed: int = SEED) -> Any:
-    """Normally distributed values [rows, columns] with standard deviation ``scale``: the same for the same seed.
+    """Draw normal values [rows, columns] with standard deviation ``scale``, deterministic for a seed.
 
-    A torch tensor where torch can hold it, else cupy's (CUDA) or numpy's array. Raises ``Unsupported`` for bf16
-    without torch: numpy and cupy cannot draw it.
+    Returns a torch tensor where torch is available, else an array of cupy (CUDA) or numpy. Raises ``Unsupported`` for
+    bf16 without torch: numpy and cupy cannot draw it.
     """
     torch = torch_for(kind)
     if torch is not None:
         generator = torch.Generator(device=kind).manual_seed(seed)
-        # Drawn in place and in the dtype asked for: a float32 copy of the largest GPU shape would not fit beside it.
+        # Drawn in place and in the requested dtype: a further float32 copy of the largest GPU shape would not fit.
         return torch.empty(shape, dtype=torch_dtype(dtype), device=kind).normal_(0, scale, generator=generator)
     if dtype == "bf16":
         raise Unsupported("bf16 needs torch: pip install torch, or choose --dtype fp32")
     library, generator = array_library(kind), np.random.default_rng(seed)
     values = library.empty(shape, _NUMPY[dtype])
-    for row in values:  # one by one: no second array of this size
+    for row in values:  # row by row, without a second array of this size
         row[:] = library.asarray(generator.standard_normal(shape[1], np.float32) * np.float32(scale))
     return values
 
 
 def copied_bytes(wanted: int, most: int) -> int:
-    """Size of a copy that reads and writes ``wanted`` bytes together, within a buffer of ``most``."""
+    """Return the size of a copy whose reads and writes sum to ``wanted`` bytes, within a buffer of ``most``."""
     return max(1, min(wanted // 2, most))
 
 
@@ -74,7 +74,7 @@ def on_host(array: Any) -> NDArray[Any]:
 
 
 def differs(result: Any, ours: Any, absolute: float, relative: float = 0.0) -> str | None:
-    """Say where two float results are further apart than ``absolute + relative * |ours|``, or None."""
+    """Say where two float results differ by more than ``absolute + relative * |ours|``, or None."""
     a, b = on_host(result).astype(np.float64), on_host(ours).astype(np.float64)
     if a.shape != b.shape:
         return f"its result has shape {a.shape}, ours {b.shape}"

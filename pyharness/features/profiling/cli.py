@@ -90,7 +90,7 @@ def profile(
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
         measured = session.run(wanted, opened, rule, complain, keep)
-    if as_json:  # in ASCII: names of files may hold what no encoding can
+    if as_json:  # in ASCII: file names may have unencodable characters
         show(json.dumps(cases.as_data(measured), allow_nan=False, indent=1) + "\n")
     else:
         show(report.to_text(report.sheets(cases.as_record(measured)), width(), color()))

@@ -1,4 +1,4 @@
-"""Takes the samples: all contenders in turn, in an order that none profits from, so that a slow minute falls on all."""
+"""Sampling: all contenders in turn, in a fair order, so that a slow minute affects all."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pyharness.system.timing import without_collector
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds of every round of one contender. Sample i of two contenders was taken in the same round."""
+    """Seconds of one contender's rounds. Sample i of two contenders is from the same round."""
 
     seconds: tuple[float, ...] = ()
     dropped: int = 0  # taken while the device was throttled
-    throttled: bool = False  # all of them were: this is what the device can sustain
-    reason: str | None = None  # why there are none
+    throttled: bool = False  # all samples were: the device sustains no more
+    reason: str | None = None  # for the absence of samples
 
 
 @dataclass(slots=True)
 class _Lane:
-    """One contender on its way."""
+    """State of one contender."""
 
     call: Callable[[], Any]
     series: Timings
-    pending: list[float] = field(default_factory=list)  # not yet known to be good
+    pending: list[float] = field(default_factory=list)  # samples not yet accepted
     throttled: list[float] = field(default_factory=list)
     reason: str | None = None
 
@@ -58,18 +58,18 @@ def interleaved(
     rule: StoppingRule,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Samples]:
-    """Time every call in turn until each has what the rule asks for, or the time of the rule is over.
+    """Time every call in turn until each has enough samples for the rule, or the rule's time is over.
 
-    A first round is not counted: memory pools fill up, and what is compiled on first use is compiled. A call that has
-    enough leaves the rotation. One that raises leaves it too, with its reason and without numbers. Samples count only
-    once the device has said that its clock was not low meanwhile, unless it never was anything else.
+    The first round does not count: it fills memory pools and compiles code. A call with enough samples leaves the
+    rotation. So does a call that raises, with its reason and without numbers. Samples count only after the device has
+    reported that its clock was not low meanwhile, unless the clock was always low.
     """
     lanes = {name: _Lane(call, Timings(rule)) for name, call in calls.items()}
     with without_collector():
         for lane in lanes.values():
             _take(device, lane, phase)
             lane.pending.clear()
-        device.throttled()  # what happened before is no contender's fault
+        device.throttled()  # discard the state from before the contenders
         started = checked = clock()
         number = 0
         while running := [lane for lane in lanes.values() if lane.open]:
@@ -88,7 +88,7 @@ def interleaved(
 def _take(device: Machine, lane: _Lane, phase: Phase) -> None:
     try:
         seconds = device.seconds(lane.call, phase)
-    except Exception as error:  # whatever a peer's library raises, among it its own out-of-memory errors
+    except Exception as error:  # a peer's library may raise anything, such as its own out-of-memory errors
         lane.reason = reason_of(error)
         return
     if seconds > 0:
@@ -104,6 +104,6 @@ def _settle(device: Machine, lanes: Mapping[str, _Lane]) -> None:
 
 
 def reason_of(error: Exception) -> str:
-    """One line for a table: the kind of error and its first line."""
+    """Return one line for a table: the kind of error and its first line."""
     first = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first[:200]}" if first else type(error).__name__

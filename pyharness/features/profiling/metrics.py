@@ -1,4 +1,4 @@
-"""What profiles of kernels report: one case per kernel, shape, implementation and phase."""
+"""Metrics of kernel profiles, with one case per kernel, shape, implementation and phase."""
 
 from __future__ import annotations
 

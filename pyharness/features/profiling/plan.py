@@ -1,4 +1,4 @@
-"""What to profile: shapes, dtypes and a device, checked before anything is imported or allocated."""
+"""Plan of a profile: shapes, dtypes and a device, checked before any import or allocation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.system.environment import cores
 from pyharness.types import InputError
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:e([0-9]{1,2}))?")
-LARGEST = 1 << 62  # elements: far beyond any memory, and sizes in bytes stay within 64 bits
+LARGEST = 1 << 62  # elements: far beyond any memory, with sizes in bytes within 64 bits
 MOST_THREADS = 1024
 
 
@@ -39,7 +39,7 @@ def plan(
     tokenizer: str | None = None,
     left_out: Sequence[str] = (),
 ) -> ProfilePlan:
-    """Check everything that can be checked without data; raises ``InputError`` for what cannot be used."""
+    """Check everything that needs no data; raise ``InputError`` for an unusable value."""
     profile: Profile = pick("kernel", kernel, profiles())
     count = min(cores(), MOST_THREADS) if threads is None else threads
     if not 1 <= count <= MOST_THREADS:
@@ -94,7 +94,7 @@ def _text(profile: Profile, shapes: Sequence[str], corpus: str | None, tokenizer
         raise InputError("real tokens need both: --corpus for the text and --tokenizer for its ids")
     if shapes:
         raise InputError("the text decides the shape; leave out --shape, and cap the corpus with ?max_bytes=50MB")
-    corpora.open_corpus(corpus)  # raises for what is unknown; reads nothing yet
+    corpora.open_corpus(corpus)  # raises for an unknown corpus; reads nothing yet
     tokenizers.resolve(tokenizer)
     return TextSource(corpus, tokenizer)
 
@@ -105,7 +105,7 @@ def human_bytes(count: float) -> str:
 
 
 def check_memory(profile: Profile, problem: Problem, free: int | None) -> None:
-    """Refuse a problem whose data and result do not fit; nothing has been allocated then."""
+    """Refuse a problem whose data and result do not fit, before any allocation."""
     needed = profile.needs(problem)
     if free is not None and needed > free:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a profile measures: raw samples of every contender, and the figures computed from them."""
+"""Results of a profile: raw samples of every contender, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyharness.statistics.stopping import StoppingRule, noise
 from pyharness.types import Status
 
 OURS = "pyharness"
-COPY = "copy"  # of a buffer within the device: the memory roof, sampled in the same rounds as the rest
+COPY = "copy"  # copy of a buffer within the device: the memory roof, sampled in the same rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Roof:
 
     @property
     def rate(self) -> float | None:
-        """Amount per second of the median call, or None where nothing was measured."""
+        """Return the amount per second of the median call, or None without samples."""
         return self.amount / median(self.samples.seconds) if self.samples.seconds else None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Statistics of one contender in one phase. Rates divide the problem's floor, whatever a contender really moves."""
+    """Statistics of one contender in one phase. Rates refer to the problem's floor, not to actual traffic."""
 
     median_seconds: float
     p5_seconds: float
@@ -45,12 +45,12 @@ class Figures:
     flop_per_second: float
     tokens_per_second: float
     copy_share: float | None  # of the copy rate, round by round
-    times_ours: float | None  # how many times as long as our kernel, round by round
+    times_ours: float | None  # time relative to our kernel, round by round
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The roof that holds a problem down, at the rates of this run."""
+    """The roof that limits a problem, at the rates of this run."""
 
     roof: Literal["copy", "matrix"]
     seconds: float
@@ -58,7 +58,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A peer without numbers: skipped (not installed, too large) or failed (another result, an error)."""
+    """A peer without numbers: skipped (not installed, too large) or failed (wrong result, error)."""
 
     status: Status
     reason: str
@@ -66,7 +66,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one problem: ``reason`` says why our kernel has no numbers, ``missing`` why a peer has none."""
+    """The outcome of one problem: ``reason`` explains missing numbers of our kernel, ``missing`` those of peers."""
 
     problem: Problem
     data: str = ""
@@ -82,7 +82,7 @@ class Outcome:
         return Roof(self.copy_bytes, self.samples.get(phase, {}).get(COPY, Samples(reason="not measured")))
 
     def figures(self, phase: Phase, name: str) -> Figures | None:
-        """Figures of a contender, or None where it has no samples."""
+        """Return the figures of a contender, or None without samples."""
         seconds = self.samples[phase].get(name, Samples()).seconds
         if not seconds or self.floor is None:
             return None
@@ -104,7 +104,7 @@ class Outcome:
         )
 
     def bound(self, phase: Phase, matrix: Roof | None) -> Bound | None:
-        """Return the roof that takes longer at the rates of this run; None where a rate is not known."""
+        """Return the roof that takes longer at the rates of this run; None where a rate is unknown."""
         copy_rate = self.copy_roof(phase).rate
         if self.floor is None or copy_rate is None:
             return None
@@ -118,7 +118,7 @@ class Outcome:
 
 
 def _paired(seconds: tuple[float, ...], other: Samples | None) -> float | None:
-    """Median over the rounds that both have samples of: how many times as long as ``other``."""
+    """Return the median time ratio to ``other`` over the rounds with samples of both."""
     if other is None or not other.seconds:
         return None
     rounds = min(len(seconds), len(other.seconds))
@@ -133,12 +133,12 @@ class ProfileRecord:
     environment: Mapping[str, Any]
     matrix: Mapping[str, Roof]  # by dtype
     rule: StoppingRule
-    device: Mapping[str, Any] = field(default_factory=dict)  # as it was after the last problem
+    device: Mapping[str, Any] = field(default_factory=dict)  # facts after the last problem
     outcomes: tuple[Outcome, ...] = ()
-    peers: Mapping[str, str] = field(default_factory=dict)  # name -> what it does
+    peers: Mapping[str, str] = field(default_factory=dict)  # name -> description
     notes: tuple[str, ...] = ()
-    finished: bool = False  # whether all problems that were asked for are here
-    unmeasured: tuple[tuple[Problem, Floor], ...] = ()  # problems of a device that is not here, with their floors
+    finished: bool = False  # whether all requested problems are included
+    unmeasured: tuple[tuple[Problem, Floor], ...] = ()  # problems of an absent device, with their floors
     unmeasured_reason: str | None = None
     started: float = field(default_factory=time.time, compare=False)  # seconds since 1970
 

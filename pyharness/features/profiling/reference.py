@@ -1,4 +1,4 @@
-"""What a known device would need at the least, for machines without one. Not a measurement of this run."""
+"""Least times of a known device, for machines without one. Not a measurement of this run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAME = "an H200 (copies 4.3 TB/s, multiplies 790 TFLOP/s in bf16: measured elsew
 
 
 def seconds(floor: Floor, dtype: str) -> float | None:
-    """Return the time at the roof that binds; None where the product's rate for the dtype is not known."""
+    """Return the time at the limiting roof; None where the product's rate for the dtype is unknown."""
     copying = floor.bytes / COPY_RATE
     if floor.matrix_flop == 0:
         return copying

@@ -17,7 +17,7 @@ from pyharness.report.sheet.parts import Figure, Section
 from pyharness.store import CaseRecordKind, Record
 from pyharness.types import COUNT, Format, InputError
 
-MEDIAN = "median ms"  # title of the column that is drawn
+MEDIAN = "median ms"  # title of the drawn column
 _HEADINGS = (
     Heading("implementation", "word"),
     *(Heading(title, unit="s", direction="lower") for title in (MEDIAN, "p5", "p95")),
@@ -28,11 +28,11 @@ _HEADINGS = (
     Heading("times ours", unit="ratio", direction="lower"),
 )
 _WHOLE = Format("{:.0f}")
-MOST_DRAWN = 6  # problems: the tables have all
+MOST_DRAWN = 6  # problems; the tables have all
 
 
 def profile_sheets_of(record: Record) -> list[Sheet]:
-    """Tables of the record of a profile; raises ``InputError`` for one that was edited into something else."""
+    """Return the tables of a profile's record; raise ``InputError`` for a broken record."""
     try:
         return profile_sheets(of_record(record.data, record.results))
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
@@ -40,7 +40,7 @@ def profile_sheets_of(record: Record) -> list[Sheet]:
 
 
 def profile_sheets(record: ProfileRecord) -> list[Sheet]:
-    """Return a table per problem and phase, then what the names mean, what is missing, and floors of absent devices."""
+    """Return a table per problem and phase, then the meaning of names, missing peers, and floors of absent devices."""
     sheets = [
         _timings(record, outcome, phase)
         for outcome in record.outcomes
@@ -52,7 +52,7 @@ def profile_sheets(record: ProfileRecord) -> list[Sheet]:
 
 
 def profile_sections(record: Record) -> Iterator[Section]:
-    """Medians of its implementations as dots, problem by problem."""
+    """Yield the medians of a profile's implementations as dots, by problem."""
     timed = [sheet for sheet in profile_sheets_of(record) if MEDIAN in sheet.columns]
     if timed:
         yield Section("Times by implementation", tuple(_figure(sheet) for sheet in timed[:MOST_DRAWN]))
@@ -86,12 +86,12 @@ def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
 
 
 def _milliseconds(seconds: float | None) -> Cell:
-    """A time in ms with about four digits."""
+    """Format a time in ms with about four digits."""
     return Cell(seconds, Format("{:.0f}" if seconds is not None and seconds >= 1 else "{:.4g}", 1e3, "ms"))
 
 
 def _short(value: float) -> Format:
-    """Four digits, or a power of ten where zeros would fill the column."""
+    """Return a format with four digits, or a power of ten for very small values."""
     return Format("{:.1e}" if 0 < value < 1e-2 else "{:.4g}")
 
 
@@ -141,7 +141,7 @@ def _contenders(record: ProfileRecord) -> Sheet:
 
 
 def _device_notes(device: Mapping[str, Any]) -> list[str]:
-    """Which device, its driver and runtime, and its clocks when the last problem was done."""
+    """Return notes on the device, its driver and runtime, and its clocks after the last problem."""
     if not device:
         return []
     if "runtime_version" not in device:

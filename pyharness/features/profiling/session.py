@@ -1,4 +1,4 @@
-"""The loop of a profile: data, verify, measure, record."""
+"""The loop of a profile: make data, verify, measure, record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyharness.types import InputError, Mismatch, Status, Unsupported
 def verified(
     task: Task, device: Machine, left_out: Sequence[str] = ()
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:
-    """Return the calls that gave what they should, the reasons of the others, and our result."""
+    """Return the calls with right results, the reasons for the others, and our result."""
     ours = task.ours()
     if (difference := task.check(ours)) is not None:
         raise Mismatch(f"nothing was timed: {difference}")
@@ -33,7 +33,7 @@ def verified(
             calls[peer.name] = _verified_peer(peer, ours, device)
         except Unsupported as error:
             missing[peer.name] = Missing("skipped", str(error))
-        except Exception as error:  # whatever a peer's library raises
+        except Exception as error:  # a peer's library may raise anything
             missing[peer.name] = Missing("failed", reason_of(error))
         device.reclaim()
     return calls, missing, ours
@@ -51,7 +51,7 @@ def _verified_peer(peer: Peer, ours: Any, device: Machine) -> Callable[[], Any]:
 
 LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton", "liger-kernel")
 RULES: Mapping[DeviceKind, StoppingRule] = {
-    "cpu": StoppingRule(max_seconds=12.0),  # four problems in a minute: a shared processor is rarely ever quiet
+    "cpu": StoppingRule(max_seconds=12.0),  # four problems in a minute: a shared processor is rarely quiet
     "cuda": StoppingRule(),
 }
 MATRIX_SECONDS = 3.0
@@ -60,12 +60,12 @@ Keep = Callable[[ProfileRecord], None]
 
 
 def default_device() -> DeviceKind:
-    """CUDA where a device can be used, else the CPU."""
+    """Return CUDA where a device is usable, else the CPU."""
     return "cuda" if cuda_reason() is None else "cpu"
 
 
 def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
-    """Return the rule of a device, with another limit for each phase of a problem if one is given."""
+    """Return the rule of a device; ``max_seconds`` replaces its limit for each phase of a problem."""
     if max_seconds is None:
         return RULES[kind]
     if not 0 < max_seconds <= 86_400:
@@ -74,9 +74,9 @@ def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
 
 
 def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
-    """Profile every problem of a plan; one that fails costs itself, never the run.
+    """Profile every problem of a plan; a failure costs one problem, never the run.
 
-    ``keep`` gets the record after every problem: a run that is cut off has what it had finished.
+    ``keep`` gets the record after every problem, so an interrupted run keeps its finished problems.
     """
     _check_memory(plan, device)
     copying = _copying(device)
@@ -98,9 +98,9 @@ def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: 
 
 
 def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
-    """Call our kernel once per problem, for a profiler that is watching: no timing, no peers, no warm-up.
+    """Call our kernel once per problem, for an attached profiler: no timing, no peers, no warm-up.
 
-    Returns whether all calls came to their end.
+    Returns whether all calls succeeded.
     """
     _check_memory(plan, device)
     done = True
@@ -120,14 +120,14 @@ def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
 
 def _check_memory(plan: ProfilePlan, device: Machine) -> None:
     for problem in plan.problems:
-        if problem.text is None:  # whose size is not known yet
+        if problem.text is None:  # with text, the size is not known yet
             check_memory(plan.profile, problem, device.free_bytes())
 
 
 def _copying(device: Machine) -> Copying:
     try:
         return device.copying()
-    except MemoryError as error:  # cupy's is one too
+    except MemoryError as error:  # cupy's error is one, too
         raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
 
 
@@ -135,7 +135,7 @@ def _prepared(profile: Profile, problem: Problem, device: Machine) -> Task:
     with device.range("data"):
         task = profile.prepare(problem)
     device.reclaim()
-    if problem.text is not None:  # its size was not known before
+    if problem.text is not None:  # its size is only known now
         check_memory(profile, task.problem, device.free_bytes())
     return task
 

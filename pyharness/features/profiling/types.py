@@ -1,4 +1,4 @@
-"""The nouns of a profile: problems, what they cost at the least, who does the work, and what it runs on."""
+"""Types of a profile: problems, their least cost, contenders, and machines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pyharness.plugins import registry
 Shape: TypeAlias = tuple[int, ...]
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 Phase: TypeAlias = Literal["cold", "warm"]
-# From bytes to a call that copies within the device, and the bytes it reads and writes: about as many, and for large
-# problems as many as there are. A small copy pays for its launch as a small kernel does.
+# From bytes to a call that copies within the device, and the bytes that it reads and writes. These are about as many as
+# requested, at most the buffer's. A small copy includes the cost of its launch, like a small kernel.
 Copying: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
 
 BYTES_OF: Mapping[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "uint32": 4}
@@ -21,7 +21,7 @@ BYTES_OF: Mapping[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "uint32": 4}
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One number of a shape, and what it may be."""
+    """One number of a shape, with its range."""
 
     name: str
     least: int = 1
@@ -30,7 +30,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class TextSource:
-    """Real text to encode, as specifications of a corpus and a tokenizer."""
+    """Real text to encode: specifications of a corpus and a tokenizer."""
 
     corpus: str
     tokenizer: str
@@ -44,7 +44,7 @@ class Problem:
     dtype: str
     device: DeviceKind
     threads: int
-    text: TextSource | None = None  # where tokens come from; None: generated
+    text: TextSource | None = None  # source of tokens; None: generated
 
     @property
     def label(self) -> str:
@@ -54,10 +54,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least a problem can cost: every input read once, every output written once, and the arithmetic in between.
+    """The least cost of a problem: every input read once, every output written once, and the arithmetic.
 
-    ``flop`` is counted from the formula, not measured; ``matrix_flop`` is the part of it that a matrix product can do.
-    ``tokens`` is what a rate in tokens per second divides.
+    ``flop`` follows from the formula and is not measured; ``matrix_flop`` is its part that a matrix product can do.
+    ``tokens`` is the numerator of rates in tokens per second.
     """
 
     bytes: int
@@ -68,10 +68,10 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another way to do the same work. ``build`` imports and compiles what it needs, and returns the call to time.
+    """Another implementation of the same work. ``build`` imports and compiles it, and returns the call to time.
 
-    ``differs(result, ours)`` says where a result departs from our kernel's, or None. ``extra_bytes`` is its peak
-    beyond the input: it is checked before the call, because a CPU has no out-of-memory error to catch.
+    ``differs(result, ours)`` says where a result differs from our kernel's, or None. ``extra_bytes`` is its peak memory
+    beyond the input. It is checked before the call, because a CPU has no out-of-memory error to catch.
     """
 
     name: str
@@ -85,12 +85,12 @@ class Peer:
 class Task:
     """A problem with its data in place.
 
-    ``check(result)`` compares an excerpt of what ``ours`` returned with a slow reference, and says where they differ.
-    ``floor(result)`` knows what only the result tells, such as the size of a histogram.
+    ``check(result)`` compares an excerpt of our result with a slow reference, and says where they differ.
+    ``floor(result)`` uses facts that only the result has, such as the size of a histogram.
     """
 
     problem: Problem
-    data: str  # what the data is, for people
+    data: str  # description of the data
     ours: Callable[[], Any]
     check: Callable[[Any], str | None]
     peers: tuple[Peer, ...]
@@ -98,15 +98,15 @@ class Task:
 
 
 class Machine(Protocol):
-    """Where a problem runs: its clock, its memory and the two roofs that can be measured on it."""
+    """Machine of a problem: its clock, its memory and its two measurable roofs."""
 
     kind: DeviceKind
     phases: tuple[Phase, ...]
-    check_seconds: float  # between two questions whether it is throttled
+    check_seconds: float  # between two checks for throttling
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know about the timings here, and what is not measured."""
+        """Return notes for the reader on the timings here, and on missing measurements."""
         ...
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
@@ -114,27 +114,27 @@ class Machine(Protocol):
         ...
 
     def throttled(self) -> bool:
-        """Say whether the device has run below its nominal clock since the last question."""
+        """Whether the device has run below its nominal clock since the last call."""
         ...
 
     def free_bytes(self) -> int | None:
-        """Memory that can be had now, or None where nobody says."""
+        """Return the memory available now, or None where it is unknown."""
         ...
 
     def reclaim(self) -> None:
-        """Give back memory that libraries keep for later."""
+        """Free memory that libraries keep for later."""
         ...
 
     def range(self, name: str) -> AbstractContextManager[object]:
-        """Mark a phase for a profiler that is watching; what the phase started has ended with it."""
+        """Mark a phase for an attached profiler; work that the phase starts ends within it."""
         ...
 
     def copying(self) -> Copying:
-        """Return what makes the copies that are the memory roof; its buffers are there for all of them."""
+        """Return the maker of the copies for the memory roof; its buffers serve all of them."""
         ...
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
-        """Return a call that multiplies large matrices, and its FLOP; raises ``Unsupported`` with a reason."""
+        """Return a call that multiplies large matrices, and its FLOP; raise ``Unsupported`` with a reason."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -148,18 +148,18 @@ class Profile:
 
     name: str
     summary: str
-    axes: tuple[Axis, ...]  # what the numbers of a shape mean
+    axes: tuple[Axis, ...]  # meaning of the numbers of a shape
     dtypes: tuple[str, ...]
     default_dtypes: tuple[str, ...]
     shapes: Mapping[DeviceKind, tuple[Shape, ...]]  # profiled by default
     floor: Callable[[Problem], Floor]
     needs: Callable[[Problem], int]  # bytes for the data and our own call
     prepare: Callable[[Problem], Task]
-    peers: tuple[str, ...]  # names of all of them; which ones a problem has, its device and dtype decide
-    reads_text: bool = False  # whether tokens of real text can stand in for generated ones
+    peers: tuple[str, ...]  # all names; a problem's device and dtype decide which apply
+    reads_text: bool = False  # whether tokens of real text can replace generated ones
 
 
 def profiles() -> Mapping[str, Profile]:
-    """Every profile by the name of its kernel."""
+    """Return every profile by the name of its kernel."""
     by_name: Mapping[str, Profile] = registry.offered("pyharness.profiling", "PROFILES")
     return by_name

@@ -1,6 +1,6 @@
-"""Segmentation: units that are no tokens (patches, sentences, words, characters), and what they make of a text.
+"""Segmentation: units other than tokens (patches, sentences, words, characters), and their metrics on a text.
 
-``units`` and ``patches`` cut, ``metrics/`` measure where units end.
+``units`` and ``patches`` cut text, ``metrics/`` measure the ends of units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Segmentation: the units that a row cuts text into, be they tokens, patches, words or sentences."""
+"""Segmentation: the units of a row, whether tokens, patches, words or sentences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pyharness.types import (
 
 @dataclass(slots=True)
 class SegmentationPass:
-    """One pass over a corpus, or over a shard of it. ``merge`` gives the pass over both."""
+    """One pass over a corpus or a shard of it. ``merge`` gives the pass over both."""
 
     segmenter: HasSegments
     units: UnitCounts = field(default_factory=UnitCounts)
@@ -45,7 +45,7 @@ class SegmentationPass:
         """Stream the corpus, a batch at a time.
 
         Raises:
-            NotSpelled: the ends of units are not those of a text.
+            NotSpelled: the units do not spell the text.
             InputError: units were fitted to a text of the corpus.
         """
         for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
@@ -75,13 +75,13 @@ class SegmentationPass:
 
 @dataclass(frozen=True, slots=True)
 class SegmentationCounts:
-    """All that was counted in a pass: what its numbers are a function of. Integers only."""
+    """Counts of a pass, from which all its numbers follow. Integers only."""
 
     units: UnitCounts
     extracts: ExtractCounts
 
     def findings(self) -> Findings:
-        """Every metric, sums by group, and what was left out."""
+        """Return every metric, sums by group, and left-out texts."""
         measurements: list[Measurement] = [*self.units.measurements(), *self.extracts.measurements()]
         totals = {name: int(sums.sum()) for name, sums in self.extracts.state.counters.items()}
         details = {
@@ -92,7 +92,7 @@ class SegmentationCounts:
         return Findings(tuple(measurements), details)
 
     def arrays(self) -> State:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         return {**self.units.arrays(), **self.extracts.arrays()}
 
     @classmethod
@@ -102,7 +102,7 @@ class SegmentationCounts:
 
 
 def run(work: Work) -> Findings:
-    """Read the whole corpus once, and extracts of it several times."""
+    """Read the whole corpus once, and its extracts several times."""
     segmenter = work.segmenter()
     passed = SegmentationPass(segmenter)
     try:
@@ -115,13 +115,13 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Every number again, from what was counted."""
+    """Recompute every number from the stored counts."""
     del case
     return SegmentationCounts.of_arrays(state).findings()
 
 
 def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say how many texts are not measured, because units do not spell them."""
+    """Yield notes on texts that are not measured because units do not spell them."""
     del data
     lacking = {one.case.tokenizer: one.details.get("unspelled") for one in results}
     rows = [f"{row} {count:,}" for row, count in lacking.items() if isinstance(count, int) and count]

@@ -1,4 +1,4 @@
-"""What predicts the next byte, and where patches start, from the entropy of every byte's prediction.
+"""Predictors of the next byte, and patch starts from the entropy of every byte's prediction.
 
 The predictor is a symbol model, or a causal language model over bytes. Patches start as in BLT (arXiv 2412.09871,
 section 2.3), in float32.
@@ -25,35 +25,35 @@ from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.language_models import CausalModel
 from pyharness.types import InputError, Offsets
 
-Entropies = NDArray[np.float32]  # [bytes], nats: of the prediction of byte i from those before it in its text
+Entropies = NDArray[np.float32]  # [bytes], nats: of the prediction of byte i from the bytes before it in its text
 MODES = ("global", "monotonic", "combined")
-THRESHOLD = 1.335442066192627  # nats: that of the authors' repository, for the model they trained
+THRESHOLD = 1.335442066192627  # nats: from the authors' repository, for their model
 BYTES = 256
-OFFSETS = {256: 0, 260: 4}  # logits -> id of byte 0: bytes alone, and those of BLT behind four marks
-MOST_MARKS = 128  # ids of a model over bytes that are no bytes
+OFFSETS = {256: 0, 260: 4}  # number of logits -> id of byte 0: only bytes; and BLT's, after four marks
+MOST_MARKS = 128  # ids other than bytes, in a model over bytes
 LONGEST_CONTEXT = 2048
 BATCH_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class PatchRule:
-    """What starts a patch.
+    """Rule that starts a patch.
 
-    ``global``: an entropy above the threshold. ``monotonic``: one that is larger than that of the byte before by more
-    than the threshold. ``combined``: one above the threshold that is larger by more than ``threshold_add``.
+    ``global``: an entropy above the threshold. ``monotonic``: an increase from the byte before above the threshold.
+    ``combined``: an entropy above the threshold, with an increase above ``threshold_add``.
     """
 
     mode: str = "global"
     threshold: float = THRESHOLD  # nats
-    threshold_add: float = 0.0  # nats; of ``combined`` alone
+    threshold_add: float = 0.0  # nats; only for ``combined``
     max_patch_length: int | None = None  # bytes; a longer patch is cut every so many
 
 
 def patch_starts(entropies: Entropies, texts: Offsets, rule: PatchRule) -> NDArray[np.bool_]:
-    """Whether a patch starts with each byte of texts that lie end to end, bool [bytes].
+    """Return whether a patch starts with each byte of concatenated texts, bool [bytes].
 
-    As in the authors' repository: bytes 0 and 1 of a text always do; in modes other than ``global`` byte 2 does, too;
-    and in ``combined`` byte 3 never does, because the mask that is to keep starts apart is read before it is filled.
+    As in the authors' repository, bytes 0 and 1 of a text always start one; outside of ``global``, so does byte 2. In
+    ``combined`` byte 3 never does, because the code reads the mask that separates starts before it fills it.
     """
     starts = marks(entropies, rule)
     first = texts[:-1][np.diff(texts) > 0]
@@ -70,7 +70,7 @@ def patch_starts(entropies: Entropies, texts: Offsets, rule: PatchRule) -> NDArr
 
 
 def marks(entropies: Entropies, rule: PatchRule) -> NDArray[np.bool_]:
-    """Which bytes the thresholds speak for, wherever texts begin."""
+    """Return the bytes that pass the thresholds, regardless of the beginnings of texts."""
     threshold, added = np.float32(rule.threshold), np.float32(rule.threshold_add)
     if rule.mode == "global":
         return np.asarray(entropies > threshold, np.bool_)
@@ -81,18 +81,18 @@ def marks(entropies: Entropies, rule: PatchRule) -> NDArray[np.bool_]:
 
 
 def _put(starts: NDArray[np.bool_], places: NDArray[np.int64], texts: Offsets, *, value: bool) -> None:
-    """Write where a place is still in the text that it counts from."""
+    """Write ``value`` at each place that is still inside its own text."""
     ends = texts[1:][np.diff(texts) > 0]
     starts[places[places < ends]] = value
 
 
 class BytePredictor(Protocol):
-    """Entropy of the prediction of every byte from those before it in its text."""
+    """Predictor of every byte from the bytes before it in its text."""
 
     digest: str
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
-        """float32 [bytes], nats."""
+        """Return the entropies, float32 [bytes], in nats."""
         ...
 
 
@@ -105,19 +105,19 @@ class SymbolPredictor:
 
     @classmethod
     def of(cls, model: SymbolModel) -> SymbolPredictor:
-        """Take a model over bytes; any other is an ``InputError``."""
+        """Wrap a model over bytes; raise ``InputError`` for any other."""
         if model.alphabet_size != BYTES:
             raise InputError(f"a symbol model of {model.alphabet_size:,} symbols is none of bytes, which are {BYTES}")
         return cls(model, model.digest)
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
-        """float32 [bytes], nats."""
+        """Return the entropies, float32 [bytes], in nats."""
         return self.model.score(data, texts, threads).entropy.astype(np.float32)
 
 
 @dataclass(slots=True)
 class CausalPredictor:
-    """A causal language model whose ids are bytes, behind some marks. A byte before which there is nothing has 0."""
+    """A causal language model whose ids are bytes, after some marks. A byte without context has entropy 0."""
 
     model: CausalModel
     offset: int  # id of byte 0
@@ -125,7 +125,7 @@ class CausalPredictor:
 
     @classmethod
     def load(cls, name: str, offset: int | None) -> CausalPredictor:
-        """Load a folder; a model whose alphabet is not bytes is an ``InputError``."""
+        """Load a folder; raise ``InputError`` for a model not over bytes."""
         model = language_models.load(name, "cpu", "float32")
         first = OFFSETS.get(model.columns, 0) if offset is None else offset
         known = model.columns in OFFSETS or offset is not None
@@ -137,7 +137,7 @@ class CausalPredictor:
         return cls(model, first, model.folder.digest())
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
-        """float32 [bytes], nats."""
+        """Return the entropies, float32 [bytes], in nats."""
         found = np.zeros(len(data), np.float32)
         bos = [] if self.model.bos is None else [self.model.bos]
         ids = data.astype(np.int64) + self.offset

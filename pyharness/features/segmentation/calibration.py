@@ -1,4 +1,4 @@
-"""Finds the threshold at which patches have the length that is asked for, on text that is not measured."""
+"""Finds the threshold for a target length of patches, on text that is not measured."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pyharness.features.segmentation.byte_entropies import BytePredictor, Entrop
 from pyharness.features.segmentation.text_bytes import laid_out
 from pyharness.types import Digest, InputError, Offsets, Tally, offsets_of
 
-MOST_BYTES = 8 << 20  # of text that is read for this
-TOLERANCE = 0.02  # how far from the target the mean may be, relatively
-LEAST_SHARED = 32  # characters of a text that is not measured by chance, too
+MOST_BYTES = 8 << 20  # of calibration text
+TOLERANCE = 0.02  # relative distance of the mean from the target
+LEAST_SHARED = 32  # characters; shorter texts may match by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A rule, and what it gives on the text it was found on."""
+    """A rule, and its patches on the calibration text."""
 
     rule: PatchRule
     mean: float  # bytes per patch
-    deviation: float  # of the bytes of patches
+    deviation: float  # standard deviation of the bytes per patch
     largest: int
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationText:
-    """Documents that a threshold is found on."""
+    """Documents for the calibration of a threshold."""
 
     documents: Sequence[str]
     digest: str  # of all of them, 32 hexadecimal digits
-    known_by: frozenset[Digest]  # digests of texts and documents that are not measured with it
+    known_by: frozenset[Digest]  # digests of its texts and documents, which are not measured
 
     @classmethod
     def read(cls, texts: Iterable[Read]) -> CalibrationText:
-        """Take the first ``MOST_BYTES`` of a text, whole documents or pieces as they come."""
+        """Take the first ``MOST_BYTES`` of a text, in whole documents or pieces."""
         documents, known_by, tally = list[str](), set[Digest](), Tally()
         for one in texts:
             documents.append(one.text)
@@ -52,7 +52,7 @@ class CalibrationText:
         return cls(documents, f"{tally.digest:032x}", frozenset(known_by))
 
     def predicted(self, predictor: BytePredictor, threads: int = 1) -> PredictedText:
-        """Predict every byte."""
+        """Compute the entropy of every byte."""
         found, sizes = list[Entropies](), list[int]()
         for batch in batches(self.documents, size=BATCH_SIZE):
             data, texts = laid_out(batch)
@@ -69,11 +69,11 @@ class PredictedText:
     texts: Offsets
 
     def mean(self, rule: PatchRule) -> float:
-        """Bytes per patch."""
+        """Return the mean bytes per patch."""
         return len(self.entropies) / int(patch_starts(self.entropies, self.texts, rule).sum())
 
     def calibrated(self, rule: PatchRule) -> Calibrated:
-        """What a rule gives."""
+        """Apply a rule, and return it with its figures."""
         starts = np.flatnonzero(patch_starts(self.entropies, self.texts, rule))
         lengths = np.diff(np.append(starts, len(self.entropies)))
         mean, deviation = float(lengths.mean()), float(lengths.std())
@@ -81,12 +81,12 @@ class PredictedText:
 
 
 def calibrate(text: PredictedText, rule: PatchRule, target: float) -> Calibrated:
-    """Return the rule with the threshold whose patches are nearest to ``target`` bytes on average.
+    """Return the rule with the threshold whose mean patch is nearest to ``target`` bytes.
 
-    A higher threshold never gives more patches, so it is found by halving the values at which their number changes.
+    A higher threshold never gives more patches, so a bisection over the values where their number changes finds it.
 
     Raises:
-        InputError: the nearest are not within 2 % of the target.
+        InputError: the nearest mean is not within 2 % of the target.
     """
     compared = text.entropies if rule.mode != "monotonic" else np.diff(text.entropies, prepend=np.float32(0))
     values = np.unique(compared)
@@ -107,7 +107,7 @@ def calibrate(text: PredictedText, rule: PatchRule, target: float) -> Calibrated
 
 
 def _at(rule: PatchRule, values: Entropies, place: int) -> PatchRule:
-    """Put the threshold halfway to the next value, so that none is at it."""
+    """Put the threshold halfway to the next value, so that no value equals it."""
     value, following = values[place], values[min(place + 1, len(values) - 1)]
     between = np.float32((float(value) + float(following)) / 2)
     return replace(rule, threshold=float(between if between < following else value))

@@ -1,9 +1,9 @@
-"""``patches:entropy``: what predicts the next byte, at which threshold a patch starts, and how that is found.
+"""``patches:entropy``: the predictor of the next byte, and the threshold of a patch with its calibration.
 
-``corpus=`` trains a symbol model of bytes when the row is obtained, which stays in the cache (``order=5``: one of a
-lower order says the same of so many bytes that some targets are out of reach); ``model=`` is the file of one, or the
-folder of a causal language model over bytes. The threshold for a ``target=`` stays in the cache, too, under all that
-decides it: of a symbol model it is found when the row is obtained, of a language model once the first case needs it.
+``corpus=`` trains a symbol model of bytes when the row is prepared, and caches it. Its default is ``order=5``: a lower
+order gives so many bytes the same entropy that some targets are out of reach. ``model=`` is the file of such a model,
+or the folder of a causal language model over bytes. The threshold for a ``target=`` is cached, too, keyed by everything
+that affects it. That of a symbol model is found when the row is prepared; that of a language model, by the first case.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ LARGEST = 1 << 31
 
 @dataclass(slots=True)
 class EntropyPatches:
-    """Cuts text where its next byte is hard to predict."""
+    """Segmenter that cuts text where the next byte is hard to predict."""
 
     predictor: BytePredictor
     rule: PatchRule
     settings: Mapping[str, Any] = field(default_factory=dict)  # for the record
-    calibrated_on: frozenset[Digest] = frozenset()  # texts, documents and works that are not measured
+    calibrated_on: frozenset[Digest] = frozenset()  # its texts, documents and works, which are not measured
     notes: tuple[str, ...] = ()
     is_causal: bool = True
 
@@ -74,7 +74,7 @@ class EntropyPatches:
         return segments_of_starts(patch_starts(entropies, offsets, self.rule), offsets)
 
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
-        """Raise ``InputError`` for a text that the threshold was found on; not for one of a few words."""
+        """Raise ``InputError`` for a text of the calibration, unless it has only a few words."""
         if len(text) >= LEAST_SHARED and not self.calibrated_on.isdisjoint(digests):
             raise InputError(
                 f"the threshold was calibrated on a document that is measured ({text[:40]!r}...); give other text with "
@@ -84,7 +84,7 @@ class EntropyPatches:
 
 @dataclass(frozen=True, slots=True)
 class EntropyRow:
-    """The options of a row, checked."""
+    """Checked options of a row."""
 
     rule: PatchRule
     model: str | None
@@ -96,7 +96,7 @@ class EntropyRow:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> EntropyRow:
-        """Read them; all that can be checked without the text is checked."""
+        """Read options, and check everything that needs no text."""
         check_options(NAME, options, OPTIONS)
         model, corpus = options.get("model"), options.get("corpus")
         if (model is None) == (corpus is None):
@@ -120,7 +120,7 @@ class EntropyRow:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All that decides the symbol model, but for the present content of the corpus."""
+        """Return everything that affects the symbol model, except the present content of the corpus."""
         versions, code = {"pyharness": version_of("pyharness")}, code_digest(SymbolModel.__module__)
         return {"trainer": "symbols", "corpus": self.corpus, "order": self.order, "versions": versions, "code": code}
 
@@ -163,7 +163,7 @@ def _only(options: Mapping[str, str], key: str, allowed: bool, needs: str) -> No
 
 
 def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe the row; a symbol model that it trains is there once it was obtained."""
+    """Describe the row; its symbol model exists only after ``prepare``."""
     row = EntropyRow.of(options)
     if row.model is not None:
         return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
@@ -176,9 +176,9 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:
-    """Train the symbol model of a row, and find its threshold, unless the cache has those of the texts as they are now.
+    """Train a row's symbol model and find its threshold, unless the cache has those of the present texts.
 
-    A target that no threshold reaches costs the row's cases, not the run.
+    A target without a threshold fails the row's cases, not the run.
     """
     row = EntropyRow.of(options)
     _loaded.cache_clear()
@@ -197,7 +197,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
 
 
 def prepared(options: Mapping[str, str]) -> bool:
-    """Tell whether the cache has the symbol model that a row trains."""
+    """Whether the cache has the row's symbol model."""
     row = EntropyRow.of(options)
     return row.corpus is None or trained_cache.RecipeFolder.of(row.recipe).find() is not None
 
@@ -226,7 +226,7 @@ def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSeg
 
 @lru_cache(maxsize=1)
 def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
-    """Load the model, and find the threshold, in the cache or anew: once for all cases of a row."""
+    """Load the model and find the threshold, if it is not cached: once for all cases of a row."""
     predictor = _predictor(row, path)
     about = {**dataclasses.asdict(row.rule), "target": row.target, "model": predictor.digest}
     if row.target is None or row.calibration is None:
@@ -241,10 +241,10 @@ def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
 
 
 def _threshold(predictor: BytePredictor, rule: PatchRule, target: float, text: CalibrationText) -> Calibrated:
-    """Return the rule with the threshold that gives patches of ``target`` bytes on a text, from the cache where it is.
+    """Return the rule with the threshold for patches of ``target`` bytes on a text, cached if possible.
 
     Raises:
-        InputError: there is none; this is kept, too.
+        InputError: no threshold reaches the target; this result is cached, too.
     """
     recipe = {
         "trainer": "threshold",
@@ -295,6 +295,6 @@ def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
 
 
 def _file(row: EntropyRow) -> Path | None:
-    """The file of the symbol model that ``model=`` names; None where it names something else."""
+    """Return the symbol model file of ``model=``; None for anything else."""
     path = folders.expanded(str(row.model))
     return path if path.is_file() else None

@@ -1,7 +1,7 @@
 """Patches of bytes, as byte-latent transformers read text: ``patches:static?size=4``, ``patches:space``,
 ``patches:entropy?corpus=sample:prose``.
 
-Those that need no model are of a fixed size, or end after spaces (BLT, arXiv 2412.09871, section 2).
+Patches without a model have a fixed size, or end after spaces (BLT, arXiv 2412.09871, section 2).
 
 >>> SpacePatches("repo").segment_batch(["Hi, you."]).ends.tolist()
 [1, 3, 8]
@@ -24,7 +24,7 @@ from pyharness.types import InputError, Segments, TokenizerFamily, TokenizerSpec
 
 
 def _space_like() -> NDArray[np.bool_]:
-    """Which bytes are neither Latin letter nor digit nor the continuation of a character."""
+    """Return the bytes that are neither Latin letter nor digit nor UTF-8 continuation."""
     like = np.ones(256, np.bool_)
     for first, last in (b"09", b"AZ", b"az", b"\x80\xbf"):
         like[first : last + 1] = False
@@ -36,13 +36,13 @@ SPACE_LIKE = _space_like()
 
 @dataclass(slots=True)
 class StaticPatches:
-    """Patches of ``size`` bytes; the last one of a text has what is left."""
+    """Patches of ``size`` bytes; the last one of a text may be shorter."""
 
     size: int
     is_causal: bool = True
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents. One thread is enough: the text is not read."""
+        """Cut documents. One thread suffices: the text is not read."""
         del threads
         sizes = np.array([len(text.encode()) for text in texts], np.int64)
         offsets = offsets_of(-(-sizes // self.size))
@@ -54,23 +54,23 @@ class StaticPatches:
 
 @dataclass(slots=True)
 class SpacePatches:
-    """A patch ends behind the first byte of each run of space-like bytes.
+    """Patches that end after the first byte of each run of space-like bytes.
 
-    Space-like is what is neither Latin letter nor digit nor the continuation of a character, so the first byte of each
-    character outside ASCII is. ``reading`` is that of the "paper" or of the authors' repository, "repo", where a patch
-    also starts at byte 1, as the first byte stands in for the mark of the beginning.
+    A byte is space-like if it is neither Latin letter nor digit nor UTF-8 continuation. So the first byte of each
+    character outside of ASCII is. ``reading`` is "paper" or "repo", the authors' repository. There a patch also starts
+    at byte 1, because the first byte replaces the mark of the beginning.
     """
 
     reading: str = "repo"
     is_causal: bool = True
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents. One thread is enough: this runs at the speed of memory."""
+        """Cut documents. One thread suffices: this runs at memory speed."""
         del threads
         data, offsets = laid_out(texts)
         like = SPACE_LIKE[data]
         firsts = offsets[:-1][np.diff(offsets) > 0]
-        behind = like.copy()  # whether a patch ends behind this byte
+        behind = like.copy()  # whether a patch ends after this byte
         behind[1:] &= ~like[:-1]
         behind[firsts] = like[firsts]
         if self.reading == "repo":
@@ -112,13 +112,13 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 def prepare(
     argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
 ) -> None:
-    """Train the model of a row that has one."""
+    """Train the model of a row, if it has one."""
     if argument == "entropy":
         entropy_patches.prepare(options, progress)
 
 
 def prepared(argument: str, options: Mapping[str, str]) -> bool:
-    """Tell whether the model of a row that trains one is there."""
+    """Whether the model of a row that trains one exists."""
     return argument != "entropy" or entropy_patches.prepared(options)
 
 

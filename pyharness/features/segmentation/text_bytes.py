@@ -1,4 +1,4 @@
-"""Texts as bytes that lie end to end, and places of units in them."""
+"""Texts as concatenated bytes, and positions of units in them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Bytes = NDArray[np.uint8]
 
 
 def laid_out(texts: Sequence[str]) -> tuple[Bytes, Offsets]:
-    """UTF-8 of texts end to end (uint8), and where each begins (int64 [texts + 1])."""
+    """Return the concatenated UTF-8 of texts (uint8), and their offsets (int64 [texts + 1])."""
     encoded = [text.encode() for text in texts]
     return np.frombuffer(b"".join(encoded), np.uint8), offsets_of(list(map(len, encoded)))
 
 
 def continues_character(data: Bytes) -> NDArray[np.bool_]:
-    """Which bytes of UTF-8 are not the first of a character."""
+    """Return which bytes of UTF-8 are continuations."""
     return np.asarray(data & 0xC0 == 0x80, np.bool_)
 
 
 def segments_of_starts(starts: NDArray[np.bool_], texts: Offsets) -> Segments:
-    """Units from where they start.
+    """Return units by their starts.
 
     Args:
         starts: bool [bytes], whether a unit starts with this byte; overwritten at the beginnings of texts.
-        texts: where each text begins, int64 [texts + 1].
+        texts: offsets of the texts, int64 [texts + 1].
     """
     if not len(starts):
         return Segments.of_places(np.zeros(0, np.int64), texts)
@@ -38,7 +38,7 @@ def segments_of_starts(starts: NDArray[np.bool_], texts: Offsets) -> Segments:
 
 
 def bytes_of_characters(text: str, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places in bytes of UTF-8 from places in characters."""
+    """Convert positions in characters to positions in UTF-8 bytes."""
     places = np.asarray(places, np.int64)
     if text.isascii():
         return places

@@ -1,11 +1,11 @@
-"""Units of text that are no tokens: ``units:sentence``, ``units:word``, ``units:character``, ``units:sat``.
+"""Units of text other than tokens: ``units:sentence``, ``units:word``, ``units:character``, ``units:sat``.
 
-Sentences by rule are "concepts", the units in which Large Concept Models (arXiv 2412.08821) read text. Nothing is lost:
-the units are the text. Their embedding, and what a decoder makes of it, are not measured here.
+Sentences by rule are "concepts", the units of Large Concept Models (arXiv 2412.08821). Nothing is lost: the units are
+the text. Their embeddings and the decoder's output are not measured here.
 
-Sentences as a model finds them are those of SaT ("Segment any Text", Frohmann et al. 2024, arXiv 2406.16678), of
-wtpsplit. The library gives them as text, without saying whether white space is kept; they are looked for in the text
-they are of, and what is between two of them belongs to the first.
+Sentences by model are those of SaT ("Segment any Text", Frohmann et al. 2024, arXiv 2406.16678), in wtpsplit. The
+library returns them as text, and does not document whether it keeps white space. So they are searched in the original
+text, and any text between two of them belongs to the first.
 
 >>> SentenceUnits().segment_batch(["One. Two?\\nThree"]).ends.tolist()
 [5, 10, 15]
@@ -38,12 +38,12 @@ from pyharness.types import HasSegments, InputError, Segments, TokenizerFamily, 
 
 @dataclass(slots=True)
 class CharacterUnits:
-    """Every code point is a unit."""
+    """Code points as units."""
 
     is_causal: bool = True
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents. One thread is enough: this runs at the speed of memory."""
+        """Cut documents. One thread suffices: this runs at memory speed."""
         del threads
         data, offsets = laid_out(texts)
         return segments_of_starts(~continues_character(data), offsets)
@@ -51,12 +51,12 @@ class CharacterUnits:
 
 @dataclass(slots=True)
 class WordUnits:
-    """Every segment of UAX #29 is a unit: a word, a space, a mark. Where one ends depends on what follows."""
+    """Segments of UAX #29 as units: a word, a space, a mark. The end of one depends on the text after it."""
 
     is_causal: bool = False
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents, which threads share."""
+        """Cut documents, shared by threads."""
         return segment_ends(texts, threads)
 
 
@@ -64,16 +64,16 @@ ENDERS, CJK_ENDERS = ".!?", "。！？"
 COMMAS, CJK_COMMAS = ",", "，、"
 CLOSERS = "\"')]}»”’"
 SPACES = " \t\n\r"
-SEPARATORS = ("\n", ";", ":", ",", " ")  # at the last of which, the first kind first, a long unit is cut
+SEPARATORS = ("\n", ";", ":", ",", " ")  # cuts of a long unit: at its last separator of the first kind that occurs
 CAP = 256  # characters of a unit, at most
 
 
 def sentence_rule(enders: str, cjk_enders: str) -> re.Pattern[str]:
-    """What ends a unit: enders with what closes behind them, before white space or the end; or a run of new lines.
+    """Return the rule for the end of a unit: enders and closing marks before white space or the end; or new lines.
 
-    Enders of Chinese and Japanese need no white space. White space stays with the unit before it. Quantifiers give
-    nothing back, and an ender behind another is not looked at again, so the time is that of the text; a set of
-    characters stands first, as ``re`` skips quickly to the next one of a set.
+    Enders of Chinese and Japanese need no white space. White space belongs to the unit before it. Quantifiers are
+    possessive, and an ender after another is not tried again, so the time is linear in the text. The expression begins
+    with a set of characters, because ``re`` skips quickly to the next member of a set.
     """
     any_ender, closing, space = f"[{enders}{cjk_enders}]", f"[{re.escape(CLOSERS)}]*+", f"[{SPACES}]"
     after_cjk = rf"{any_ender}*+{closing}{space}*+"
@@ -89,11 +89,11 @@ SENTENCE_RULES = {
 
 @dataclass(slots=True)
 class SentenceUnits:
-    """Sentences of at most ``cap`` characters; with ``commas``, what is between commas is a unit, too."""
+    """Sentences of at most ``cap`` characters; ``commas`` also cuts at commas."""
 
     cap: int = CAP
     commas: bool = False
-    is_causal: bool = False  # a unit that is too long is cut in the middle, where its beginning alone is not
+    is_causal: bool = False  # a too long unit is cut inside, where its beginning alone would not be
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         """Cut documents, on one thread."""
@@ -117,27 +117,27 @@ class SentenceUnits:
         yield end
 
 
-MODEL, THRESHOLD = "sat-6l", 0.01  # of the repository of Large Concept Models
+MODEL, THRESHOLD = "sat-6l", 0.01  # from the repository of Large Concept Models
 
 
 class Splitter(Protocol):
-    """What is used of ``wtpsplit.SaT``."""
+    """Interface of ``wtpsplit.SaT`` used here."""
 
     def split(self, text: str, *, threshold: float) -> Sequence[str]:
-        """Sentences of one text."""
+        """Return the sentences of one text."""
         ...
 
 
 @dataclass(slots=True)
 class SatSentences:
-    """Sentences that begin where the model is surer than ``threshold``. Texts that it changes are missing."""
+    """Sentences by the model's probability above ``threshold``. Texts that the library changes are missing."""
 
     splitter: Splitter
     threshold: float = THRESHOLD
     is_causal: bool = False
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents, one after another: the library has threads of its own."""
+        """Cut documents one by one: the library has its own threads."""
         del threads
         return Segments.from_lists([self._ends(text) for text in texts])
 
@@ -148,7 +148,7 @@ class SatSentences:
 
 
 def ends_of(text: str, sentences: Sequence[str]) -> list[int] | None:
-    """Places behind units of a text, one for each sentence; None where these are not found in it one after another.
+    """Return the end of each sentence's unit in the text; None where the sentences do not occur in order.
 
     >>> ends_of("One. Two.\\n", ["One.", "Two."])
     [5, 10]
@@ -190,7 +190,7 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe sentences as a model finds them; it is loaded once texts are cut."""
+    """Describe sentences by a model, which is loaded when texts are cut."""
     check_options(name, options, ("model", "threshold"))
     model, said = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
     try:
@@ -207,7 +207,7 @@ def _of_sat(model: str, threshold: float, spec: TokenizerSpec) -> HasSegments:
     return SatSentences(_sat(spec.name, model), threshold)
 
 
-@lru_cache(maxsize=1)  # the cases of a row follow each other
+@lru_cache(maxsize=1)  # the cases of a row are consecutive
 def _sat(name: str, model: str) -> Splitter:
     library = libraries.load(f"{name!r}", LIBRARY, "sat", error=Unsupported)
     with refusing(f"{name!r}", LIBRARY):

@@ -1,4 +1,4 @@
-"""Uniform bins, an id a value: what FAST is compared with. Values beyond the outer bins are clamped to them."""
+"""Uniform bins, one id per value: the baseline for FAST. Values beyond the outer bins are clamped to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyharness.types import Digest, Ids
 
 @dataclass(frozen=True)
 class BinCodec(OfQuantiles):
-    """Each value becomes the number of one of ``bins`` equal parts of -1 to 1, and back the middle of it."""
+    """Codec that maps a value to one of ``bins`` equal bins of -1 to 1, and back to the middle of the bin."""
 
     bins: int
     trained_on: frozenset[Digest] = frozenset()
@@ -26,38 +26,38 @@ class BinCodec(OfQuantiles):
 
     @property
     def vocab_size(self) -> int:
-        """Ids in all."""
+        """Number of ids."""
         return self.bins
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """What decoding needs."""
+        """Return the parameters that decoding needs."""
         return {"codec": "bins", "dimensions": self.dimensions, "bins": self.bins}
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the record keeps."""
+        """Return the settings for the record."""
         return {**self.header, "vocab_size": self.vocab_size}
 
     def quantised(self, frames: Values) -> Integers:
-        """Numbers of bins, frame by frame; of values outside, those that such bins would have."""
+        """Return the numbers of bins, frame by frame; values outside get the numbers of further bins."""
         check_chunk(frames, self.dimensions)
         normalised = self.normalised(frames)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused later
             places = np.floor((normalised + 1) / 2 * self.bins)
         places[normalised == 1] = self.bins - 1
         return rounded(places).ravel()
 
     def outside(self, numbers: Integers) -> int:
-        """Values that are clamped."""
+        """Count the values that are clamped."""
         return int(((numbers < 0) | (numbers >= self.bins)).sum())
 
     def encode(self, numbers: Integers) -> Ids:
-        """Ids of a chunk."""
+        """Encode a chunk to ids."""
         return np.clip(numbers, 0, self.bins - 1).astype(np.uint32)
 
     def decode(self, ids: Ids, frames: int) -> Integers:
-        """Numbers of bins."""
+        """Decode ids to the numbers of bins."""
         if len(ids) and int(ids.max()) >= self.bins:
             raise Damaged(f"id {int(ids.max()):,} is not in the vocabulary, which ends at {self.bins - 1:,}")
         if len(ids) != frames * self.dimensions:
@@ -68,5 +68,5 @@ class BinCodec(OfQuantiles):
         return ids.astype(np.int64)
 
     def restored(self, numbers: Integers, frames: int) -> Values:
-        """Middles of the bins, in units of the data."""
+        """Return the middles of the bins, in units of the data."""
         return self.quantiles.restored((numbers.reshape(frames, -1) + 0.5) / self.bins * 2 - 1)

@@ -1,8 +1,8 @@
 """Files of fitted codecs, ``format: pyharness-actions``: one JSON object, with a digest of all other members.
 
-``codec``: fast, bins or fast-reference; ``chunk_frames``, ``skip``, ``low``, ``high``; ``trained_on``, the digests of
-clips that are not measured; ``source``, which decides nothing. Of fast: ``scale``, ``minimum``, ``alphabet`` and
-``rules``, the ids of each rule end to end. Of bins: ``bins``. Of fast-reference: ``scale``, ``minimum``, ``tokenizer``.
+All: ``codec`` (fast, bins or fast-reference), ``chunk_frames``, ``skip``, ``low``, ``high``, ``trained_on`` (digests of
+clips that are not measured), and ``source``, which does not affect ids. fast: ``scale``, ``minimum``, ``alphabet`` and
+``rules`` (the ids of each rule, flattened). bins: ``bins``. fast-reference: ``scale``, ``minimum``, ``tokenizer``.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from pyharness.vocabularies.files.json_file import Members, parse_json
 FORMAT = "pyharness-actions"
 VERSION = 1
 MOST_BYTES = 1 << 28
-MOST_NUMBERS = 1 << 24  # that the tokens of a vocabulary stand for, together
+MOST_NUMBERS = 1 << 24  # in all strings of a vocabulary together
 FARTHEST = 1 << 41
 _BEGINNING = f'{{"format": "{FORMAT}"'.encode()
 
 
 def content_of(fitted: FittedCodec) -> bytes:
-    """The file of a codec."""
+    """Return the file of a codec."""
     content = _content(fitted)
     return (json.dumps({"format": FORMAT, "digest": digest_of(content), **content}) + "\n").encode()
 
 
 def _content(fitted: FittedCodec) -> dict[str, Any]:
-    """All members of the file of a codec but its digest."""
+    """Return all members of a codec's file except the digest."""
     codec = fitted.codec
     return {
         "format": FORMAT, "version": VERSION, "written_by": version_of("pyharness"),
@@ -66,25 +66,25 @@ def _own(codec: Codec) -> dict[str, Any]:
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
-    """Digest of a file's content, which must not have one."""
+    """Return the digest of a file's content, which must not include a digest."""
     written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(written.encode()).hexdigest()
 
 
 def meaning_of(fitted: FittedCodec) -> str:
-    """Digest of what decides ids and what they stand for: two codecs that share it read each other's streams."""
+    """Return the digest of everything that affects ids and their meaning: codecs that share it share streams."""
     codec = fitted.codec
     bounds = {"low": codec.quantiles.low.tolist(), "high": codec.quantiles.high.tolist()}
     return digest_of({"codec": codec.header["codec"], **bounds, **_own(codec)})
 
 
 def save(fitted: FittedCodec, path: Path) -> None:
-    """Write the file of a codec, whole or not at all."""
+    """Write the file of a codec atomically."""
     atomic_file.write(path, content_of(fitted), overwrite=True)
 
 
 def is_one(path: Path) -> bool:
-    """Whether a file begins as that of a codec does."""
+    """Whether a file begins like a codec's file."""
     try:
         with bounded_file.opened(path) as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
@@ -96,7 +96,7 @@ def load(path: Path) -> FittedCodec:
     """Read the file of a codec.
 
     Raises:
-        InputError: it cannot be read, is none, is cut off, was edited, or contradicts itself.
+        InputError: the file cannot be read, is no codec, is truncated, was edited, or contradicts itself.
     """
     label = str(path)
     try:
@@ -157,7 +157,7 @@ def _fast(members: Members, quantiles: Quantiles) -> FastCodec:
 
 
 def _check_rules(label: str, rules: NDArray[np.uint32], alphabet: int) -> None:
-    """Refuse rules of ids that are not there yet, and tokens too long, before any string is made."""
+    """Refuse rules of ids that do not exist yet, and too long tokens, before making any string."""
     lengths = [1] * alphabet
     total = alphabet
     for number, (left, right, result) in enumerate(rules.tolist()):
@@ -199,6 +199,6 @@ def _numbers(members: Members, name: str) -> NDArray[np.float64]:
     try:
         if all(type(value) in (int, float) and math.isfinite(value) for value in values):
             return np.array(values, np.float64)
-    except OverflowError:  # a whole number that no float holds
+    except OverflowError:  # a whole number beyond the range of floats
         pass
     raise InputError(f"{members.label}: {name!r} has what is no finite number")

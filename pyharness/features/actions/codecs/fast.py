@@ -1,9 +1,9 @@
-"""FAST: cosine transform along time, rounded, and byte-pair encoding over the whole numbers (arXiv 2501.09747).
+"""FAST: cosine transform along time, rounding, and byte-pair encoding of the whole numbers (arXiv 2501.09747).
 
-The transform is the orthonormal DCT-II. Numbers that byte-pair encoding was not fitted to are escaped. Ids: one for
-each number from the least to the greatest that was met, met itself or not; one for each merge; then the escape and its
-16 digits. A number outside is the escape and its distance from the range, zigzag (0 above the greatest, 1 below the
-least, ..), in groups of 3 bits, the lowest first; 8 on a digit says that another follows.
+The transform is the orthonormal DCT-II. Numbers outside of the fitted range are escaped. Ids are, in this order: one
+for each number from the least to the greatest that occurred; one for each merge; the escape and its 16 digits. A number
+outside is the escape, then its distance from the range in zigzag order (0 just above the greatest, 1 just below the
+least, ..), in groups of 3 bits, the lowest first; a digit with 8 added has a successor.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pyharness.types import Digest, Ids, InputError, MergeModel, offsets_of
 
 RESERVED = 17  # the escape and its digits
 LARGEST_ALPHABET = 1 << 20
-SYMBOL_BYTES = 4  # of the string of a base symbol: BPE merges strings, and these are all of one length
+SYMBOL_BYTES = 4  # of a base symbol's string: BPE merges strings, and these have one length
 MOST_DIGITS = 21  # groups of 3 bits in 63
 
 
 def cosine_transform(values: Values) -> Values:
-    """Coefficients of a chunk: float64 [frames, dimensions] -> [frequencies, dimensions], the lowest first.
+    """Transform a chunk: float64 [frames, dimensions] -> [frequencies, dimensions], the lowest frequency first.
 
-    ``c[k] = s[k] sum_t x[t] cos(pi (t + 1/2) k / T)``, ``s[0] = sqrt(1 / T)``, else ``sqrt(2 / T)``: lengths stay.
+    ``c[k] = s[k] sum_t x[t] cos(pi (t + 1/2) k / T)``, ``s[0] = sqrt(1 / T)``, else ``sqrt(2 / T)``: norms stay.
 
     >>> cosine_transform(np.full((4, 1), 0.5)).round(12).ravel().tolist()
     [1.0, 0.0, 0.0, 0.0]
@@ -46,7 +46,7 @@ def inverse_cosine_transform(coefficients: Values) -> Values:
 
 @lru_cache(maxsize=4)
 def _cosines(frames: int) -> Values:
-    """Float64 [frequency, frame]. The angle is reduced as a whole number, so that what should cancel does."""
+    """Return float64 [frequency, frame]. Angles are reduced as whole numbers, so that equal terms cancel exactly."""
     steps = np.arange(frames, dtype=np.int64)
     angles = (2 * steps[None, :] + 1) * steps[:, None] % (4 * frames)
     cosines: Values = np.cos(angles * (np.pi / (2 * frames)))
@@ -61,9 +61,9 @@ def _scales(frames: int) -> Values:
 
 @dataclass(frozen=True)
 class IntegerBpe:
-    """Numbers from ``minimum`` on, ``alphabet`` of them, and the rules of what is merged, in their order.
+    """BPE over ``alphabet`` numbers from ``minimum`` on, with its merge rules in their order.
 
-    A rule is a left id, a right id and their result: the next id, or that of an earlier one with the same numbers.
+    A rule is a left id, a right id and their result: the next id, or an earlier one with the same numbers.
     """
 
     minimum: int
@@ -78,7 +78,7 @@ class IntegerBpe:
         min_frequency: int = 2,
         progress: Callable[[int], None] | None = None,
     ) -> IntegerBpe:
-        """Learn merges from sequences of numbers; no pair crosses two of them.
+        """Learn merges from sequences of numbers; no pair crosses sequences.
 
         Raises:
             InputError: ``vocab_size`` has no room for all numbers between the least and the greatest.
@@ -103,25 +103,25 @@ class IntegerBpe:
 
     @property
     def maximum(self) -> int:
-        """Greatest number that has an id."""
+        """Greatest number with an id."""
         return self.minimum + self.alphabet - 1
 
     @property
     def escape(self) -> int:
-        """Id that says: a number outside follows."""
+        """Id before a number outside of the range."""
         return max(self.alphabet, int(self.rules[:, 2].max(initial=0)) + 1)
 
     @property
     def vocab_size(self) -> int:
-        """Ids in all."""
+        """Number of ids."""
         return self.escape + RESERVED
 
     def outside(self, numbers: Integers) -> NDArray[np.bool_]:
-        """Which of them have to be escaped."""
+        """Return whether each number needs an escape."""
         return (numbers < self.minimum) | (numbers > self.maximum)
 
     def encode(self, numbers: Integers) -> Ids:
-        """Ids of a sequence; what is escaped cuts it."""
+        """Encode a sequence; escaped numbers cut it."""
         places = np.flatnonzero(self.outside(numbers))
         parts: list[Ids] = []
         start = 0
@@ -138,10 +138,10 @@ class IntegerBpe:
 
         Args:
             ids: uint32 [ids]
-            most: numbers that may come of them; nothing larger is held.
+            most: largest number of results, which bounds memory.
 
         Raises:
-            Damaged: no sequence of numbers has these ids, or it has more than ``most`` of them.
+            Damaged: the ids are of no sequence of numbers, or of one with more than ``most``.
         """
         listed = ids.tolist()
         if listed and max(listed) >= self.vocab_size:
@@ -184,7 +184,7 @@ class IntegerBpe:
 
     @cached_property
     def strings(self) -> list[Integers]:
-        """Numbers that each id stands for, those of the escape left out."""
+        """Return the numbers of each id, without the ids of the escape."""
         strings = [np.array([self.minimum + symbol], np.int64) for symbol in range(self.alphabet)]
         for left, right, result in self.rules.tolist():
             if result == len(strings):
@@ -204,23 +204,23 @@ class IntegerBpe:
 
 
 def coefficients(normalised: Values, scale: float) -> Integers:
-    """Rounded coefficients, flattened by frequency and then dimension: the lowest of every dimension first.
+    """Return rounded coefficients, flattened by frequency and then dimension: the lowest of every dimension first.
 
     >>> coefficients(np.array([[0.5, -0.25]] * 4), 10).tolist()
     [10, -5, 0, 0, 0, 0, 0, 0]
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused later
         return rounded(cosine_transform(normalised) * scale).ravel()
 
 
 def chunk_of(numbers: Integers, frames: int, scale: float) -> Values:
-    """Inverse of ``coefficients`` but for the rounding: float64 [frames, dimensions]."""
+    """Inverse of ``coefficients`` except for the rounding: float64 [frames, dimensions]."""
     return inverse_cosine_transform(numbers.reshape(frames, -1) / scale)
 
 
 @dataclass(frozen=True)
 class FastCodec(OfQuantiles):
-    """A fitted codec. What lies outside the fitted range of coefficients is escaped, and nothing is lost."""
+    """A fitted codec. Coefficients outside of the fitted range are escaped, so nothing is lost."""
 
     scale: float
     bpe: IntegerBpe
@@ -239,40 +239,40 @@ class FastCodec(OfQuantiles):
         vocab_size: int,
         progress: Callable[[int], None] | None = None,
     ) -> FastCodec:
-        """Learn what is merged from chunks in units of the data. Raises ``InputError``, as ``IntegerBpe.fit``."""
+        """Learn merges from chunks in units of the data. Raises ``InputError``, as ``IntegerBpe.fit``."""
         numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
         return cls(quantiles, scale, IntegerBpe.fit(numbers, vocab_size, progress=progress))
 
     @property
     def vocab_size(self) -> int:
-        """Ids in all."""
+        """Number of ids."""
         return self.bpe.vocab_size
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """What decoding needs beside the vocabulary."""
+        """Return the parameters that decoding needs, without the vocabulary."""
         return {"codec": "fast", "dimensions": self.dimensions, "minimum": self.bpe.minimum, "scale": self.scale}
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the record keeps."""
+        """Return the settings for the record."""
         return {**self.header, "maximum": self.bpe.maximum, "rules": len(self.bpe.rules), "vocab_size": self.vocab_size}
 
     def quantised(self, frames: Values) -> Integers:
-        """Coefficients, as ``coefficients`` lays them out."""
+        """Quantise frames to coefficients, in the layout of ``coefficients``."""
         check_chunk(frames, self.dimensions)
         return coefficients(self.normalised(frames), self.scale)
 
     def outside(self, numbers: Integers) -> int:
-        """Coefficients outside the fitted range."""
+        """Count coefficients outside of the fitted range."""
         return int(self.bpe.outside(numbers).sum())
 
     def encode(self, numbers: Integers) -> Ids:
-        """Ids of a chunk."""
+        """Encode a chunk to ids."""
         return self.bpe.encode(numbers)
 
     def decode(self, ids: Ids, frames: int) -> Integers:
-        """Coefficients of a chunk."""
+        """Decode ids to the coefficients of a chunk."""
         numbers = self.bpe.decode(ids, frames * self.dimensions)
         if len(numbers) != frames * self.dimensions:
             raise Damaged(
@@ -282,5 +282,5 @@ class FastCodec(OfQuantiles):
         return numbers
 
     def restored(self, numbers: Integers, frames: int) -> Values:
-        """Frames in units of the data."""
+        """Restore frames in units of the data."""
         return self.quantiles.restored(chunk_of(numbers, frames, self.scale))

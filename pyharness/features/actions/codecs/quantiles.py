@@ -1,4 +1,4 @@
-"""Quantile normalisation: what most values of a dimension lie between becomes -1 to 1. What codecs ask of values."""
+"""Quantile normalisation: the central range of a dimension becomes -1 to 1. Also the checks of codecs on values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_NUMBER = float(1 << 40)
 class Quantiles:
     """1st and 99th percentile of each dimension, as fitted.
 
-    A dimension without spread between them has nothing to be scaled by: it is shifted alone, and keeps its unit.
+    A dimension without spread between them has no scale: it is only shifted, and keeps its unit.
     """
 
     low: Values  # float64 [dimensions]
@@ -31,7 +31,7 @@ class Quantiles:
         """Fit to frames, float64 [frames, dimensions], by linear interpolation between order statistics.
 
         Raises:
-            InputError: a dimension spans more than a float64 holds.
+            InputError: a dimension's span exceeds the range of float64.
 
         >>> Quantiles.of(np.linspace(0, 100, 101)[:, None]).high.tolist()
         [99.0]
@@ -45,32 +45,32 @@ class Quantiles:
 
     @property
     def bounded(self) -> NDArray[np.bool_]:
-        """Dimensions whose bounds and what lies between them are finite, [dimensions]."""
+        """Whether a dimension's bounds and their difference are finite, [dimensions]."""
         with np.errstate(over="ignore", invalid="ignore"):
             finite: NDArray[np.bool_] = np.isfinite(self.high - self.low)
         return finite
 
     @property
     def unscaled(self) -> NDArray[np.bool_]:
-        """Dimensions without spread, [dimensions]: of 2^-40 of their size, which is rounding, or subnormal."""
+        """Whether a dimension has no spread, [dimensions]: up to 2^-40 of its size, which is rounding, or subnormal."""
         size = np.maximum(np.abs(self.low), np.abs(self.high))
         narrow: NDArray[np.bool_] = self.high - self.low <= np.maximum(size * 2.0**-40, np.finfo(np.float64).tiny)
         return narrow
 
     @property
     def half_widths(self) -> Values:
-        """Units of the data that 1 stands for, float64 [dimensions]."""
+        """Units of the data per normalised unit, float64 [dimensions]."""
         return np.where(self.unscaled, 1.0, (self.high - self.low) / 2)
 
     @property
     def middles(self) -> Values:
-        """What becomes 0, float64 [dimensions]."""
+        """Values that become 0, float64 [dimensions]."""
         return self.low + (self.high - self.low) / 2
 
     def normalised(self, values: Values) -> Values:
-        """Float64 [frames, dimensions] in units of the data -> the same, mostly in -1..1.
+        """Normalise float64 [frames, dimensions] in units of the data, mostly to -1..1.
 
-        What is too far away to be told is infinite or no number, which ``rounded`` refuses.
+        Values beyond the range of floats become infinite or NaN, which ``rounded`` refuses.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             return (values - self.middles) / self.half_widths
@@ -82,27 +82,27 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class OfQuantiles:
-    """What all codecs have of the quantiles that they were fitted to."""
+    """Base of all codecs, with their fitted quantiles."""
 
     quantiles: Quantiles
 
     @property
     def dimensions(self) -> int:
-        """Values of a frame."""
+        """Number of values per frame."""
         return len(self.quantiles.low)
 
     @property
     def half_widths(self) -> Values:
-        """Units of the data that 1 stands for."""
+        """Units of the data per normalised unit."""
         return self.quantiles.half_widths
 
     def normalised(self, frames: Values) -> Values:
-        """In units of the fitted quantiles."""
+        """Normalise frames to units of the fitted quantiles."""
         return self.quantiles.normalised(frames)
 
 
 def check_chunk(values: NDArray[np.float64], dimensions: int) -> None:
-    """Refuse what is no chunk of ``dimensions`` finite values a frame."""
+    """Refuse anything but a chunk of ``dimensions`` finite values per frame."""
     if values.ndim != 2 or values.shape[1] != dimensions:
         has = f"{values.shape[1]}" if values.ndim == 2 else f"shape {values.shape}"
         raise InputError(f"a chunk has frames of {has} values; this codec was fitted to {dimensions}")
@@ -113,10 +113,10 @@ def check_chunk(values: NDArray[np.float64], dimensions: int) -> None:
 
 
 def rounded(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole numbers, half to even.
+    """Round to whole numbers, half to even.
 
     Raises:
-        InputError: a number is too large to be written.
+        InputError: a number is too large to be encoded.
     """
     farthest = float(np.abs(numbers).max(initial=0))
     if not farthest <= LARGEST_NUMBER:

@@ -1,4 +1,4 @@
-"""From clips of motion to a codec: what ``pyharness train fast`` and the rows ``actions:`` do."""
+"""From clips of motion to a codec, for ``pyharness train fast`` and the rows ``actions:``."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ LARGEST_VOCABULARY = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FittedCodec:
-    """A codec and what its file says beside it."""
+    """A codec and the other members of its file."""
 
     codec: Codec
     chunk_frames: int
-    source: Mapping[str, Any] = field(default_factory=dict)  # what it was fitted to; JSON values
+    source: Mapping[str, Any] = field(default_factory=dict)  # clips of the fit; JSON values
 
 
 @dataclass(frozen=True, slots=True)
 class CodecRecipe:
-    """Which codec, and its sizes."""
+    """Kind and sizes of a codec."""
 
-    bins: int | None = None  # of the codec of bins; None: FAST
+    bins: int | None = None  # of a codec of bins; None: FAST
     scale: float = DEFAULT_SCALE
     vocab_size: int = DEFAULT_VOCABULARY
     reference: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse sizes that cannot be."""
+        """Refuse impossible sizes."""
         if self.bins is not None and not 2 <= self.bins <= LARGEST_VOCABULARY:
             raise InputError(f"bins={self.bins} is not from 2 to {LARGEST_VOCABULARY:,}")
         if not (math.isfinite(self.scale) and 1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE):
@@ -54,10 +54,10 @@ class CodecRecipe:
     def fit(
         self, corpora: Sequence[str], tally: Tally | None = None, progress: Callable[[int], None] | None = None
     ) -> FittedCodec:
-        """Read clips and fit to them; all their chunks are held in memory.
+        """Read clips and fit a codec to them; all their chunks are held in memory.
 
         Raises:
-            InputError: a corpus is no motion, the corpora differ in their chunks, or have too little.
+            InputError: a corpus is no motion, the corpora differ in their chunks, or have too few.
         """
         opened = [open_motions(one) for one in corpora]
         known = {(one.chunk_frames, one.skip) for one in opened}
@@ -112,7 +112,7 @@ def open_motions(spec: str) -> MotionCorpus:
 
 
 def refuse_others(codec: ActionCodec, corpus: MotionCorpus) -> None:
-    """Refuse clips whose frames begin elsewhere than those that a codec was fitted to: as many values, and others."""
+    """Refuse clips that skip other leading values than the codec's: they have as many values, but different ones."""
     if corpus.skip != codec.skip:
         raise InputError(
             f"corpus {corpus.name!r} is read with skip={corpus.skip}, and the codec was fitted to clips read with "
@@ -121,7 +121,7 @@ def refuse_others(codec: ActionCodec, corpus: MotionCorpus) -> None:
 
 
 def refuse_training(codec: ActionCodec, clip: Digest) -> None:
-    """Refuse a clip that a codec was fitted to."""
+    """Refuse a clip from the codec's fit."""
     if clip in codec.trained_on:
         raise InputError(
             "a clip that is measured is one that the codec was fitted to; give other clips, such as another shard: of "

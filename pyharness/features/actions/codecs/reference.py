@@ -1,9 +1,9 @@
-"""FAST as its authors' processor has it (``processing_action_tokenizer.py``), with what that drops and clamps.
+"""FAST as in its authors' processor (``processing_action_tokenizer.py``), with its dropped and clamped values.
 
-Coefficients become characters, from the least of the training part on, and go through a byte-level BPE of text of
-``tokenizers`` with the split pattern of GPT-2. What is below the least is clamped to it; characters and bytes that the
-training did not meet have no id and are left out; one that would be half a surrogate pair is a ``TypeError``. What
-cannot be decoded is a chunk of zeros. Their file has no normalisation: it is that of the other rows here.
+Coefficients become characters, counted from the least of the training part. A byte-level BPE of ``tokenizers`` with the
+split pattern of GPT-2 encodes them. Coefficients below the least are clamped to it. Characters and bytes unseen in
+training have no id and are dropped; half a surrogate pair is a ``TypeError``. Ids that cannot be decoded give a chunk
+of zeros. The authors' file has no normalisation: here it is that of the other rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 
 MIN_FREQUENCY = 2
 MAX_TOKEN_LENGTH = 10_000
-HIGHEST = 0x110000  # characters end below it
+HIGHEST = 0x110000  # above the last character
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ReferenceCodec(OfQuantiles):
         """Train as ``UniversalActionProcessor.fit`` does.
 
         Raises:
-            InputError: ``tokenizers`` is not installed, or ``vocab_size`` is smaller than the range of coefficients.
+            InputError: ``tokenizers`` is not installed, or ``vocab_size`` is below the range of coefficients.
         """
         numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
         joined = np.concatenate([np.zeros(0, np.int64), *numbers])
@@ -71,41 +71,41 @@ class ReferenceCodec(OfQuantiles):
 
     @property
     def vocab_size(self) -> int:
-        """Ids in all."""
+        """Number of ids."""
         return int(self._tokenizer.get_vocab_size())
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """What decoding needs beside the vocabulary."""
+        """Return the parameters that decoding needs, without the vocabulary."""
         return {"codec": "fast-reference", "dimensions": self.dimensions, "minimum": self.minimum, "scale": self.scale}
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the record keeps."""
+        """Return the settings for the record."""
         return {**self.header, "vocab_size": self.vocab_size}
 
     def quantised(self, frames: Values) -> Integers:
-        """Coefficients, before any is clamped."""
+        """Quantise frames to coefficients, before clamping."""
         check_chunk(frames, self.dimensions)
         return coefficients(self.normalised(frames), self.scale)
 
     def outside(self, numbers: Integers) -> int:
-        """Coefficients that are clamped or left out."""
+        """Count coefficients that are clamped or dropped."""
         return sum(not self._has_id(number) for number in (numbers - self.minimum).tolist())
 
     def encode(self, numbers: Integers) -> Ids:
-        """Ids of a chunk. Raises ``TypeError`` where a number would be half a surrogate pair, or no character."""
+        """Encode a chunk to ids; raise ``TypeError`` where a number gives half a surrogate pair or no character."""
         return np.array(self._tokenizer.encode(_text(numbers, self.minimum)).ids, np.uint32)
 
     def decode(self, ids: Ids, frames: int) -> Integers:
-        """Coefficients; ``Damaged`` where the reference has zeros for them. Ids that are not there are left out."""
+        """Decode ids to coefficients, without unknown ids; raise ``Damaged`` where the reference returns zeros."""
         text = self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
         if len(text) != frames * self.dimensions:
             raise Damaged(f"the ids stand for {len(text):,} of {frames * self.dimensions:,} coefficients")
         return np.array([ord(character) + self.minimum for character in text], np.int64)
 
     def restored(self, numbers: Integers, frames: int) -> Values:
-        """Frames in units of the data."""
+        """Restore frames in units of the data."""
         return self.quantiles.restored(chunk_of(numbers, frames, self.scale))
 
     @cached_property
@@ -115,11 +115,11 @@ class ReferenceCodec(OfQuantiles):
 
         try:
             return Tokenizer.from_str(self.tokenizer_json)
-        except BaseException as error:  # a panic of Rust, too
+        except BaseException as error:  # including a panic of Rust
             raise InputError(f"the BPE of the codec was refused by tokenizers: {str(error)[:200]}") from None
 
     def _has_id(self, number: int) -> bool:
-        """Whether all bytes of its character are symbols that the training met."""
+        """Whether the training had all bytes of the number's character."""
         if not 0 <= number < HIGHEST:
             return False
         return all(BYTE_ALPHABET[byte] in self._symbols for byte in chr(number).encode("utf-8", "surrogatepass"))
@@ -130,7 +130,7 @@ class ReferenceCodec(OfQuantiles):
 
 
 def _text(numbers: Integers, minimum: int) -> str:
-    """A character for each number. Raises ``TypeError`` for one that is beyond the last character there is."""
+    """Map each number to a character; raise ``TypeError`` for a number beyond the last character."""
     try:
         return "".join(map(chr, np.maximum(numbers - minimum, 0).tolist()))
     except (ValueError, OverflowError):

@@ -1,9 +1,9 @@
-"""Streams of ids of motion: a header, a line for each chunk, and a last line that says that it is whole.
+"""Streams of ids of motion: a header, a line for each chunk, and a last line that marks the end.
 
-Each line is an object of JSON. The header has the format, what the ids mean (``codec``: dimensions, minimum, scale),
-the frames of a chunk and the digest of the codec; a chunk has the name of its clip, its number in it, its frames and
-its ids; the last line has the numbers of clips and chunks and the digest of all lines before it. The frames behind the
-last whole chunk of a clip are a shorter chunk: nothing is left out.
+Each line is a JSON object. The header has the format, the meaning of ids (``codec``: dimensions, minimum, scale), the
+frames of a chunk and the digest of the codec. A chunk has its clip's name, its number in the clip, its frames and its
+ids. The last line has the numbers of clips and chunks, and the digest of all lines before it. The frames after the last
+whole chunk of a clip form a shorter chunk: nothing is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LARGEST_ID = 1 << 32
 
 
 def header_of(fitted: FittedCodec) -> dict[str, Any]:
-    """First line of a stream."""
+    """Return the first line of a stream."""
     return {
         "format": FORMAT, "version": VERSION, "codec": dict(fitted.codec.header), "chunk_frames": fitted.chunk_frames,
         "digest": codec_files.meaning_of(fitted),
@@ -37,10 +37,10 @@ def header_of(fitted: FittedCodec) -> dict[str, Any]:
 
 
 def written(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[bytes]:
-    """Lines of a stream.
+    """Yield the lines of a stream.
 
     Raises:
-        InputError: a clip has frames of another length than the codec, or values that cannot be written.
+        InputError: a clip has frames of another length than the codec, or values that cannot be encoded.
     """
     digest = hashlib.sha256()
     clip_count = chunk_count = 0
@@ -73,7 +73,7 @@ def _rows(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[dict[str, Any]
 
 
 class Decoded(NamedTuple):
-    """A clip, or a chunk of one, that was decoded, and how many of its chunks were answered with zeros."""
+    """A decoded clip, or a chunk of one, with the number of chunks that were replaced by zeros."""
 
     name: str
     frames: list[list[float]]
@@ -81,14 +81,14 @@ class Decoded(NamedTuple):
 
 
 def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[Decoded]:
-    """Clips of a stream; a clip is held at a time.
+    """Yield the clips of a stream; memory holds one clip.
 
     Args:
         fitted: the codec that wrote it.
-        lines: name of each for messages, and its bytes.
+        lines: name of each line for messages, and its bytes.
 
     Raises:
-        InputError: it is no stream, one of another codec, cut off, altered, or has ids that stand for no chunk.
+        InputError: the lines are no stream, of another codec, truncated, altered, or have ids of no chunk.
     """
     stream = _StreamReader(fitted)
     waiting = iter(lines)
@@ -112,7 +112,7 @@ def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[De
 
 
 class _StreamReader:
-    """What was read of a stream."""
+    """State of reading a stream."""
 
     def __init__(self, fitted: FittedCodec) -> None:
         self._fitted, self._digest = fitted, hashlib.sha256()

@@ -1,1 +1,1 @@
-"""One profile per kernel, and what people call today instead."""
+"""One profile per kernel, with the libraries that people use instead."""

@@ -16,20 +16,20 @@ from pyharness.kernels.entropy import MOST_COLUMNS
 from pyharness.types import Unsupported
 
 FLOP_PER_LOGIT = 6  # subtract, scale, 2**z, add to s, multiply and add to w
-TOLERANCE = 2e-6  # nats against float64: what the kernel promises
+TOLERANCE = 2e-6  # nats against float64: the kernel's promise
 EXCERPT = 4  # rows
 SPREAD = 3.0  # standard deviation of the logits
 
 
 def floor(problem: Problem) -> Floor:
-    """Read each logit once, write a float32 per row."""
+    """Return the floor: read each logit once, write a float32 per row."""
     rows, vocabulary = problem.shape
     logits = rows * vocabulary
     return Floor(logits * BYTES_OF[problem.dtype] + 4 * rows, FLOP_PER_LOGIT * logits, matrix_flop=0, tokens=rows)
 
 
 def reference(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Entropy in nats of every row [rows, V], from the definition in float64."""
+    """Compute the entropy in nats of every row [rows, V] by the definition, in float64."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     entropies: NDArray[np.float64] = -(np.exp(log_probabilities) * log_probabilities).sum(axis=1)
@@ -67,7 +67,7 @@ PROFILES = (
         default_dtypes=("bf16", "fp32"),
         shapes={
             "cpu": ((128, 50257), (64, 128256)),
-            # Long rows, few of them, and those of a model of bytes.
+            # Long rows, few rows, and rows of a model of bytes.
             "cuda": ((16384, 32000), (16384, 128256), (16384, 256000), (64, 128256), (1 << 20, 260)),
         },
         floor=floor,
@@ -78,13 +78,13 @@ PROFILES = (
 )
 
 
-# Relative, of a peer's own arithmetic: log-probabilities of 8 to 16 rounded to bf16 are off by up to 2**-5, and so is
-# the logarithm of each probability; fp16 has three bits more.
+# Relative tolerance for a peer's own arithmetic: log-probabilities of 8 to 16, rounded to bf16, are off by up to 2**-5,
+# and so is the logarithm of each probability; fp16 has three bits more.
 PRECISION = {"bf16": 6e-2, "fp16": 8e-3, "fp32": 1e-4}
 
 
 def torch_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
-    """Return torch's ways; torch.compile only on CUDA, where it fuses them into one kernel."""
+    """Return torch's peers; torch.compile only on CUDA, where it makes one fused kernel."""
     size = problem.shape[0] * problem.shape[1] * BYTES_OF[problem.dtype]
     agrees = partial(differs, absolute=1e-4, relative=PRECISION[problem.dtype])
 
@@ -106,15 +106,15 @@ def torch_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
 
 
 def compiled(problem: Problem, function: Callable[..., Any], *arrays: Any) -> Callable[[], Any]:
-    """Return a call of ``function(torch, *arrays)`` as torch.compile makes it, for this shape alone."""
+    """Return a call of ``function(torch, *arrays)`` compiled by torch.compile for only this shape."""
     torch = torch_of(problem)
-    torch.compiler.reset()  # after eight shapes of one function torch would run it as it is
+    torch.compiler.reset()  # after eight shapes of one function torch would stop compiling it
     call = torch.compile(lambda *values: function(torch, *values), dynamic=False, fullgraph=True)
     return lambda: call(*arrays)
 
 
 def torch_of(problem: Problem) -> Any:
-    """Return torch with the threads of a problem; raises ``Unsupported`` where it cannot be used."""
+    """Return torch with the threads of a problem; raise ``Unsupported`` where it is unusable."""
     torch = torch_for(problem.device)
     if torch is None:
         raise Unsupported(f"torch for {problem.device} is not installed: pip install torch")
@@ -124,7 +124,7 @@ def torch_of(problem: Problem) -> Any:
 
 
 def entropy_formula(torch: Any, logits: Any) -> Any:
-    """Entropy as users of torch write it, in the dtype of the logits."""
+    """Compute entropy as users of torch write it, in the dtype of the logits."""
     return -(torch.softmax(logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
 
 
@@ -133,7 +133,7 @@ def _categorical(torch: Any, logits: Any) -> Any:
 
 
 def numpy_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
-    """Return numpy's formula, one thread whatever the others use: numpy has no more."""
+    """Return numpy's formula, always with one thread, which is numpy's limit."""
     if problem.device != "cpu":
         return ()
     size = problem.shape[0] * problem.shape[1] * 4

@@ -19,7 +19,7 @@ CHUNK = 1 << 13  # vocabulary rows in float64 at a time
 
 
 def floor(problem: Problem) -> Floor:
-    """Read hidden states and weights once, write a float32 per row; the product is nearly all of the arithmetic."""
+    """Return the floor: read hidden states and weights once, write a float32 per row; mostly a matrix product."""
     rows, width, vocabulary = problem.shape
     inputs = (rows + vocabulary) * width * BYTES_OF[problem.dtype]
     product = 2 * rows * width * vocabulary
@@ -27,7 +27,7 @@ def floor(problem: Problem) -> Floor:
 
 
 def needs(problem: Problem) -> int:
-    """Inputs, and room for a small chunk of logits: the kernel makes do with what is free."""
+    """Return the bytes of the inputs and a small chunk of logits: the kernel adapts to free memory."""
     return floor(problem).bytes + (1 << 26)
 
 
@@ -38,7 +38,7 @@ def prepare(problem: Problem) -> Task:
     weight = normal(problem.device, problem.dtype, (vocabulary, width), SPREAD / sqrt(width), SEED + 1)
     threads = problem.threads if problem.device == "cpu" else None
     if (torch := torch_for("cpu")) is not None and threads is not None:
-        torch.set_num_threads(threads)  # of the product within our own call
+        torch.set_num_threads(threads)  # for the product within our own call
 
     def ours() -> Any:
         return kernels.linear_entropy(hidden, weight, threads=threads).entropy

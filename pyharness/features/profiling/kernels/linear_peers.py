@@ -1,4 +1,4 @@
-"""What people call today for entropy from hidden states: the product and torch's formula, and fused losses."""
+"""Peers for entropy from hidden states: the product with torch's formula, and fused losses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyharness.types import Unsupported
 
 
 def peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
-    """Return the bare product, which no entropy can beat, then what stores the logits and what does not."""
+    """Return the bare product, which no entropy can beat, then peers that store the logits and peers that do not."""
     rows, _, vocabulary = problem.shape
     size = rows * vocabulary * BYTES_OF[problem.dtype]
     agrees = partial(differs, absolute=1e-4, relative=PRECISION[problem.dtype])
 
     def product() -> Callable[[], Any]:
         library = torch_for(problem.device) or array_library(problem.device)
-        logits = hidden @ weight.T  # fresh pages are not the product's work: every call writes into these
+        logits = hidden @ weight.T  # every call reuses these pages: allocation is not the product's work
         return lambda: library.matmul(hidden, weight.T, out=logits)
 
     def same_logits(logits: Any, ours: Any) -> str | None:
@@ -48,7 +48,7 @@ def _unfused(torch: Any, hidden: Any, weight: Any) -> Any:
 
 
 def liger(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, Peer]:
-    """Return Liger's fused linear cross entropy, and the one that gives the entropy, too, where the wheel has it.
+    """Return Liger's fused linear cross entropy, and its variant with entropy, where the wheel has it.
 
     Source: https://github.com/linkedin/Liger-Kernel, LigerFusedLinearCrossEntropyLoss and
     LigerFusedLinearScaledCrossEntropyFunction; both take an id per row.

@@ -1,4 +1,4 @@
-"""Profile of ``kernels.pair_histogram``: counts of adjacent pairs of ids, of real text or synthetic."""
+"""Profile of ``kernels.pair_histogram``: counts of adjacent pairs of ids, of real or synthetic text."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ BATCH = 1 << 24  # tokens drawn, or bytes of text encoded, at a time
 BYTES_PER_PAIR = 16  # left, right, and a 64-bit count
 PHRASE = 8  # ids
 PHRASES = 1 << 20  # different ones
-# Zipf's law as Mandelbrot flattened it, 1 / (rank + shift). With these, 0.20 and 0.08 of the pairs of 5 and 60 million
-# tokens are distinct (V = 50257). In real text (English, code, many languages; cl100k_base) it is 0.17 and 0.09; among
-# independent draws, which repeat no phrases, 0.51 of 5 million.
+# Zipf's law in Mandelbrot's flattened form, 1 / (rank + shift). These shifts make 0.20 and 0.08 of the pairs of 5 and
+# 60 million tokens distinct (V = 50257). In real text (English, code, many languages; cl100k_base) it is 0.17 and 0.09.
+# Of 5 million independent draws, which repeat no phrases, it is 0.51.
 ID_SHIFT, PHRASE_SHIFT = 5.0, 300.0
 
 
 def floor(problem: Problem) -> Floor:
-    """Read every token once; what the histogram itself takes to write is known only with the result."""
+    """Return the floor: read every token once; only the result gives the size of the histogram to write."""
     tokens = problem.shape[0]
     return Floor(4 * tokens, 0, 0, tokens)
 
 
 def needs(problem: Problem) -> int:
-    """Tokens, and 64-bit keys of all pairs twice over: what sorting them takes, and the most there can be to write.
+    """Return the bytes of tokens and of two 64-bit keys per pair: for sorting, and the largest possible result.
 
-    Drawing the tokens takes a batch of indices and draws, and a distribution over the ids with two intermediates.
+    Drawing the tokens needs a batch of indices and draws, and a distribution over the ids with two intermediates.
     """
     tokens, vocabulary = problem.shape
     return (4 + 2 * 8) * tokens + 3 * 8 * (min(BATCH, tokens) + vocabulary + (0 if problem.text else PHRASES))
@@ -85,10 +85,10 @@ def _excerpt_differs(tokens: Any, threads: int) -> str | None:
 
 
 def phrases(tokens: int, vocabulary: int, library: Any = np) -> Any:
-    """Draw uint32 [tokens] that repeat pairs about as often as text does, by numpy or cupy.
+    """Draw uint32 [tokens] that repeat pairs about as often as text, by numpy or cupy.
 
-    Phrases are windows on one long row of ids. Both the ids of that row and the phrases recur by Zipf's law: frequent
-    pairs lie within frequent phrases, and rare ones arise where two phrases meet.
+    Phrases are windows on one long row of ids. The ids of the row and the phrases both follow Zipf's law: frequent
+    pairs are within frequent phrases, and rare ones are where two phrases meet.
     """
     generator = library.random.default_rng(SEED)
     row = _zipf(generator, PHRASES + PHRASE, vocabulary, ID_SHIFT, library).astype(library.uint32)
@@ -101,14 +101,14 @@ def phrases(tokens: int, vocabulary: int, library: Any = np) -> Any:
 
 
 def _zipf(generator: Any, count: int, size: int, shift: float, library: Any) -> Any:
-    """Draw int64 [count] from 0..size - 1, rank k with a probability that falls as 1 / (k + shift)."""
+    """Draw int64 [count] from 0..size - 1, rank k with a probability proportional to 1 / (k + shift)."""
     cumulative = library.cumsum(1.0 / (library.arange(size) + shift))
     cumulative /= cumulative[-1]
     return library.searchsorted(cumulative, generator.random(count), side="right")
 
 
 def encoded(text: TextSource, threads: int) -> tuple[Ids, int]:
-    """Ids of a whole corpus and the size of their vocabulary."""
+    """Return the ids of a whole corpus and the size of their vocabulary."""
     tokenizer = tokenizers.load(text.tokenizer)
     documents = corpora.open_corpus(text.corpus).documents(Tally())
     ids = np.concatenate([tokenizer.encode_batch(batch, threads).ids for batch in batches(documents, size=BATCH)])

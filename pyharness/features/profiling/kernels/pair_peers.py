@@ -1,4 +1,4 @@
-"""What people call today to count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys."""
+"""Peers that count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pyharness.features.profiling.types import Peer
 from pyharness.system.environment import version_of
 from pyharness.types import Ids, Unsupported
 
-Counts = tuple[Any, Any]  # 64-bit keys in rising order, and how often each occurs
+Counts = tuple[Any, Any]  # ascending 64-bit keys, and their counts
 
 
 def numpy_peers(tokens: Ids) -> tuple[Peer, ...]:
-    """Return numpy.unique of 64-bit keys, which are made within the call as ours makes them."""
+    """Return numpy.unique of 64-bit keys, which the call makes itself, as ours does."""
 
     def build() -> Callable[[], Any]:
         return lambda: np.unique(pair_keys(tokens), return_counts=True)
@@ -30,7 +30,7 @@ def numpy_peers(tokens: Ids) -> tuple[Peer, ...]:
 
 
 def polars_peers(tokens: Ids, threads: int) -> tuple[Peer, ...]:
-    """Return polars where it is installed: it is no dependency of ours, not even an optional one."""
+    """Return polars where it is installed: it is not even an optional dependency of ours."""
     if version_of("polars") is None:
         return ()
 
@@ -50,7 +50,7 @@ def polars_peers(tokens: Ids, threads: int) -> tuple[Peer, ...]:
 
 
 def cuda_peers(tokens: Any, vocabulary: int) -> tuple[Peer, ...]:
-    """Return cupy.unique, CUB's sort as its users run it, and our own reference, which sorts weights along."""
+    """Return cupy.unique, CUB's sort in typical use, and our own reference, which also sorts weights."""
 
     def unique() -> Callable[[], Any]:
         import cupy
@@ -79,12 +79,12 @@ def cuda_peers(tokens: Any, vocabulary: int) -> tuple[Peer, ...]:
 
 
 def packed_type(vocabulary: int) -> np.dtype[Any]:
-    """Return the narrowest type that holds every pair of ids below ``vocabulary``: half as much to sort where 32 do."""
+    """Return the narrowest type for all pairs of ids below ``vocabulary``: 32 bits halve the data to sort."""
     return np.dtype(np.uint32 if vocabulary <= 1 << 16 else np.uint64)
 
 
 def packed_keys(tokens: Any, vocabulary: int) -> Any:
-    """``left * vocabulary + right`` of every pair, in ``packed_type``: numpy and cupy alike."""
+    """Return ``left * vocabulary + right`` of every pair, in ``packed_type``; for numpy and cupy."""
     keys = tokens[:-1].astype(packed_type(vocabulary))
     keys *= keys.dtype.type(vocabulary)
     keys += tokens[1:]
@@ -92,13 +92,13 @@ def packed_keys(tokens: Any, vocabulary: int) -> Any:
 
 
 def unpacked_keys(packed: Any, vocabulary: int) -> Any:
-    """The keys of ``pair_keys``, of packed ones."""
+    """Convert packed keys to those of ``pair_keys``."""
     keys = packed.astype(np.uint64)
     return keys // np.uint64(vocabulary) << np.uint64(32) | keys % np.uint64(vocabulary)
 
 
 def sorted_runs(keys: Any, library: Any) -> Counts:
-    """Sort keys in place, and return each with the length of its run: what a run-length encoding gives."""
+    """Sort keys in place, and return their run-length encoding: each key with its count."""
     keys.sort()
     starts = library.ones(len(keys), dtype=bool)
     library.not_equal(keys[1:], keys[:-1], out=starts[1:])
@@ -108,7 +108,7 @@ def sorted_runs(keys: Any, library: Any) -> Counts:
 
 
 def pair_keys(tokens: Any) -> Any:
-    """Left id in the upper half of a uint64, right id in the lower: numpy and cupy alike."""
+    """Return uint64 with the left id in the upper half, the right id in the lower; for numpy and cupy."""
     keys = tokens[:-1].astype(np.uint64)
     keys <<= np.uint64(32)
     keys |= tokens[1:]
@@ -116,7 +116,7 @@ def pair_keys(tokens: Any) -> Any:
 
 
 def as_keys(histogram: Any) -> Counts:
-    """Keys in rising order and counts of a ``PairHistogram``."""
+    """Return the ascending keys and counts of a ``PairHistogram``."""
     keys = histogram.left.astype(np.uint64) << np.uint64(32) | histogram.right.astype(np.uint64)
     order = keys.argsort()
     return keys[order], histogram.count[order]

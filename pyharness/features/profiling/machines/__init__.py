@@ -1,1 +1,1 @@
-"""What profiles run on: a processor or a CUDA device."""
+"""Machines for profiles: a processor or a CUDA device."""

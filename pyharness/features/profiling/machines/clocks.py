@@ -1,4 +1,4 @@
-"""Clocks of a CUDA device, as nvidia-smi sees them. It is called as a list of words, never through a shell."""
+"""Clocks of a CUDA device from nvidia-smi, which is called with a list of words, never through a shell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from pyharness.statistics.samples import median
 
-LOWEST_SHARE = 0.75  # of the highest clock: below it a device counts as throttled, as in nvbench
+LOWEST_SHARE = 0.75  # of the highest clock: below, a device counts as throttled, as in nvbench
 INTERVAL_MS = 100
 _STATE = (
     "driver_version", "clocks.sm", "clocks.max.sm", "clocks.mem", "clocks.max.mem", "power.draw", "power.limit",
@@ -25,7 +25,7 @@ def _query(fields: Iterable[str], bus_id: str, *more: str) -> list[str]:
 
 
 def device_state(bus_id: str) -> dict[str, str] | None:
-    """Driver, clocks (MHz), power (W), temperature (°C) at this moment; None where nvidia-smi is missing or fails."""
+    """Return present driver, clocks (MHz), power (W), temperature (°C); None where nvidia-smi is missing or fails."""
     try:
         done = subprocess.run(_query(_STATE, bus_id), capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -35,7 +35,7 @@ def device_state(bus_id: str) -> dict[str, str] | None:
 
 
 class ClockWatch:
-    """Reads the clock ten times a second, while the device works: after the work it has recovered."""
+    """Reader of the clock, ten times a second while the device works, since it recovers after the work."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._shares: list[float] = []
@@ -45,7 +45,7 @@ class ClockWatch:
         self._reader.start()
 
     def _read(self, lines: Iterable[str]) -> None:
-        with contextlib.suppress(ValueError):  # the pipe was closed under the reader
+        with contextlib.suppress(ValueError):  # the pipe was closed during the read
             for line in lines:
                 if (share := _share(line)) is not None:
                     with self._lock:
@@ -54,7 +54,7 @@ class ClockWatch:
 
     @property
     def about(self) -> str:
-        """What was watched, for people; nvidia-smi may run and still not know a clock."""
+        """Say in words what was watched; nvidia-smi may run without knowing a clock."""
         if not self._readings:
             return "clocks are not watched, nvidia-smi does not tell them: no sample is dropped."
         return (
@@ -63,7 +63,7 @@ class ClockWatch:
         )
 
     def was_low(self) -> bool:
-        """Whether the median clock since the last question was low; no reading says no."""
+        """Whether the median clock since the last call was low; False without readings."""
         with self._lock:
             shares, self._shares = self._shares, []
         return bool(shares) and median(shares) < LOWEST_SHARE
@@ -79,7 +79,7 @@ def _share(line: str) -> float | None:
 
 @contextmanager
 def watching(bus_id: str) -> Iterator[ClockWatch | None]:
-    """Watch the clock of a device within the block; None where nvidia-smi is not at hand."""
+    """Watch the clock of a device within the block; yield None without nvidia-smi."""
     if shutil.which("nvidia-smi") is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The processor: wall clock, available memory, a copy by as many threads, a product by the BLAS at hand."""
+"""The processor: wall clock, available memory, a copy by several threads, a product by the installed BLAS."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pyharness.features.profiling.types import Copying, DeviceKind, Phase
 from pyharness.system.environment import available_memory_bytes, cores, cpu_model
 from pyharness.types import Unsupported
 
-COPY_BYTES = 1 << 28  # beyond the second-level caches; a last-level cache may be shared with strangers and unknown
+COPY_BYTES = 1 << 28  # beyond second-level caches; a last-level cache may be shared and of unknown size
 MATRIX_SIZE = 2048
 LONG_SECONDS = 0.1
 
 
 class Cpu:
-    """Threads of this process. Copies and products use the same number of them as our kernels do."""
+    """Threads of this process. Copies and products use as many as our kernels."""
 
     kind: DeviceKind = "cpu"
     phases: tuple[Phase, ...] = ("warm",)
@@ -40,10 +40,10 @@ class Cpu:
         _limit_threads(threads)
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
-        """Wall time of one call; its result dies after the clock has stopped.
+        """Return the wall time of one call; its result is freed after the clock stops.
 
-        An untimed call goes first, because the others of the round have been through the caches since the last one;
-        not of a call that took long when it was timed before: it goes through all caches by itself.
+        An untimed call goes first, because the round's other contenders have replaced the caches. A call that was long
+        in an earlier timing needs none: it goes through all caches itself.
         """
         if self._lasted.get(call, 0.0) < LONG_SECONDS:
             call()
@@ -55,22 +55,22 @@ class Cpu:
         return taken
 
     def throttled(self) -> bool:
-        """Never known."""
+        """Return False: it is never known."""
         return False
 
     def free_bytes(self) -> int | None:
-        """Memory the system can hand out without swapping."""
+        """Return the memory that is available without swapping."""
         return available_memory_bytes()
 
     def reclaim(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no memory is kept."""
 
     def range(self, name: str) -> AbstractContextManager[object]:
-        """No profiler listens."""
+        """Return an empty context: no profiler listens."""
         return nullcontext()
 
     def copying(self) -> Copying:
-        """Copy up to 256 MiB, each thread its own part; numpy releases the interpreter while it copies."""
+        """Copy up to 256 MiB, each thread its own part; numpy releases the GIL during the copy."""
         source, target = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
         pool = ThreadPoolExecutor(self.threads)
 
@@ -88,7 +88,7 @@ class Cpu:
         return of_bytes
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
-        """Multiply two square matrices, through torch or else numpy (whose BLAS is left to choose its threads)."""
+        """Multiply two square matrices by torch, or else numpy (whose BLAS chooses its threads)."""
         if (torch := torch_for("cpu")) is not None:
             torch.set_num_threads(self.threads)
         elif dtype == "fp16":
@@ -102,9 +102,9 @@ class Cpu:
 
 
 def _limit_threads(threads: int) -> None:
-    """Give libraries the same number of threads, and keep idle ones from spinning on the core of the next contender.
+    """Set the libraries' number of threads, and keep idle threads from spinning on the next contender's core.
 
-    They read this when they are loaded, so it works only before that.
+    Libraries read these settings when they are loaded, so the call must precede that.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("KMP_BLOCKTIME", "0")

@@ -1,4 +1,4 @@
-"""A CUDA device: events around a call, the second-level cache emptied on request, clocks watched beside it."""
+"""A CUDA device: events around a call, an emptied second-level cache on request, and watched clocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.kernels.devices import DeviceInfo
 
 COPY_BYTES = 1 << 30
 MATRIX_SIZE = 8192
-HOLD_CYCLES = 2_000_000  # about 1 ms: longer than Python takes to enqueue what follows, a dozen kernels of torch too
+HOLD_CYCLES = 2_000_000  # about 1 ms: longer than Python needs to enqueue the call, even a dozen torch kernels
 _HOLD = """
 extern "C" __global__ void hold(long long cycles) {
   const long long start = clock64();
@@ -27,7 +27,7 @@ extern "C" __global__ void hold(long long cycles) {
 class Cuda:
     """The first device, on the stream that cupy and torch share by default.
 
-    ``cupy`` is a parameter so that the order of what is enqueued can be tested without a device.
+    ``cupy`` is a parameter so that the order of enqueued work can be tested without a device.
     """
 
     kind: DeviceKind = "cuda"
@@ -44,7 +44,7 @@ class Cuda:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What cold means, and whether anybody watched the clock."""
+        """Return notes on the meaning of cold, and on whether the clock was watched."""
         cache = f"{self.info.l2_bytes / 1e6:.0f} MB"
         return (
             f"cold: twice the size of the second-level cache ({cache}) is read before every sample; warm: it is not.",
@@ -52,16 +52,16 @@ class Cuda:
         )
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
-        """Device time between two events around the call.
+        """Return the device time between two events around the call.
 
-        A kernel that idles for a millisecond goes first: without it the device would wait for Python between the first
-        event and the launch, and that wait would be counted. Calls that wait for the device themselves are not helped.
+        A kernel that idles for a millisecond goes first. Otherwise the device would wait for Python between the first
+        event and the launch, and the time would include that wait. This does not help calls that wait for the device.
         """
         if phase == "cold":
-            # Read, not written: lines that are still to be written back would be at the cost of the call.
+            # Read, not written: the call would pay for writing dirty lines back.
             self._scratch.max()
         else:
-            call()  # the others of the round have been through the cache since the last one
+            call()  # the round's other contenders have replaced the cache
         self._hold((1,), (1,), (self.cupy.int64(HOLD_CYCLES),))
         self._start.record()
         result = call()
@@ -71,11 +71,11 @@ class Cuda:
         return float(self.cupy.cuda.get_elapsed_time(self._start, self._stop)) / 1e3
 
     def throttled(self) -> bool:
-        """Whether the clock was low since the last question."""
+        """Whether the clock was low since the last call."""
         return self.watch is not None and self.watch.was_low()
 
     def free_bytes(self) -> int | None:
-        """Free device memory; what the pools keep is not counted, so reclaim it first."""
+        """Return free device memory, without memory in the pools: call ``reclaim`` first."""
         return int(self.cupy.cuda.runtime.memGetInfo()[0])
 
     def reclaim(self) -> None:
@@ -86,7 +86,7 @@ class Cuda:
 
     @contextmanager
     def range(self, name: str) -> Iterator[None]:
-        """Push an NVTX range, and pop it once the device is done: what fails late fails within its phase."""
+        """Push an NVTX range, and pop it once the device is done, so that late failures stay within their phase."""
         self.cupy.cuda.nvtx.RangePush(f"pyharness: {name}")
         try:
             yield
@@ -106,16 +106,16 @@ class Cuda:
         return of_bytes
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
-        """Multiply two square matrices, through torch or else cupy. float32 is float32: no TF32."""
-        # Random values: constant ones draw less power, so the clock and the rate would be too high.
+        """Multiply two square matrices by torch, or else cupy. float32 does not use TF32."""
+        # Random values: constant ones need less power, so that clock and rate would be too high.
         matrix = normal("cuda", dtype, (MATRIX_SIZE, MATRIX_SIZE), 1.0)
         return lambda: matrix @ matrix, 2 * MATRIX_SIZE**3
 
     def describe(self) -> dict[str, Any]:
-        """Return what the runtime and nvidia-smi say of the device."""
+        """Return the facts of the device from the runtime and nvidia-smi."""
         return {**asdict(self.info), "state": device_state(bus_id(self.cupy, self.info.index))}
 
 
 def bus_id(cupy: Any, index: int) -> str:
-    """PCI address: the name that nvidia-smi knows whatever CUDA_VISIBLE_DEVICES says."""
+    """Return the PCI address: nvidia-smi's name, independent of CUDA_VISIBLE_DEVICES."""
     return str(cupy.cuda.runtime.deviceGetPCIBusId(index))

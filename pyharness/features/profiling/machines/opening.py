@@ -1,4 +1,4 @@
-"""Opens the device that a profile runs on."""
+"""Opens the device of a profile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.types import Unsupported
 
 @contextmanager
 def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
-    """Open the device; raises ``CudaUnavailable`` or ``Unsupported`` with the reason."""
+    """Open the device; raise ``CudaUnavailable`` or ``Unsupported`` with the reason."""
     if kind == "cpu":
         yield Cpu(threads)
         return

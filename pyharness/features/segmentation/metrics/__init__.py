@@ -1,1 +1,1 @@
-"""What units make of a text: their lengths, what they cut, and how steady they are. Functions of where units end."""
+"""Metrics of units, as functions of their ends: lengths, cuts of words and numbers, and stability."""

@@ -1,7 +1,7 @@
-"""What is counted of extracts: the beginnings of a sample of texts, which are cut into units several times over.
+"""Counts of extracts: the beginnings of a sample of texts, which are cut into units several times.
 
-An extract is the beginning of a text up to 2 KiB, ended between two words. Those of the texts with the smallest digests
-are taken, as many as fit 512 KiB. So a case takes seconds, whatever the size of the corpus.
+An extract is the beginning of a text up to 2 KiB, cut between two words. The sample takes the texts with the smallest
+digests, as many extracts as fit 512 KiB. So a case takes seconds for any size of the corpus.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 def extract(text: str) -> str:
-    """Beginning of a text, of at most 2 KiB of UTF-8; what is cut off begins a word."""
+    """Return the beginning of a text, at most 2 KiB of UTF-8; the rest begins with a word."""
     beginning = text[:EXTRACT_BYTES].encode()[:EXTRACT_BYTES].decode(errors="ignore")
     if len(beginning) == len(text):
         return text
@@ -41,10 +41,10 @@ def extract(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExtractFigures:
-    """What was counted of each extract: what a state adds up by group."""
+    """Counts of each extract, which the state sums by group."""
 
-    counts: Mapping[str, Integers]  # by name, int64 [extracts]; 0 of what is not spelled
-    words: Sequence[Mapping[str, words.Cut]]  # [extracts]: how each word of an extract is cut at one of its places
+    counts: Mapping[str, Integers]  # by name, int64 [extracts]; 0 for extracts that units do not spell
+    words: Sequence[Mapping[str, words.Cut]]  # [extracts]: cut of each word of an extract, at one occurrence
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class ExtractCounts:
 
     @classmethod
     def count(cls, segmenter: HasSegments, sample: Sequence[tuple[str, Digest]], threads: int = 1) -> ExtractCounts:
-        """Cut extracts, each with the key of its document. Raises ``NotSpelled``."""
+        """Cut extracts, each with its document's key, and count. Raises ``NotSpelled``."""
         keys = [key for _, key in sample]
         found = Cutting(segmenter, threads).figures([text for text, _ in sample])
         spelled = np.flatnonzero(found.counts["unspelled"] == 0).tolist()
@@ -70,7 +70,7 @@ class ExtractCounts:
         return cls(state, WordPairs.of(kinds.by_group(numbers, of_words), kinds))
 
     def measurements(self) -> list[Measurement]:
-        """Every metric of extracts."""
+        """Return every metric of extracts."""
         measurements = measure(self.state, [_STABILITY, _CUT_WORDS])
         try:
             _need_words(self.state.total())
@@ -84,7 +84,7 @@ class ExtractCounts:
         return measurements
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         counted = {**state_arrays.of_counters(self.state.counters), **self.pairs.arrays()}
         return {_PREFIX + name: array for name, array in counted.items()}
 
@@ -100,13 +100,13 @@ class ExtractCounts:
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """Cuts extracts with one segmenter. Every method raises ``NotSpelled``."""
+    """Cutter of extracts with one segmenter. Every method raises ``NotSpelled``."""
 
     segmenter: HasSegments
     threads: int = 1
 
     def figures(self, texts: Sequence[str]) -> ExtractFigures:
-        """Count all that is counted of extracts."""
+        """Return all counts of extracts."""
         segments, sizes = self.segmented(texts)
         spelled = np.flatnonzero(~segments.missing)
         clean = Clean(
@@ -125,14 +125,14 @@ class Cutting:
         return ExtractFigures(counts, [by_place.get(place, {}) for place in range(len(texts))])
 
     def segmented(self, texts: Sequence[str]) -> tuple[Segments, Integers]:
-        """Units of texts, checked, and the sizes of these in bytes."""
+        """Return the checked units of texts, and the sizes of the texts in bytes."""
         sizes = np.array([len(text.encode()) for text in texts], np.int64)
         segments = self.segmenter.segment_batch(texts, self.threads)
         unit_lengths(segments, sizes)
         return segments, sizes
 
     def prefixes(self, clean: Clean) -> dict[str, Integers]:
-        """Cut prefixes; those that are not spelled are left out."""
+        """Cut prefixes, and count, without prefixes that units do not spell."""
         cuts = [variants.prefix_cuts(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
         owners = np.repeat(np.arange(len(cuts)), np.array(list(map(len, cuts)), np.int64))
         texts = [text[:cut] for text, places in zip(clean.texts, cuts, strict=True) for cut in places]
@@ -146,7 +146,7 @@ class Cutting:
         }
 
     def noise(self, clean: Clean) -> dict[str, Integers]:
-        """Count units with noise and without; what is not spelled with noise is left out on both sides."""
+        """Count units with and without noise; texts whose noisy form units do not spell are left out of both."""
         counts: dict[str, Integers] = {}
         for kind, change in variants.NOISE.items():
             texts = [change(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
@@ -164,7 +164,7 @@ class Cutting:
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """Extracts that their units spell, with these."""
+    """Extracts that their units spell, with these units."""
 
     texts: Sequence[str]
     seeds: Sequence[Digest]
@@ -195,12 +195,12 @@ def _need_words(counts: Counts) -> int:
 
 
 def _cut_words(counts: Counts) -> float:
-    """Words inside which a unit ends / words."""
+    """Return words with a unit's end inside / words."""
     return counts["cut words"] / _need_words(counts)
 
 
 def _stability(counts: Counts) -> float:
-    """Stable prefixes / prefixes."""
+    """Return stable prefixes / prefixes."""
     if counts["pieces"] == counts["unspelled"]:
         raise Undefined(NOTHING_SPELLED)
     if counts["prefixes"] == 0:
@@ -209,7 +209,7 @@ def _stability(counts: Counts) -> float:
 
 
 def _noise(counts: Counts, kind: str) -> float:
-    """Units per byte with noise / units per byte without."""
+    """Return units per byte with noise / units per byte without."""
     if counts[f"{kind} clean units"] == 0:
         raise Undefined(NOTHING_SPELLED)
     if counts[f"{kind} changed"] == 0:

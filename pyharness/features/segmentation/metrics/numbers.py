@@ -1,10 +1,10 @@
-"""Where units cut numbers: at the thousands, as place value has it, and alike in numbers that have the same length.
+"""Cuts of numbers by units: at the thousands, and equal in numbers of the same length.
 
-A *number* is a run of 4 to 63 ASCII digits with no digit beside it. It is *aligned* if a unit ends at each of its
-thousands places, which are counted from the right: ``1|234|567`` is, ``123|456|7`` is not. Digits that stand alone are
-aligned in every number. Two numbers are *alike* if they have the same length and units end at the same places inside
-them: 1234 and 5678 as ``12|34`` and ``56|78``. Pairs are of a number and the next one of its length in the same text,
-where their digits differ: a number that is repeated is no evidence.
+A *number* is a maximal run of 4 to 63 ASCII digits. It is *aligned* if a unit ends at each of its thousands places,
+counted from the right: ``1|234|567`` is, ``123|456|7`` is not. Single digits as units are always aligned. Two numbers
+are *alike* if they have the same length and units end at the same places inside them: 1234 and 5678 as ``12|34`` and
+``56|78``. A pair is a number and the next one of its length in the same text with other digits: a repeated number is no
+evidence.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ NUMBERS, ALIGNED, PAIRS, ALIKE = SUMS = ("numbers", "aligned numbers", "number p
 
 
 def counts(encoded: Sequence[bytes], segments: Segments) -> dict[str, Integers]:
-    """Counters of texts in UTF-8 with their units, each int64 [texts]; of texts that units do not spell, 0.
+    """Count for texts in UTF-8 with their units, each int64 [texts]; 0 for texts that units do not spell.
 
     >>> segments = Segments.from_lists([[1, 4, 5, 9], [4, 5, 9]])
     >>> {name: values.tolist() for name, values in counts([b"1234 5678", b"1234 5678"], segments).items()}
     {'numbers': [2, 2], 'aligned numbers': [1, 0], 'number pairs': [1, 1], 'number pairs alike': [0, 1]}
     """
-    data = b"\0".join((*encoded, b""))  # what ends a text ends a number
+    data = b"\0".join((*encoded, b""))  # the end of a text ends a number
     begins = offsets_of([len(text) + 1 for text in encoded])[:-1]
     ends = np.zeros(len(data) + 1, np.bool_)
     ends[segments.ends + np.repeat(begins, np.diff(segments.offsets))] = True
@@ -49,7 +49,7 @@ def counts(encoded: Sequence[bytes], segments: Segments) -> dict[str, Integers]:
 
 
 def _runs(data: bytes) -> tuple[Integers, Integers]:
-    """Where numbers start and stop."""
+    """Return the starts and stops of numbers."""
     digits = np.frombuffer(data, np.uint8) - np.uint8(48) < 10  # smaller bytes wrap around
     edges = np.flatnonzero(np.diff(np.concatenate(([False], digits, [False]))))
     starts, stops = edges[::2], edges[1::2]
@@ -70,7 +70,7 @@ def _aligned(starts: Integers, stops: Integers, ends: NDArray[np.bool_]) -> NDAr
 def _pairs(
     data: bytes, starts: Integers, stops: Integers, texts: Integers, ends: NDArray[np.bool_]
 ) -> tuple[Integers, Integers]:
-    """Texts of all pairs, and of those that are cut alike."""
+    """Return the texts of all pairs, and of pairs that are alike."""
     order = np.lexsort((starts, stops - starts, texts))
     all_pairs, alike = [], []
     rows = zip(texts[order].tolist(), starts[order].tolist(), stops[order].tolist(), strict=True)
@@ -84,7 +84,7 @@ def _pairs(
 
 
 def measure(sums: Mapping[str, NDArray[Any]]) -> Iterator[Measurement]:
-    """Every metric, of counters by group."""
+    """Yield every metric, from counters by group."""
     for metric, of, among, nothing in (
         (REPORTED[0], ALIGNED, NUMBERS, "no number has four digits or more"),
         (REPORTED[1], ALIKE, PAIRS, "no text has two numbers of four digits or more and of the same length"),

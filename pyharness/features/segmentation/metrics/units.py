@@ -1,4 +1,4 @@
-"""What is counted of the units of a whole text: their lengths, how many end inside a character, and cuts of numbers.
+"""Counts of the units of a whole text: lengths, ends inside characters, and cuts of numbers.
 
 >>> import numpy as np
 >>> lengths = UnitLengths.empty()
@@ -36,7 +36,7 @@ from pyharness.types import (
     offsets_of,
 )
 
-Lengths = NDArray[np.int64]  # ascending, each once, of 1 byte and more
+Lengths = NDArray[np.int64]  # ascending and distinct, from 1 byte on
 Counts = NDArray[np.int64]  # of units of each length
 Flags = NDArray[np.bool_]
 Groups = NDArray[np.uint8]
@@ -46,7 +46,7 @@ _NAMES = ("unit lengths", "unit counts")
 
 
 def unit_lengths(segments: Segments, sizes: NDArray[np.int64]) -> Lengths:
-    """Bytes of every unit of some texts, end to end, int64 [units]; ``sizes`` int64 [texts], in bytes.
+    """Return the bytes of every unit of some texts, int64 [units]; ``sizes`` int64 [texts], in bytes.
 
     Raises ``NotSpelled`` unless the ends of every text increase strictly up to its size; missing texts have none.
     """
@@ -60,14 +60,14 @@ def unit_lengths(segments: Segments, sizes: NDArray[np.int64]) -> Lengths:
 
 @dataclass(slots=True)
 class UnitLengths:
-    """How many units have each length, by group. Integers only."""
+    """Number of units of each length, by group. Integers only."""
 
     lengths: Lengths
     counts: Counts  # [GROUPS, lengths]
 
     @classmethod
     def empty(cls) -> UnitLengths:
-        """No units yet."""
+        """Return the state without units."""
         return cls(np.zeros(0, np.int64), np.zeros((GROUPS, 0), np.int64))
 
     def add(self, lengths: Lengths, groups: NDArray[Any]) -> None:
@@ -91,12 +91,12 @@ class UnitLengths:
         self.lengths, self.counts = lengths, counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         return dict(zip(_NAMES, (compact(self.lengths), compact(self.counts.reshape(-1))), strict=True))
 
     @classmethod
     def of_arrays(cls, arrays: State) -> UnitLengths:
-        """Inverse of ``arrays``; raises ``InputError`` for arrays that contradict each other."""
+        """Inverse of ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         lengths = taken(arrays, _NAMES[0]).astype(np.int64)
         counts = taken(arrays, _NAMES[1], GROUPS * len(lengths)).astype(np.int64).reshape(GROUPS, -1)
         if (np.diff(lengths, prepend=0) <= 0).any() or (counts < 0).any():
@@ -112,7 +112,7 @@ class UnitCounts:
     lengths: UnitLengths = field(default_factory=UnitLengths.empty)
 
     def update(self, texts: Sequence[str], segments: Segments, groups: Groups, opens: Flags) -> None:
-        """Add texts with their units; ``opens``: which are the first of a document. Raises ``NotSpelled``."""
+        """Add texts with their units; ``opens``: whether each is the first of a document. Raises ``NotSpelled``."""
         encoded = [text.encode() for text in texts]
         sizes = np.array(list(map(len, encoded)), np.int64)
         of_units = unit_lengths(segments, sizes)
@@ -130,12 +130,12 @@ class UnitCounts:
             add(self.state, name, groups, values)
 
     def merge(self, other: UnitCounts) -> None:
-        """Add what another pass counted."""
+        """Add the counts of another pass."""
         self.state.merge(other.state)
         self.lengths.merge(other.lengths)
 
     def measurements(self) -> list[Measurement]:
-        """Every metric of the whole text."""
+        """Return every metric of the whole text."""
         zeros = np.zeros(GROUPS, np.object_)
         documents, sizes = (self.state.counters.get(name, zeros).tolist() for name in ("documents", "bytes"))
         inside = jackknife.without_interval(REPORTED[-1].name, lambda _: self.inside_character_share(), _FEW_DOCUMENTS)
@@ -144,14 +144,14 @@ class UnitCounts:
         return [*measure_lengths(self.lengths, documents, sizes), inside, *of_numbers]
 
     def inside_character_share(self) -> float:
-        """Units that end inside a character / units."""
+        """Return units that end inside a character / units."""
         units, inside = (int(self.state.counters[name].sum()) for name in ("units", "inside characters"))
         if units == 0:
             raise Undefined(NOTHING_SPELLED)
         return inside / units
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         return {**state_arrays.of_counters(self.state.counters), **self.lengths.arrays()}
 
     @classmethod
@@ -161,7 +161,7 @@ class UnitCounts:
 
 
 def inside_characters(encoded: Sequence[bytes], segments: Segments) -> Flags:
-    """bool [units]: which units of texts in UTF-8 end inside a character."""
+    """Return bool [units]: whether a unit of UTF-8 texts ends inside a character."""
     data = np.frombuffer(b"".join((*encoded, b"\0")), np.uint8)
     starts = offsets_of(list(map(len, encoded)))[:-1]
     after = data[segments.ends + np.repeat(starts, np.diff(segments.offsets))]  # no text begins inside a character
@@ -176,7 +176,7 @@ def add(state: CorpusState, name: str, groups: NDArray[Any], values: NDArray[Any
 
 
 def measure_lengths(state: UnitLengths, documents: Sequence[int], sizes: Sequence[int]) -> list[Measurement]:
-    """Every metric of lengths; ``documents``: uncut ones of every group, ``sizes``: their bytes."""
+    """Return every metric of lengths; ``documents``: number of uncut documents by group, ``sizes``: their bytes."""
     measurements = []
     for metric, compute, no_interval in _METRICS:
 
@@ -199,24 +199,24 @@ def _units(counts: Counts) -> int:
 
 
 def bytes_per_unit(lengths: Lengths, counts: Counts) -> float:
-    """B / U: bytes of text per unit."""
+    """Return B / U: bytes of text per unit."""
     return int((lengths * counts).sum()) / _units(counts)
 
 
 def units_per_1000_bytes(lengths: Lengths, counts: Counts) -> float:
-    """1000 U / B: of a byte-latent transformer, the steps of its global model."""
+    """Return 1000 U / B: for a byte-latent transformer, the steps of its global model per 1000 bytes."""
     return 1000 * _units(counts) / int((lengths * counts).sum())
 
 
 def deviation(lengths: Lengths, counts: Counts) -> float:
-    """Standard deviation of the lengths of all units; their squares may pass 64 bits."""
+    """Return the standard deviation of the lengths of all units; their squares may exceed 64 bits."""
     units, total = _units(counts), int((lengths * counts).sum())
     squares = sum(length * length * count for length, count in zip(lengths.tolist(), counts.tolist(), strict=True))
     return math.sqrt(units * squares - total * total) / units
 
 
 def percentile(share: int) -> Callable[[Lengths, Counts], int]:
-    """Return the function that gives the smallest length that ``share`` per cent of the units do not exceed."""
+    """Return the function for the smallest length that ``share`` per cent of the units do not exceed."""
 
     def of(lengths: Lengths, counts: Counts) -> int:
         return int(lengths[np.searchsorted(np.cumsum(counts) * 100, share * _units(counts))])
@@ -225,7 +225,7 @@ def percentile(share: int) -> Callable[[Lengths, Counts], int]:
 
 
 def largest(lengths: Lengths, counts: Counts) -> int:
-    """Bytes of the longest unit."""
+    """Return the bytes of the longest unit."""
     _units(counts)
     return int(lengths[np.flatnonzero(counts)[-1]])
 
@@ -233,7 +233,7 @@ def largest(lengths: Lengths, counts: Counts) -> int:
 _WHOLE_NUMBER = "a whole number of bytes, which leaving out a group mostly does not move"
 _INVERSE = "it is 1,000 / bytes_per_unit, which has one"
 _FEW_LONG = "a few long units decide it: of code, replicates held 91 % and 79 % in pairs"
-# Metric, its function of lengths and their counts, and why it has no interval.
+# Metric, its function of lengths and their counts, and the reason for a missing interval.
 _METRICS: tuple[tuple[Metric, Callable[[Lengths, Counts], float], str | None], ...] = (
     (
         Metric("bytes_per_unit", "byte/unit", "higher", "bytes of text per unit, ratio of sums", primary=True),

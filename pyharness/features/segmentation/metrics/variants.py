@@ -1,10 +1,10 @@
-"""What else an extract is cut as: its prefixes, and itself with noise. Its digest is the seed.
+"""Variants of an extract: its prefixes, and noisy forms. Its digest is the seed.
 
-Prefix stability is whether what comes later changes the units of what stands before. A text is cut between two
-characters. The prefix is stable if the units of the prefix alone start where those of the whole text start before the
-cut. So the unit that the cut falls into may be shorter, and nothing else may differ.
+Prefix stability is whether later text leaves earlier units unchanged. A text is cut between two characters. The prefix
+is stable if its own units start at the same places as the whole text's units before the cut. So only the unit at the
+cut may be shorter.
 
-Noise is typos, words in capitals or doubled spaces, each kind apart.
+Noise is typos, words in capitals or doubled spaces, each kind separately.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pyharness.metrics.counting.words import WORD_LIKE, segments_of
 from pyharness.types import Digest
 
 Ends = NDArray[np.int64]
-BYTES_PER_CUT = 256  # a text has one cut for each of these that it begins
-LETTERS_PER_TYPO = 50  # among letters that another one follows
+BYTES_PER_CUT = 256  # one cut for each begun block of so many bytes
+LETTERS_PER_TYPO = 50  # among letters before another letter
 WORDS_PER_CHANGE_OF_CASE = 10
 SPACES_PER_DOUBLED = 10
 
 
 def draws(seed: Digest, count: int) -> NDArray[np.uint64]:
-    """Random 64-bit integers that a digest decides, the same on every machine and with every version of NumPy."""
+    """Draw 64-bit integers seeded by a digest, the same on every machine and with every version of NumPy."""
     return np.asarray(np.random.PCG64(int.from_bytes(seed, "little")).random_raw(count), np.uint64)
 
 
 def prefix_cuts(text: str, seed: Digest) -> list[int]:
-    """Numbers of characters before each cut, ascending and each once; none for a text of one character."""
+    """Return the number of characters before each cut, ascending and distinct; none for a text of one character."""
     if len(text) < 2:
         return []
     drawn = draws(seed, -(-len(text.encode()) // BYTES_PER_CUT))
@@ -38,12 +38,12 @@ def prefix_cuts(text: str, seed: Digest) -> list[int]:
 
 
 def is_stable(whole: Ends, prefix: Ends) -> bool:
-    """Tell whether units of a prefix start where those of the whole text start before its end."""
+    """Whether a prefix's units start at the same places as the whole text's units before its end."""
     return np.array_equal(prefix[:-1], whole[: np.searchsorted(whole, prefix[-1])])
 
 
 def typos(text: str, seed: Digest) -> str:
-    """One in 50 letters before another letter changes places with it, is left out or is doubled, as likely each."""
+    """Swap, drop or double (with equal probability) one in 50 letters before another letter."""
     drawn = draws(seed, len(text))
     out, copied = [], 0
     for place in np.flatnonzero(drawn % np.uint64(LETTERS_PER_TYPO) == 0).tolist():
@@ -57,7 +57,7 @@ def typos(text: str, seed: Digest) -> str:
 
 
 def other_case(text: str, seed: Digest) -> str:
-    """One in ten words in capitals, or in small letters if it was in capitals."""
+    """Put one in ten words in capitals, or in small letters if it was in capitals."""
     segments = segments_of(text)
     words = [place for place, segment in enumerate(segments) if WORD_LIKE.search(segment)]
     drawn = draws(seed, len(words)) % np.uint64(WORDS_PER_CHANGE_OF_CASE) == 0
@@ -68,7 +68,7 @@ def other_case(text: str, seed: Digest) -> str:
 
 
 def doubled_spaces(text: str, seed: Digest) -> str:
-    """One in ten spaces twice."""
+    """Double one in ten spaces."""
     first, *others = text.split(" ")
     drawn = draws(seed, len(others)) % np.uint64(SPACES_PER_DOUBLED) == 0
     spaced = (("  " if twice else " ") + part for part, twice in zip(others, drawn.tolist(), strict=True))

@@ -1,13 +1,13 @@
-"""Words that units cut, and whether they cut a word in the same way wherever it stands.
+"""Words that units cut, and whether units cut a word the same way everywhere.
 
-The *cut* of a word is where units end inside it, behind its first byte and before its last. A word counts once in an
-extract, at one of its places by chance. Consistency is about pairs of extracts, of two groups of documents, that share
-a word: of all such pairs, over all words, the share in which both cut it alike. A share of pairs is the same, on
-average, of a long text and a short one. The share of a word's commonest cut is not, nor is the number of its cuts: one
-falls and the other rises as more occurrences are seen.
+The *cut* of a word is the set of places inside it, between its first and last byte, where units end. A word counts once
+per extract, at a random one of its occurrences. Consistency is a share over pairs of extracts, of two groups of
+documents, that share a word: the pairs, over all words, in which both extracts cut it alike. The expected share of
+pairs does not depend on the length of the text. The share of a word's commonest cut falls with more occurrences, and
+the number of its cuts rises.
 
-Frequent words still have most of the pairs, and tokens of a large vocabulary leave them whole. So a second share leaves
-out the pairs of which neither word is cut.
+Frequent words still have most of the pairs, and tokens of a large vocabulary leave them whole. So a second share
+excludes pairs in which neither word is cut.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import PERCENT, Digest, Format, InputError, Measurement, Metric, State
 
 Cut: TypeAlias = tuple[int, ...]  # bytes of a word before each end inside it
-Pairs = NDArray[np.int64]  # [GROUPS, GROUPS], of a word in one group and an alike one in another
+Pairs = NDArray[np.int64]  # [GROUPS, GROUPS]: of equal words in two groups
 
 _NAMES = ("word pairs", "word pairs cut alike", "word pairs uncut")
 
 
 def cut_words(text: str, ends: Bounds) -> Iterator[tuple[str, Cut]]:
-    """Words of a text with their cuts; ``ends`` int64 [units], in bytes."""
+    """Yield the words of a text with their cuts; ``ends`` int64 [units], in bytes."""
     found = list(words(text))
     starts, stops = np.array([(start, stop) for _, start, stop in found], np.int64).reshape(-1, 2).T
     first, last = np.searchsorted(ends, starts, "right"), np.searchsorted(ends, stops, "left")
@@ -42,7 +42,7 @@ def cut_words(text: str, ends: Bounds) -> Iterator[tuple[str, Cut]]:
 
 
 def one_of_each(found: Sequence[tuple[str, Cut]], seed: Digest) -> dict[str, Cut]:
-    """Distinct words of an extract, each as it is cut at one of its places, which the digest decides."""
+    """Return the distinct words of an extract, each with its cut at one occurrence, chosen by the digest."""
     order = np.argsort(draws(seed, len(found)))
     return dict(found[place] for place in order.tolist())
 
@@ -56,7 +56,7 @@ class CutKinds:
 
     @classmethod
     def numbered(cls, found: Sequence[tuple[str, Cut]]) -> tuple[CutKinds, NDArray[np.int64]]:
-        """Give the kinds of words with their cuts numbers; those of all words that were found come second."""
+        """Number the kinds (words with their cuts); return them with the number of each word found."""
         numbers = {kind: number for number, kind in enumerate(dict.fromkeys(found))}
         types = {word: number for number, word in enumerate(dict.fromkeys(word for word, _ in numbers))}
         of_kinds = np.array([types[word] for word, _ in numbers], np.int64)
@@ -64,24 +64,24 @@ class CutKinds:
         return cls(of_kinds, are_uncut), np.array([numbers[kind] for kind in found], np.int64)
 
     def by_group(self, numbers: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.int64]:
-        """int64 [kinds, GROUPS]: how often each kind is among ``numbers``, in each group."""
+        """Return int64 [kinds, GROUPS]: occurrences of each kind among ``numbers``, by group."""
         places = numbers * GROUPS + groups.astype(np.int64)
         return np.bincount(places, minlength=len(self.types) * GROUPS).reshape(-1, GROUPS).astype(np.int64)
 
 
 @dataclass(slots=True)
 class WordPairs:
-    """Pairs of alike words in two groups of documents, and the distinct cuts of words that occur twice or more."""
+    """Pairs of equal words in two groups of documents, and the distinct cuts of words that occur twice or more."""
 
     pairs: Pairs
-    alike: Pairs  # of these, cut alike
-    uncut: Pairs  # of these, both uncut
+    alike: Pairs  # pairs cut alike
+    uncut: Pairs  # pairs with both uncut
     types: int  # distinct words that occur twice or more
     cuts: int  # distinct cuts of these
 
     @classmethod
     def of(cls, occurrences: NDArray[np.int64], kinds: CutKinds) -> WordPairs:
-        """Pair words with each other; ``occurrences`` int64 [kinds, GROUPS]: how often each kind is met in a group."""
+        """Pair words; ``occurrences`` int64 [kinds, GROUPS]: occurrences of each kind in a group."""
         of_types = np.zeros((int(kinds.types.max(initial=-1)) + 1, GROUPS), np.int64)
         np.add.at(of_types, kinds.types, occurrences)
         again = of_types.sum(axis=1) > 1
@@ -94,13 +94,13 @@ class WordPairs:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep next to a record."""
         matrices = dict(zip(_NAMES, (self.pairs, self.alike, self.uncut), strict=True))
         return {**matrices, "word cuts": np.array([self.types, self.cuts], np.int64)}
 
     @classmethod
     def of_arrays(cls, arrays: State) -> WordPairs:
-        """Inverse of ``arrays``; raises ``InputError`` for arrays that contradict each other."""
+        """Inverse of ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         matrices = [arrays.get(name, np.zeros(0)).astype(np.int64) for name in _NAMES]
         pairs, alike, uncut = matrices
         if any(matrix.shape != (GROUPS, GROUPS) for matrix in matrices):
@@ -110,27 +110,27 @@ class WordPairs:
         return cls(pairs, alike, uncut, *taken(arrays, "word cuts", 2).tolist())
 
     def consistency(self, groups: jackknife.Groups) -> float:
-        """Pairs cut alike / pairs."""
+        """Return pairs cut alike / pairs."""
         pairs, alike, _ = (_within(matrix, groups) for matrix in (self.pairs, self.alike, self.uncut))
         if pairs == 0:
             raise Undefined("no word occurs in two groups of documents")
         return alike / pairs
 
     def consistency_of_cut(self, groups: jackknife.Groups) -> float:
-        """The same of pairs of which at least one word is cut."""
+        """Return pairs cut alike / pairs, among pairs with at least one word cut."""
         pairs, alike, uncut = (_within(matrix, groups) for matrix in (self.pairs, self.alike, self.uncut))
         if pairs == uncut:
             raise Undefined("no word that is cut occurs in two groups of documents")
         return (alike - uncut) / (pairs - uncut)
 
     def cuts_per_word(self) -> float:
-        """Distinct cuts / distinct words, of words that occur twice or more."""
+        """Return distinct cuts / distinct words, of words that occur twice or more."""
         if self.types == 0:
             raise Undefined("no word occurs twice")
         return self.cuts / self.types
 
     def measure(self, documents: Sequence[int]) -> list[Measurement]:
-        """Every metric of pairs; ``documents``: uncut ones of every group."""
+        """Return every metric of pairs; ``documents``: number of uncut documents by group."""
         consistent, of_cut, distinct = REPORTED
         return [
             jackknife.estimate(consistent.name, documents, self.consistency),
@@ -140,10 +140,10 @@ class WordPairs:
 
 
 def _pairs(occurrences: NDArray[np.int64]) -> Pairs:
-    """Pairs of alike things in each two groups; int64 [things, GROUPS]. Within one group they are left out.
+    """Count pairs of equal things between any two groups, without pairs within a group; int64 [things, GROUPS].
 
-    In float64, which is a hundred times as fast as int64 and exact below 2^53: up to 94 million words, of extracts of
-    half a megabyte.
+    float64 is a hundred times as fast as int64, and exact below 2^53: up to 94 million words; extracts have half a
+    megabyte.
     """
     counts = occurrences.astype(np.float64)
     pairs = (counts.T @ counts).astype(np.int64)
