@@ -61,7 +61,7 @@ def reading() -> list[click.Option]:
 
 
 def click_options(known: Iterable[Option]) -> list[click.Option]:
-    """Convert a trainer's options to those of a command; the trainer itself checks required ones."""
+    """Convert a trainer's options to those of a command, required ones first; the trainer itself checks these."""
     return [_click_option(one) for one in sorted(known, key=lambda one: not one.required)]
 
 

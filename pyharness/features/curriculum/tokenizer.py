@@ -83,7 +83,7 @@ class Alphabet:
         self._table[[ord(symbol.decode()) for symbol in model.alphabet]] = np.arange(len(model.alphabet))
 
     def symbols(self, texts: Sequence[str]) -> tuple[SymbolIds, Offsets]:
-        """Return the concatenated symbols of texts (uint8 or uint32 [symbols]) and their offsets (int64 [texts + 1])."""
+        """Return the concatenated symbols of texts (uint8 or uint32 [symbols]), and offsets (int64 [texts + 1])."""
         try:
             return self._symbols(texts)
         except UnicodeEncodeError:
