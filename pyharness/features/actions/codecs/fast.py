@@ -2,8 +2,8 @@
 
 The transform is the orthonormal DCT-II. Numbers outside of the fitted range are escaped. Ids are, in this order: one
 for each number from the least to the greatest that occurred; one for each merge; the escape and its 16 digits. A number
-outside is the escape, then its distance from the range in zigzag order (0 just above the greatest, 1 just below the
-least, ..), in groups of 3 bits, the lowest first; a digit with 8 added has a successor.
+outside is the escape, then its distance from the range in groups of 3 bits, the lowest first; a digit with 8 added has
+a successor. Distances are in zigzag order: 0 is just above the greatest, 1 just below the least, and so on.
 """
 
 from __future__ import annotations

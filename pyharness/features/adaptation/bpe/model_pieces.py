@@ -31,8 +31,8 @@ class ModelPieces:
     """Counter of the distinct pieces of texts in batches, like :class:`PieceCounter`.
 
     Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
-    runs of it (after them, where it ends tokens), if no token crosses such a place, since no new token will either.
-    There is no cut if ``rules`` allow white space anywhere in a piece, or if the model looks up whole pieces.
+    runs of it, or after them where it ends tokens. This needs that no token crosses such a place: no new token will
+    either. There is no cut if ``rules`` allow white space anywhere in a piece, or if the model looks up whole pieces.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))

@@ -141,8 +141,8 @@ def matches(old: BpeModel, new: BpeModel) -> NDArray[np.int64]:
     """Return the old id of every new token, int64 [new ids]; -1 where the old tokenizer lacks it.
 
     Added and special tokens match by content, whatever their flags; unknown tokens match each other; the others match
-    by kind and string. The string is that of the model (``▁the``) where both models have one sort of symbols, otherwise
-    the bytes that the token adds to a text. Of several matches, the one with the same id wins, else the first.
+    by kind and string. Where both models have one sort of symbols, the string is the model's (``▁the``). Otherwise it
+    is the bytes that the token adds to a text. Of several matches, the one with the same id wins, else the first.
     """
     in_symbols = alike(old, new)
     ids = defaultdict(list)

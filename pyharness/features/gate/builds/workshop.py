@@ -41,7 +41,7 @@ _NOT_FOUND = re.compile(r"No matching distribution found for .*|Could not find a
 
 
 def telling(log: str, passed: Mapping[str, str] | None = None) -> str:
-    """Return the most informative line: the compiler's first error, else the last with "error", else the last.
+    """Return the most informative line: the compiler's first error, else the last that mentions one, else the last.
 
     ``passed``: variables whose values the line shows as their names, since other people read it.
     """

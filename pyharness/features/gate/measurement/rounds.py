@@ -158,9 +158,9 @@ class Turns:
     def _core(self, index: int) -> int | None:
         """Return the processor of both arms in a round: the next every two rounds, so that each arm goes first once.
 
-        One processor is busier than another, and an arm that the system leaves there is slower for a whole launch. On
-        identical code, in 16 launches on two busy cores, the root mean square of four benchmarks' effects was 4.2 to
-        9.6 % where the system chose, and 1.6 to 3.2 % with this rotation.
+        One processor is busier than another, and an arm that the system leaves there is slower for a whole launch. We
+        measured the root mean square of four benchmarks' effects on identical code, in 16 launches on two busy cores.
+        It was 4.2 to 9.6 % where the system chose, and 1.6 to 3.2 % with this rotation.
         """
         declared = self.plan.benchmarks.get(self.name)
         return index // 2 if declared is not None and declared.threads == 1 else None

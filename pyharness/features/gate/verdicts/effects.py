@@ -103,9 +103,9 @@ def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRu
 def suspect(one: Effects, rules: GateRules) -> bool:
     """Whether the screen asks for more launches.
 
-    It does where the head looks slower by more than ``rules.screen`` (or a smaller budget), where the noise of the
-    rounds could hide a slowdown beyond the budget, and where the head looks faster by more than the budget. Smaller
-    improvements get no launches, since they fail nothing and a gate has to be quick.
+    It does in three cases: the head looks slower by more than ``rules.screen`` (or a smaller budget); the noise of the
+    rounds could hide a slowdown beyond the budget; the head looks faster by more than the budget. Smaller improvements
+    get no launches, since they fail nothing and a gate has to be quick.
     """
     if one.screen is None:
         return False

@@ -6,8 +6,8 @@ from a slower arm, and only shows figures. A figure becomes a fault if it is sig
 budget: docs/gate.md "The gate tests itself".
 
 ``differences`` compares the facts of the arms' own processes. Differences outside of the code under test change the
-speed: a larger block of variables moves the stack and the alignment of everything on it; another hash seed gives
-another order of a set.
+speed: a larger block of variables moves the stack and the alignment of everything on it; another hash seed is another
+order of a dictionary.
 """
 
 from __future__ import annotations
