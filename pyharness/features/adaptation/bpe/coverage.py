@@ -14,7 +14,7 @@ from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.extension import Extendable
 from pyharness.types import InputError
 
-ADVISED = 0.99995  # advised share of a text whose characters get a token; few characters remain that block learning
+ADVISED = 0.99995  # advised share of a text whose characters get a token; few remain, of which nothing can be learnt
 
 
 @dataclass(frozen=True, slots=True)
