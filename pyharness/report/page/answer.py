@@ -263,7 +263,7 @@ def _differences(ranking: Ranking) -> Figure:
         headings += [Heading(text, "number", unit, direction, metric), Heading("verdict", "word")]
     description = (
         f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95 % "
-        "interval: one that meets 0 leaves open which is better."
+        "CI. A line that crosses 0 is not significant."
     )
     numbers = Sheet(
         title,
