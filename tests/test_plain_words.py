@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,18 @@ def test_a_document_is_read_once(document: Path) -> None:
     assert prose.long_share <= MOST_LONG_SENTENCES, "\n\n".join(prose.long)
     assert prose.comma_rate <= MOST_COMMAS
     assert list(banned_turns(text)) == []
+
+
+def docstrings() -> Iterator[tuple[Path, str]]:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for path in sorted((ROOT / "pyharness").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+                yield path, text.replace("``", "`").replace("None", "null")
+
+
+def test_no_docstring_has_a_banned_turn() -> None:
+    assert [(path.name, turn) for path, text in docstrings() for turn in banned_turns(text)] == []
 
 
 SHOWN = """# A heading, with commas, of a document

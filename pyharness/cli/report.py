@@ -56,7 +56,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
-              help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
+              help="Compute every number again from the state next to the record; print what differs.")  # fmt: skip
 @reports_errors
 def report(
     records: tuple[Path, ...], form: str, every: bool, listed: bool, reader: str | None, output: Path | None,
@@ -71,7 +71,7 @@ def report(
 
     \b
     Exit status of --rederive: 0 all that can be derived is equal to the last bit, 1 something differs or lacks,
-    2 there is no state beside the record, or it is damaged or another run's.
+    2 there is no state next to the record, or it is damaged or another run's.
     """
     from pyharness import report as room
     from pyharness.report import comments, record_kinds

@@ -1,4 +1,4 @@
-"""The CUDA devices, or the reason why there is none. Importing this needs neither a driver nor nvcc."""
+"""The CUDA devices, or the reason why none can be used. Importing this needs neither a driver nor nvcc."""
 
 from __future__ import annotations
 

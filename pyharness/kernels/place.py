@@ -32,7 +32,7 @@ MODULES: dict[str, Callable[..., Any]] = {"cpu": lambda: _core, "cuda": _load_cu
 
 
 def module_for(device: Device) -> Any:
-    """Return the native module for a device; raise ``CudaUnavailable`` with the reason if there is none."""
+    """Return the native module for a device; raise ``CudaUnavailable`` with the reason if it cannot be used."""
     return MODULES["cuda"](device.number) if device.is_cuda else MODULES["cpu"]()
 
 

@@ -35,7 +35,7 @@ from pyharness.types import CaseResult, InputError, Measurement, State
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A case of A, and its counterpart in B: None if there is none."""
+    """A case of A, and its counterpart in B, or None."""
 
     a: Record
     one: CaseResult
@@ -151,7 +151,7 @@ def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> lis
 
 
 def _ranks(pair: Pair, states: States) -> SignedRanks | str:
-    """Return the test of the tokens of all documents, or the reason why there is none."""
+    """Return the test of the tokens of all documents, or the reason why it cannot be made."""
     assert pair.other is not None  # noqa: S101 -- it is measured
     try:
         first, second = paired_lengths(states.of(pair.a, pair.one), states.of(pair.b, pair.other))
@@ -250,7 +250,7 @@ def _check_groups(pair: Pair, other: CaseResult) -> None:
         return
     raise InputError(
         f"corpus {other.case.corpus!r} has its documents in other groups on the two sides, or one does not say, "
-        "so that no interval pairs them: one record is older than groups of works; measure it anew"
+        "so that no interval pairs them: one record is older than groups of works; measure it again"
     )
 
 

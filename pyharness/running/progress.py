@@ -103,7 +103,7 @@ class CaseStopwatch:
 
 
 class Spent:
-    """What finished cases have taken, beside what was foretold of them."""
+    """Seconds that finished cases took, with the estimates made for them."""
 
     def __init__(self) -> None:
         self.cases, self.seconds, self.expected = 0, 0.0, 0.0

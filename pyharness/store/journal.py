@@ -1,4 +1,4 @@
-"""The journal that a run can be resumed from: finished cases, beside the record to be."""
+"""The journal that a run can be resumed from: finished cases, next to the record to be."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def journal_of(record: Path) -> Path:
 
 
 class Journal:
-    """Finished cases of a run in progress: one line each, synced to disk, beside the record to be.
+    """Finished cases of a run in progress: one line each, synced to disk, next to the record to be.
 
     It is the claim on the name of the record, too: the file is locked while the run lives, so that two runs cannot
     write one path. Making one before anything is measured tells that the record can be written. A record that goes

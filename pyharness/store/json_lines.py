@@ -22,7 +22,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def load(path: Path) -> Any:
     """Return the JSON value in a file, which may be packed with xz as a page carries it.
 
-    Raises ``InputError`` where there is none, or one that is too large.
+    Raises ``InputError`` if the line is missing or too large.
     """
     try:
         content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
@@ -38,7 +38,7 @@ def load(path: Path) -> Any:
 
 
 def parsed(content: bytes, errors: str = "strict") -> Any:
-    """Parse JSON of anyone. Raises ``ValueError``: it is none, no UTF-8, bottomless, or has too many values."""
+    """Parse JSON of anyone. Raises ``ValueError``: it is no JSON, no UTF-8, bottomless, or has too many values."""
     text = content.decode("utf-8", errors)
     if (values := values_in(text)) > MOST_VALUES:
         raise ValueError(f"it has {values:,} values; at most {MOST_VALUES:,} are read")

@@ -66,14 +66,14 @@ class Record:
         return cls(data, tuple(results), path)
 
     def state(self) -> StateReader:
-        """What the numbers were computed from: the file beside the record.
+        """What the numbers were computed from: the file next to the record.
 
         Raises:
-            NoState: there is none, or it is not the one that the record was written with.
+            NoState: it is missing, or it is not the one that the record was written with.
         """
         about = self.data.get("state")
         if about is None or self.path is None:
-            raise NoState(f"there is no state beside record {str(self.path or '')!r}: {_NONE_KEPT}")
+            raise NoState(f"there is no state next to record {str(self.path or '')!r}: {_NONE_KEPT}")
         return StateReader(self.path.with_name(about["file"]), about)
 
     @property

@@ -155,7 +155,7 @@ def text_read_as_json(tally: TextRead) -> dict[str, Any]:
 
 
 def trained_on_of(details: Mapping[str, Any]) -> float | None:
-    """Share of a text that stands among details; None where none is kept, or it is none."""
+    """Share of a text that stands among details; None if it is missing or malformed."""
     share = details.get("trained_on")
     return share if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1 else None
 
@@ -192,6 +192,6 @@ def _is_one(histogram: Histogram) -> bool:
 
 
 def ids_of(details: Mapping[str, Any]) -> str | None:
-    """Digest of all ids that stands among details; None where none is kept, or it is none."""
+    """Digest of all ids that stands among details; None if it is missing or malformed."""
     ids = details.get("ids")
     return ids if isinstance(ids, str) and _DIGEST.fullmatch(ids) else None

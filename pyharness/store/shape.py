@@ -68,7 +68,7 @@ def tally_of(data: Any) -> TextRead | None:
 
 
 def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> None:
-    """Refuse the number of a schema that is none, or of a newer pyharness: ``name`` is not ``what`` it should be."""
+    """Refuse a schema number that is malformed, or of a newer pyharness: ``name`` is not ``what`` it should be."""
     schema = data.get("schema")
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise InputError(f"{name} is not {what}: its schema is {short(schema)}, not a number from 1")
@@ -80,7 +80,7 @@ def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> 
 
 
 def check_top(data: Mapping[str, Any]) -> None:
-    """Check what stands beside the results: required keys, their types, and what reports read of them."""
+    """Check all but the results: required keys, their types, and what reports read of them."""
     for name, kind in (("created", str), ("complete", bool), ("suite", dict), ("environment", dict), ("results", list)):
         get(data, name, kind)
     get(data["suite"], "rows", str, default="")
@@ -105,12 +105,12 @@ def check_top(data: Mapping[str, Any]) -> None:
 
 
 def check_state(data: Mapping[str, Any]) -> None:
-    """Check what a record says of the file beside it: a name without a folder, a size, a digest."""
+    """Check what a record says of the file next to it: a name without a folder, a size, a digest."""
     if (about := get(data, "state", dict, None, default=None)) is None:
         return
     name = get(about, "file", str)
     if not name or Path(name).name != name or "\0" in name:
-        raise Misshapen(f"'file' of 'state' is {short(name)}; it must be the name of a file beside the record")
+        raise Misshapen(f"'file' of 'state' is {short(name)}; it must be the name of a file next to the record")
     if get(about, "bytes", int) < 0:
         raise Misshapen(f"'bytes' of 'state' is {about['bytes']}")
     if not re.fullmatch("[0-9a-f]{64}", get(about, "sha256", str)):

@@ -1,4 +1,4 @@
-"""States: the integer arrays that a record's numbers are computed from, in one compressed file beside it.
+"""States: the integer arrays that a record's numbers are computed from, in one compressed file next to it.
 
 The file is a zip archive: ``arrays/DIGEST.npy`` is an array that NumPy reads (``allow_pickle`` is never needed), named
 by the BLAKE2b of its bytes, so that what two cases share (a vocabulary, say) is there once; ``index.json`` says which
@@ -46,7 +46,7 @@ _NPY: Any = np.lib.format
 
 
 class NoState(InputError):
-    """There is no state beside a record, or none that can be used."""
+    """There is no state next to a record, or none that can be used."""
 
 
 def path_beside(record: Path) -> Path:
@@ -291,10 +291,10 @@ class CaseStates:
         return False
 
     def write(self, cases: Iterable[str]) -> dict[str, Any] | None:
-        """Write the file beside the record, over one that is there; returns what the record says of it.
+        """Write the file next to the record, over one that is there; returns what the record says of it.
 
         Raises:
-            InputError: it cannot be written; everything is in the journal and beside it then.
+            InputError: it cannot be written; everything is in the journal and next to it then.
         """
         kept = [case for case in cases if case in self._digests]
         if self._record is None or self._folder is None:

@@ -31,7 +31,7 @@ MOST_LEARNT = 1 << 29  # of the arrays
 
 @dataclass(frozen=True, slots=True)
 class KeptTraining:
-    """The result of a training: a file, or the reason why there is none."""
+    """The result of a training: a file, or the reason why it is missing."""
 
     digest: str  # of the text
     path: Path | None  # the file that ``file:`` loads

@@ -168,7 +168,7 @@ def native_errors() -> Iterator[None]:
 
 
 def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.CompiledSplitter | None, str]:
-    """Return the splitter by tables, or else the reason why there is none."""
+    """Return the splitter by tables, or the reason why tables cannot do it."""
     try:
         return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
     except Uncompilable as uncompilable:

@@ -93,7 +93,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
 
     Learning goes on from what FILE makes of the corpus, so every new token can be reached, and text that no new rule
     touches keeps its ids. DIR gets the file of the base, edited, and nothing else of it changes; the settings and the
-    chat template that lie beside it; adaptation.json, which says what was learnt; and training.json. It appears whole,
+    chat template next to it; adaptation.json, which says what was learnt; and training.json. It appears whole,
     when all is done. "pyharness adapt embed" then fits a model to it.
 
     \b
@@ -115,7 +115,7 @@ def prune(folder: Path, **options: Any) -> None:
     pyharness adapt prune --base ./model -c path:estonian.jsonl --extend 8192 --out ./exchanged
 
     Base symbols, special, added and unknown tokens stay. By leaves, no token that stays loses its way, and text that
-    uses none of those that go keeps its tokens. Ids move: DIR gets id_map.json, the new id of each old one, beside what
+    uses none of those that go keeps its tokens. Ids move: DIR gets id_map.json, the new id of each old one, with what
     "pyharness adapt extend" leaves.
 
     \b

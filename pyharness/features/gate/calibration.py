@@ -213,7 +213,7 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
     others = f", and {several(len(finer) - NAMED, 'other')}" if len(finer) > NAMED else ""
     raise InputError(
         f"the budget is finer than what this machine can tell apart, by its calibration: {figures}{others}; take a "
-        "larger one (--budget, or that of the benchmark in its suite), or calibrate anew on a quieter machine"
+        "larger one (--budget, or that of the benchmark in its suite), or calibrate again on a quieter machine"
     )
 
 
@@ -259,7 +259,7 @@ def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
         return None
     found = calibration_from_json(load(path), repr(str(path)))
     if dict(found.machine) != dict(of) or found.suite_digest != suite_digest:
-        raise InputError(f"{str(path)!r} is the calibration of another machine or suite: remove it, or calibrate anew")
+        raise InputError(f"{str(path)!r} is the calibration of another machine or suite: remove it, or calibrate again")
     return found
 
 

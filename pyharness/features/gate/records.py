@@ -73,9 +73,9 @@ def calibration_from_json(data: Any, name: str) -> Calibration:
     """Inverse of ``calibration_as_json``; ``name`` is what messages call it.
 
     Raises:
-        InputError: it is none, of a newer version, or incomplete.
+        InputError: it is no such record, of a newer version, or incomplete.
     """
-    advice = "remove it, or calibrate anew"
+    advice = "remove it, or calibrate again"
     known = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND
     if not known or data.get("schema") != CALIBRATION_SCHEMA:
         raise InputError(f"{name} is no calibration that this version reads: {advice}")

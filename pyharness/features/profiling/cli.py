@@ -59,7 +59,7 @@ def profile(
     pyharness profile pair_histogram -c path:corpus.jsonl -t mistral:v3
 
     Other libraries do the same work on the same data in turn with ours; each result is verified before anything is
-    timed. The copy rate and the matrix rate are measured in the same run. The file that --output names is written anew
+    timed. The copy rate and the matrix rate are measured in the same run. The file that --output names is written again
     after every problem: an interrupted run leaves what it had finished.
 
     \b

@@ -106,7 +106,7 @@ def _failure(reason: str, failure: Failure, **details: str) -> dict[str, Any]:
 
 
 def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the result of a case as JSON values, and what is to be known beside it."""
+    """Return the result of a case as JSON values, and the facts that are sent with it."""
     case = request.case
     row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
     corpus = _corpus(request, row.spec)

@@ -44,10 +44,10 @@ def test_bad_input_is_one_line(folder: Path, damage: str) -> None:
         expected = "has SHA-256"
     elif damage in ("none", "old"):
         edited(folder, lambda data: data.update(state=None) if damage == "none" else data.pop("state"))
-        expected = "there is no state beside record"
+        expected = "there is no state next to record"
     else:
         edited(folder, lambda data: data["state"].update(file="../x.zip"))
-        expected = "must be the name of a file beside the record"
+        expected = "must be the name of a file next to the record"
     found = asked(folder)
     assert found.exit_code == 2
     assert len(found.output.splitlines()) == 1

@@ -124,7 +124,7 @@ def test_a_budget_that_is_too_fine_is_refused_with_the_figure(calibration: Calib
     assert "(budget 0.5 %)" in message
     assert "\n" not in message
     assert "; take a larger one (--budget, or that of the benchmark in its suite)" in message
-    assert message.endswith(", or calibrate anew on a quieter machine")
+    assert message.endswith(", or calibrate again on a quieter machine")
     with pytest.raises(InputError, match=r"quiet from .* \(budget 0.1 %\); take a larger"):
         check_budget(calibration, 0.3, [benchmark("quiet", budget=0.001)])
 
@@ -178,7 +178,7 @@ def test_a_spoiled_file_is_named(
     with pytest.raises(InputError) as caught:
         kept(calibration.machine, "abc")
     assert message in str(caught.value)
-    assert "calibrate anew" in str(caught.value)
+    assert "calibrate again" in str(caught.value)
 
 
 def test_a_cache_that_cannot_be_written_is_said(
