@@ -66,7 +66,6 @@ def measured(name: str, tokenizer: RawBytes, text: str) -> tuple[dict[str, Any],
     work = Work(case, resolve("raw_bytes"), lambda: tokenizer, open_corpus(text), 1)
     found = benchmarks()[name].run(work)
     values = findings(benchmarks()[name], found)
-    del values["fingerprint"]
     about = {"key": case.key, "benchmark": name, "tokenizer": ROW, "corpus": TEXT, "parameters": BENCHMARKS[name]}
     return about | values, found.state
 

@@ -49,7 +49,7 @@ def test_it_is_the_reference_on_random_vocabularies() -> None:
         expected = [oracle.encode(text, numbered) for text in texts]
         assert encode(vocabulary, texts, threads=generator.choice([1, 3])) == expected, (vocabulary, texts)
         differing += sum(_longest(text, vocabulary) != ids for text, ids in zip(texts, expected, strict=True))
-    assert differing > 100  # the cases tell it from the longest match
+    assert differing > examples(500) // 10  # the cases tell it from the longest match
 
 
 def _longest(text: str, vocabulary: Sequence[str]) -> list[int]:
