@@ -58,7 +58,6 @@ def write(path: Path, documents: int, longer: Longer, options: str = "") -> Path
     work = Work(case, resolve("raw_bytes"), lambda: Padded(longer), open_corpus(f"path:{text}{options}"), 1)
     found = benchmarks()["compression"].run(work)
     values = findings(benchmarks()["compression"], found)
-    del values["fingerprint"]
     about = {"key": case.key, "benchmark": "compression", "tokenizer": ROW, "corpus": TEXT}
     assert found.state is not None
     with store.states.StateWriter(store.path_beside(path)) as states:

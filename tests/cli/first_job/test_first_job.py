@@ -35,6 +35,7 @@ _VARIES = (
     (r"(custom)-\d{8}-\d{6}(-\d+)?", r"\1-<time>"),
     (r"\d+\.\d s(?=  )", "<seconds> s"),
     (r"(cases? in) [\d,]+ s", r"\1 <seconds> s"),
+    (r"(?m)^(Fastest \w+ ).*(?:\n {12,}.*)*", r"\1<speeds>"),
     (r"  \(about [^)]* left\)", ""),  # now and then
     (r"(?s)Spread by more than.*?ask\s+pyharness\s+gate\.\n", ""),  # where the machine was not quiet
 )
