@@ -62,22 +62,19 @@ def _next(column: Mapping[str, Ranked], metric: str) -> str:
 
 
 def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:
-    """Return rows that share a rank, with their texts."""
+    """Return rows that share a rank, with their texts, and rows that nothing judges."""
     groups: dict[str, list[str]] = {}
+    open_: dict[str, list[str]] = {}
     for text, column in columns.items():
         for group in _groups(column):
             groups.setdefault(listed(group), []).append(text)
-    if not groups:
-        return (
-            "No pair of neighbours: all differences in tokens are." if _ranked(columns) else "Nothing could be judged."
-        )
+        if rows := [label for label, one in column.items() if one.competes and one.rank is None]:
+            open_.setdefault(listed(rows), []).append(text)
     shown = [f"{rows} on {_texts(texts, len(columns))}" for rows, texts in list(groups.items())[:MOST_GROUPS]]
-    more = len(groups) - MOST_GROUPS
-    return "; ".join(shown) + (f"; {more} more groups of tied rows" if more > 0 else "") + "."
-
-
-def _ranked(columns: Mapping[str, Mapping[str, Ranked]]) -> bool:
-    return any(one.rank is not None for column in columns.values() for one in column.values())
+    if (more := len(groups) - MOST_GROUPS) > 0:
+        shown.append(f"{more} more groups of tied rows")
+    shown += [f"not judged: {rows} on {_texts(texts, len(columns))}" for rows, texts in open_.items()]
+    return f"{'; '.join(shown)}." if shown else "No pair of rows."
 
 
 def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:

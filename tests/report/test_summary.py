@@ -55,7 +55,14 @@ def test_without_evidence_there_is_no_winner() -> None:
                for one, value in zip(column({"a": 4.0, "b": 3.0}, 1, 0), (4.0, 3.0), strict=True)]  # fmt: skip
     said = answers(record(*lacking))
     assert "no evidence" in said["Fewest tokens"]
-    assert said["Not significant"] == "Nothing could be judged."
+    assert said["Not significant"] == "not judged: a and b on text."
+
+
+def test_a_row_that_nothing_judges_is_named_next_to_others() -> None:
+    judged = column({"a": 4.0, "b": 2.0, "c": 1.0}, 1, 0)
+    assert answers(record(*judged))["Not significant"] == "No pair of rows."
+    judged[-1] = {**judged[-1], "measurements": [{"metric": "bytes_per_token", "value": 1.0}]}
+    assert answers(record(*judged))["Not significant"] == "not judged: c on text."
 
 
 def test_costs_are_shares_beyond_the_best_with_bars_as_long_as_what_is_needed() -> None:
