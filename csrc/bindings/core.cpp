@@ -5,8 +5,7 @@
 #include "core/text/unicode_tables.hpp"
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() =
-      "Native core of pyharness. Use it through pyharness.kernels, bpe and curriculum.";
+  module.doc() = "Native core of pyharness. Use it through pyharness.kernels, bpe and curriculum.";
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
   pyharness::bindings::bind_machine(module);
