@@ -125,13 +125,10 @@ def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
         own = [result for result in results if result.case.corpus == label]
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
-            (least, *first), (worst, *last) = most[0], most[-1]
-            home = str(own[0].details.get("reference"))
-            text = f"{last[0]} with {last[1]}, {worst:.2g}x the tokens of {home}"
-            yield Answer(
-                "Dearest language",
-                text + (f"; at best {least:.2g}x: {first[0]} with {first[1]}." * (len(most) > 1) or "."),
-            )
+            (least, easy, best), (premium, dear, worst) = most[0], most[-1]
+            text = f"{dear} with {worst}, {premium:.2g}x the tokens of {own[0].details.get('reference')}"
+            text += f"; at best {least:.2g}x: {easy} with {best}" if len(most) > 1 else ""
+            yield Answer("Dearest language", f"{text}.")
 
 
 def _most(result: CaseResult) -> tuple[float, str, str] | None:

@@ -190,23 +190,27 @@ def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
 def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
     """Name the rows that change a document of a text, and those that only change one of the stress set."""
     del data
-    shares = {
-        part: {
-            (result.case.tokenizer, result.case.corpus): one.value
-            for result in results
-            for one in result.measurements
-            if (one.metric, one.part) == ("exact_round_trip_share", part) and one.value is not None
-        }
-        for part in (TEXT, STRESS)
+    text, stress = (_exact_shares(results, part) for part in (TEXT, STRESS))
+    if text:  # an older record does not separate text and stress set
+        lost = [
+            f"{row} ({100 * (1 - share):.2g} % of documents of {label})"
+            for (row, label), share in text.items()
+            if share < 1
+        ]
+        losing, rows = {row for (row, _), share in text.items() if share < 1}, {row for row, _ in text}
+        only = dict.fromkeys(row for (row, _), share in stress.items() if share < 1 and row not in losing)
+        said = "; ".join(lost) or f"None of {counted(len(rows), 'row')}"
+        yield Answer("Loses text", f"{said}; of the stress set alone: {listed(list(only))}." if only else f"{said}.")
+
+
+def _exact_shares(results: Sequence[CaseResult], part: str) -> dict[tuple[str, str | None], float]:
+    """Return shares of documents that came back exactly, by row and text."""
+    return {
+        (result.case.tokenizer, result.case.corpus): one.value
+        for result in results
+        for one in result.measurements
+        if (one.metric, one.part) == ("exact_round_trip_share", part) and one.value is not None
     }
-    lost = [f"{row} ({100 * (1 - share):.2g} % of documents of {text})"
-            for (row, text), share in shares[TEXT].items() if share < 1]  # fmt: skip
-    changed = dict.fromkeys(row for (row, _), share in shares[STRESS].items() if share < 1)
-    only = [row for row in changed if not any(name.startswith(f"{row} (") for name in lost)]
-    if shares[TEXT]:  # an older record does not separate text and stress set
-        rows = len({row for row, _ in shares[TEXT]})
-        said = "; ".join(lost) or f"None of {counted(rows, 'row')}"
-        yield Answer("Loses text", f"{said}; of the stress set alone: {listed(only)}." if only else f"{said}.")
 
 
 def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

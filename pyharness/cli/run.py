@@ -132,7 +132,8 @@ def run(
     complain(f"record: {journal.record}")
     if not quiet and record.data["complete"]:
         page = shlex.quote(str(journal.record.with_suffix(".html")))
-        complain(f"next: pyharness report {shlex.quote(str(journal.record))} --format html -o {page}")
+        complain(f"next: pyharness report {shlex.quote(str(journal.record))} \\")
+        complain(f"  --format html -o {page}")
     if not record.data["complete"]:
         complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
     sys.exit(_status(record))

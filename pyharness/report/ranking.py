@@ -1,4 +1,4 @@
-"""The answer first: tokenizers by texts, sorted; rows that do not differ significantly share a rank.
+"""Ranks: tokenizers by texts, sorted; rows that do not differ significantly share a rank.
 
 A rank begins at the first row from which on each row is significantly worse than the first row of every rank above. The
 test covers all pairs of the table at once (family-wise 95 %). Rows of one rank are not compared with each other:
@@ -230,18 +230,23 @@ def sheets_of(
         return []
     rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
     parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
-    return [_sheet(metric, rows, some, told if some is parts[-1] else ()) for some in parts]
+    title = f"Ranking by {metric.replace('_', ' ')}"
+    return [
+        cost_sheet(title, metric, rows, some, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT))
+        for some in parts
+    ]
 
 
-def _sheet(
-    metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...]
-) -> Sheet:
+def cost_sheet(
+    title: str, metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...],
+    short: Mapping[str, str] | None = None,
+) -> Sheet:  # fmt: skip
+    """Return what each row costs on each text, with its rank; ``short``: names of texts in the headings."""
     data = next(one for column in columns.values() for one in column.values()).row.record.data
-    short = shorten_apart(columns, LONGEST_TEXT)
     costs = {text: ranked_costs(one, metric) for text, one in columns.items()}
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
-        headings += [Heading(short[text], "number", "beyond the best", "lower", metric), Heading("#")]
+        headings += [Heading((short or {}).get(text, text), "number", "beyond the best", "lower", metric), Heading("#")]
     cells = [
         (
             name_cell(columns, row),
@@ -249,7 +254,7 @@ def _sheet(
         )
         for row in rows
     ]
-    return Sheet(f"Ranking by {metric.replace('_', ' ')}", tuple(headings), tuple(cells), notes)
+    return Sheet(title, tuple(headings), tuple(cells), notes)
 
 
 def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:

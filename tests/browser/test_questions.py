@@ -71,7 +71,7 @@ def ask(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable[[s
 
 def test_which_is_cheapest_for_thai(ask: Callable[[str], Reader], report: Callable[[str], Path]) -> None:
     reader = ask("full")
-    reader.goes_to("The answer")
+    reader.goes_to("Bytes per token")
     reader.sorts("All texts, by bytes per token", "th", descending=True)
     first = reader.reads("All texts, by bytes per token")[0]
     results = [one for one in record_of(report("full")).of("compression") if one.case.corpus == "th"]
@@ -97,7 +97,7 @@ def test_which_is_fastest_on_new_text_with_equal_ids(
 
 def test_which_differences_are_not_resolved(ask: Callable[[str], Reader], report: Callable[[str], Path]) -> None:
     reader = ask("quick")
-    reader.goes_to("The answer")
+    reader.goes_to("Bytes per token")
     reader.table("Difference from one")  # is opened
     shown = list(pairwise(cells(reader.page)))
     told: dict[str, dict[str, str]] = {"en": {}, "aligned": {}}

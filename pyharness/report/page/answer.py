@@ -1,4 +1,4 @@
-"""The answer first: the best rows on each text, their lead, and ties.
+"""Rows by texts: what each costs, values with ranks, and differences from the reference.
 
 Over all texts, a row is relative to the reference, with the paired interval, and has a rank as on one text.
 """
@@ -15,12 +15,12 @@ from pyharness.report.costs import best_noun, cost_note
 from pyharness.report.ranking import (
     NOTES,
     Ranked,
+    cost_sheet,
     difference,
     name_cell,
     ordered,
     parts_on_text,
     rank_cell,
-    ranked_costs,
     ranked_texts,
     ranking_notes,
     rankings,
@@ -193,7 +193,7 @@ def rankings_of(record: Record) -> Iterator[Ranking]:
 def answer(record: Record) -> Iterator[Section]:
     """Yield one section for each metric that rows are ranked by."""
     for ranking in rankings_of(record):
-        yield Section(f"The answer: {ranking.name}", tuple(_blocks(ranking)))
+        yield Section(ranking.name.capitalize(), tuple(_blocks(ranking)))
 
 
 def _blocks(ranking: Ranking) -> Iterator[Block]:
@@ -204,20 +204,12 @@ def _blocks(ranking: Ranking) -> Iterator[Block]:
 def cost_sheets(record: Record) -> Iterator[Sheet]:
     """Yield one sheet for each metric that rows are ranked by: costs of each row on each text, with its rank."""
     for ranking in rankings_of(record):
-        costs = {text: ranked_costs(ranking.columns[text], ranking.metric) for text in ranking.texts}
-        headings = [Heading("tokenizer", "name")]
-        for text in ranking.texts:
-            headings += [Heading(text, "number", "beyond the best", "lower", ranking.metric), Heading("#")]
-        rows = tuple(
-            (
-                ranking.name_cell(row),
-                *(one for text in costs for one in (costs[text].get(row, Cell()), ranking.rank(text, row))),
-            )
-            for row in ranking.rows
+        noun, columns = (
+            best_noun(ranking.benchmark, ranking.metric),
+            {text: ranking.columns[text] for text in ranking.texts},
         )
-        noun = best_noun(ranking.benchmark, ranking.metric)
-        notes = (cost_note(ranking.benchmark, ranking.metric), NOTES[0])
-        yield Sheet(f"Cost relative to the {noun}", tuple(headings), rows, (*ranking.left_out, *notes))
+        notes = (*ranking.left_out, cost_note(ranking.benchmark, ranking.metric), NOTES[0])
+        yield cost_sheet(f"Cost relative to the {noun}", ranking.metric, ranking.rows, columns, notes)
 
 
 def _overall(ranking: Ranking) -> Sheet:

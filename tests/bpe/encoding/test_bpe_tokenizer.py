@@ -26,6 +26,8 @@ from pyharness.types import HasMergeModel, HasPipeline, HasVocabulary, InputErro
 from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, write
 
 LIBRARIES = ("tokenizers", "sentencepiece", "tiktoken")
+# Its added token is "ow", and its normaliser puts a "w" before a text. tokenizers 0.23 decodes that token to "wow".
+PREPENDED = "metaspace, first, something before"
 CHARACTERS = st.one_of(st.sampled_from("helow ▁  \n'aé\u0301"), st.characters(exclude_categories=["Cs"]))
 TEXT = st.lists(st.tuples(CHARACTERS, st.integers(1, 5)), max_size=30).map(
     lambda runs: "".join(character * count for character, count in runs)
@@ -59,8 +61,17 @@ def test_small_files_keep_the_contract(name: str, pairs: dict[str, tuple[Tokeniz
 @settings(max_examples=examples(40), deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=3))
 def test_same_ids_on_any_text(pairs: dict[str, tuple[Tokenizer, Tokenizer]], texts: list[str]) -> None:
-    for home, ours in pairs.values():
-        check_same(home, ours, texts)
+    for name, (home, ours) in pairs.items():
+        check_same(home, ours, [text for text in texts if name != PREPENDED or "wow" not in f"w{text}"])
+
+
+def test_an_added_token_that_is_found_in_normalised_text_decodes_to_itself(
+    pairs: dict[str, tuple[Tokenizer, Tokenizer]],
+) -> None:
+    home, ours = pairs[PREPENDED]
+    ids = ours.encode_batch(["ow"]).document(0)
+    assert ids.tolist() == home.encode_batch(["ow"]).document(0).tolist() == [15]
+    assert ours.decode(ids) == b"ow"
 
 
 def check_same(home: Tokenizer, ours: Tokenizer, texts: list[str]) -> None:

@@ -41,7 +41,7 @@ def random_vocabulary(generator: random.Random) -> list[str]:
 
 def test_it_is_the_reference_on_random_vocabularies() -> None:
     generator, differing = random.Random(16), 0
-    for _ in range(examples(500)):
+    for _ in range(500):
         vocabulary = random_vocabulary(generator)
         symbols = [string for string in vocabulary if len(string) == 1]
         texts = ["".join(generator.choices(symbols, k=generator.choice([0, 1, 3, 12, 60]))) for _ in range(4)]
@@ -49,7 +49,7 @@ def test_it_is_the_reference_on_random_vocabularies() -> None:
         expected = [oracle.encode(text, numbered) for text in texts]
         assert encode(vocabulary, texts, threads=generator.choice([1, 3])) == expected, (vocabulary, texts)
         differing += sum(_longest(text, vocabulary) != ids for text, ids in zip(texts, expected, strict=True))
-    assert differing > examples(500) // 10  # the cases tell it from the longest match
+    assert differing > 100  # the cases tell it from the longest match
 
 
 def _longest(text: str, vocabulary: Sequence[str]) -> list[int]:
