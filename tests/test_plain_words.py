@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from layout.prose import banned_turns, measure_prose
+from layout.quotations import quotations
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_LONG_SENTENCES = 0.05
 MOST_COMMAS = 5.0  # per 100 words
+MOST_QUOTATIONS = 672  # later work may not exceed it; the aim: 150
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -66,3 +68,30 @@ def test_a_long_sentence_is_seen() -> None:
 def test_a_banned_turn_is_seen(text: str) -> None:
     assert len(list(banned_turns(text))) == 1
     assert list(banned_turns(f"```\n{text}\n```")) == []
+
+
+def test_few_tests_quote_the_package() -> None:
+    found = quotations(ROOT)
+    assert len(found) <= MOST_QUOTATIONS, "ask for a class, a field, a name; CONTRIBUTING.md, rules of tests"
+
+
+QUOTING = '''
+class TestRow:
+    def test_row(self):
+        """Nine blue rows sing."""
+        assert str(error) == {string}
+'''
+
+
+@pytest.mark.parametrize(
+    ("string", "words"),
+    [("nine blue rows", None), ("docstring of four words", None), (r"Nine blue\. rows sing at", "nine blue rows sing")],
+)
+def test_a_quotation_is_seen(tmp_path: Path, string: str, words: str | None) -> None:
+    for folder, text in (
+        ("pyharness", '"""Docstring of four words."""\nraise E(f"{path}: Nine blue rows sing")\n'),
+        ("tests", QUOTING.format(string=repr(string))),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_row.py").write_text(text, encoding="utf-8")
+    assert quotations(tmp_path) == ([("tests/test_row.py", "test_row", words)] if words else [])
