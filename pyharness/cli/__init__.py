@@ -51,8 +51,8 @@ def main() -> None:
 
 
 def _examples() -> Iterator[str]:
-    found = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
-    for one in sorted(found, key=lambda one: one.place):
+    examples = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
+    for one in sorted(examples, key=lambda one: one.place):
         yield f"{one.name:{_COLUMN}}{one.about}".rstrip()
 
 

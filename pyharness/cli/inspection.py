@@ -79,13 +79,13 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
     from pyharness.commands import units
 
     texts = [_text(one) for one in (text, other) if one is not None]
-    found = units.show(rows, texts)
+    cut_texts = units.show(rows, texts)
     if (form or ("text" if console.is_terminal() else "json")) == "json":
-        console.show(json.dumps(units.as_json(found, texts), ensure_ascii=False, indent=1) + "\n")
+        console.show(json.dumps(units.as_json(cut_texts, texts), ensure_ascii=False, indent=1) + "\n")
         return
     colors = console.color()
-    console.show(units.lines(found, color=colors) + "\n")
-    console.show(report.to_text(units.sheets(found), width=console.width(), color=colors))
+    console.show(units.lines(cut_texts, color=colors) + "\n")
+    console.show(report.to_text(units.sheets(cut_texts), width=console.width(), color=colors))
 
 
 def _text(given: str) -> str:

@@ -56,8 +56,8 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     from pyharness.commands import documents, ids
     from pyharness.commands.streams import stream_of
 
-    if (found := stream_of(tokenizer)) is not None:
-        stream, path = found
+    if (found_stream := stream_of(tokenizer)) is not None:
+        stream, path = found_stream
         _refuse_options_of_text(stream.noun, lines, form, special, longest)
         put(stream.encoded(path, [str(file) for file in files]))
         return
@@ -93,8 +93,8 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     from pyharness.commands import documents, ids
     from pyharness.commands.streams import stream_of
 
-    if (found := stream_of(tokenizer)) is not None:
-        stream, path = found
+    if (found_stream := stream_of(tokenizer)) is not None:
+        stream, path = found_stream
         _refuse_options_of_text(stream.noun, lines, form, False, longest)
         with _open(files) as sources:
             put(stream.decoded(path, sources, complain))

@@ -30,8 +30,8 @@ def listener(quiet: bool) -> Iterator[Listener]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        said = TextColumn("{task.description}", markup=False)  # brackets in a name are not markup
-        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), said)
+        description = TextColumn("{task.description}", markup=False)  # brackets in a name are not markup
+        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), description)
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             yield Bar(progress)
 

@@ -199,9 +199,9 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 
     if form not in ("text", "table"):
         raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
-    found = rederivation.rederive(record)
-    _put("".join(f"{line}\n" for line in rederivation.lines(found)), output, force)
-    sys.exit(1 if found.differs else 0)
+    outcome = rederivation.rederive(record)
+    _put("".join(f"{line}\n" for line in rederivation.lines(outcome)), output, force)
+    sys.exit(1 if outcome.differs else 0)
 
 
 @click.command()

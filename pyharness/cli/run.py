@@ -211,12 +211,12 @@ def _latest(name: str, ending: str) -> Path | None:
     """Return the file with this ending of a suite's latest run in the default folder."""
     form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?{re.escape(ending)}")
     folder = Path(RESULTS)
-    found = [
+    runs = [
         (match[1], int(match[2] or 1), path)
         for path in (folder.iterdir() if folder.is_dir() else ())
         if (match := form.fullmatch(path.name))
     ]
-    return max(found)[2] if found else None
+    return max(runs)[2] if runs else None
 
 
 def _finished(declared: Suite, output: Path | None) -> Record | None:

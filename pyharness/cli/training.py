@@ -85,9 +85,9 @@ def in_flags(options: type[Options]) -> Iterator[None]:
         yield
     except InputError as error:
         flags = {name: one.flag for name, one in declared(options).items()}
-        said = re.sub(r"\b([a-z_]+)=(?=(\w)?)", lambda found: flags[found[1]] + " " * bool(found[2])
-                      if found[1] in flags else found[0], str(error))  # fmt: skip
-        raise InputError(said) from error.__cause__
+        message = re.sub(r"\b([a-z_]+)=(?=(\w)?)", lambda match: flags[match[1]] + " " * bool(match[2])
+                         if match[1] in flags else match[0], str(error))  # fmt: skip
+        raise InputError(message) from error.__cause__
 
 
 class OfTrainer(click.Command):
@@ -163,7 +163,7 @@ def train() -> None:
 def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     from pyharness.trainers.options import declared
 
-    known = declared(trainer.options).values()
+    options = declared(trainer.options).values()
     export = click.Option(
         ["--export", "exports"], multiple=True, type=click.Choice(["tokenizer.json", "tiktoken", "minbpe"]),
         hidden=trainer.not_exported is not None, help="Also write the model as this library reads it, and say what "
@@ -171,9 +171,9 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     )  # fmt: skip
     corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", help="Train on this text; "
                           f"repeatable [default: {DEFAULT_CORPUS}, which is small].")  # fmt: skip
-    needed = "".join(f" {one.flag} {one.example}" for one in known if one.required)
+    needed = "".join(f" {one.flag} {one.example}" for one in options if one.required)
     return OfTrainer(
-        trainer.name, params=[corpus, *click_options(known), *reading(), export, *out()],
+        trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
         callback=reports_errors(partial(_train_on_text, trainer)), short_help=trainer.summary,
         help=HELP.format(name=trainer.name, summary=trainer.summary, needed=needed, corpus="path:corpus.jsonl",
                          about=OF_TEXT),

@@ -21,10 +21,10 @@ def _completing(names: Callable[[], Iterable[str]], *, or_file: bool = False) ->
     def complete(context: click.Context, parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
         del context, parameter
         try:
-            found = [CompletionItem(name) for name in names() if name.startswith(beginning)]
+            candidates = [CompletionItem(name) for name in names() if name.startswith(beginning)]
         except InputError:  # of a plug-in; the command itself reports it
-            found = []
-        return found or ([CompletionItem(beginning, type="file")] if or_file else [])
+            candidates = []
+        return candidates or ([CompletionItem(beginning, type="file")] if or_file else [])
 
     return complete
 

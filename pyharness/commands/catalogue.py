@@ -17,12 +17,12 @@ PROSE = ("about", "parameters")  # keys of rows whose values are long
 def _tokenizers() -> list[Row]:
     rows = [{"name": spec.name, "extra": spec.extra, "about": spec.source} for spec in tokenizers.specs().values()]
     for family in tokenizers.families_by_name().values():
-        known = ", ".join(family.known())
+        arguments = ", ".join(family.known())
         rows.append(
             {
                 "name": f"{family.name}:...",
                 "extra": family.extra,
-                "about": family.summary + (f" ({known})" if known else ""),
+                "about": family.summary + (f" ({arguments})" if arguments else ""),
             }
         )
     rows += [

@@ -126,9 +126,9 @@ def _others(schedule: Schedule) -> Iterator[PlannedRow]:
         with contextlib.suppress(Unsupported):
             if loads is not None and (spec := loads(case.parameters, schedule.rows[case.tokenizer])) is not None:
                 specs[spec] = None
-    known = {row.name for row in schedule.rows.values()}
+    names = {row.name for row in schedule.rows.values()}
     for spec in specs:
-        if spec not in known and (lacking := tokenizers.lacking(spec)):
+        if spec not in names and (lacking := tokenizers.lacking(spec)):
             yield PlannedRow(spec, spec, lacking)
 
 

@@ -82,8 +82,8 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
         InputError: the arrays of a case contradict each other.
     """
     measured = {result.case.key: result for result in record.results if result.status == "ok"}
-    known = {key: _derived(result, states) for key, result in measured.items()}
-    derived = {key: result for key, result in known.items() if isinstance(result, CaseResult)}
+    outcomes = {key: _derived(result, states) for key, result in measured.items()}
+    derived = {key: result for key, result in outcomes.items() if isinstance(result, CaseResult)}
     reference = record.data["suite"].get("reference")
     again = {result.case.key: result for result in rounds.with_relative([*derived.values()], reference)}
     with_state = {result.case.benchmark for result in derived.values()}
@@ -91,7 +91,7 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
         result.case.key: data["details"] for result, data in zip(record.results, record.data["results"], strict=True)
     }
     for key, result in measured.items():
-        reason = known[key]
+        reason = outcomes[key]
         if not isinstance(reason, str):
             yield _compared(record, result, again[key], details[key])
         elif reason == NO_STATE and result.case.benchmark in with_state:
@@ -114,8 +114,8 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
     except InputError:
         raise
     except Exception as error:  # arithmetic on the arrays of a plug-in, or of an edited state
-        said = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError(f"case {result.case.key!r} cannot be computed from its state: {said}") from None
+        message = f"{type(error).__name__}: {str(error)[:200]}"
+        raise InputError(f"case {result.case.key!r} cannot be computed from its state: {message}") from None
     groups = store.groups_of(findings.details)
     return CaseResult(result.case, "ok", findings.reason, findings.measurements, findings.details, groups=groups)
 
@@ -156,8 +156,7 @@ def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
     """Return whether the text determines a metric, from this program; for an unknown metric, from the record."""
     if (about := all_metrics().get(metric)) is not None:
         return about.deterministic
-    said: bool = described.get(metric, {}).get("deterministic", True)
-    return said
+    return bool(described.get(metric, {}).get("deterministic", True))
 
 
 def _as_old(derived: Any, recorded: Any) -> Any:
@@ -188,20 +187,20 @@ DECISIVE = tuple(one.name for one in fields(Metric) if one.name not in ("name", 
 
 def metric_differences(record: Record) -> tuple[list[str], list[str]]:
     """Return the definitions in which a record differs from this program, and the metrics unknown to the program."""
-    described, known = record.data["metrics"], all_metrics()
+    described, metrics = record.data["metrics"], all_metrics()
     comparison = LeafComparison("in this pyharness")
     unrecorded = [fact for fact in DECISIVE if all(fact not in about for about in described.values())]
-    for name in sorted(described.keys() & known.keys()):
+    for name in sorted(described.keys() & metrics.keys()):
         for fact in DECISIVE:
             if fact not in unrecorded:  # an older record has it for no metric
-                due = getattr(known[name], fact)
+                due = getattr(metrics[name], fact)
                 comparison.compare(f"metrics.{name}.{fact}", described[name].get(fact, MISSING), due)
     reported = {one.metric for result in record.results for one in result.measurements}
     for name in sorted(reported - described.keys() - store.LIFTED):
         comparison.differences.append(f"metrics.{name}: it is measured, and the record does not define it")
     for name in sorted(described.keys() - reported):
         comparison.differences.append(f"metrics.{name}: the record defines it, and no case has measured it")
-    return comparison.differences, sorted(described.keys() - known.keys())
+    return comparison.differences, sorted(described.keys() - metrics.keys())
 
 
 def case_name_differences(record: Record, cases_of_state: Collection[str]) -> Iterator[str]:

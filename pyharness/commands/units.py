@@ -73,11 +73,11 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
     for text in texts:
         if (size := len(text.encode())) > LONGEST:
             raise InputError(f"a text of {size:,} bytes is too long to be shown; give {LONGEST:,} at most")
-    found = [[_shown(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
+    by_row = [[_shown(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
              for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_named, rows))]  # fmt: skip
     if len(texts) > 1:
-        found = [_compared(one, other) for one, other in found]
-    return [shown for number in range(len(texts)) for shown in (row[number] for row in found)]
+        by_row = [_compared(one, other) for one, other in by_row]
+    return [shown for number in range(len(texts)) for shown in (row[number] for row in by_row)]
 
 
 def _named(row: str) -> tuple[str, str]:

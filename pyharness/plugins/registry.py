@@ -105,8 +105,8 @@ def _plugins(group: str) -> Iterator[tuple[str, Any]]:
         name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
         yield name, _imported(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
     for own in filter(None, map(str.strip, os.environ.get("PYHARNESS_PLUGINS", "").split(","))):
-        said = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
-        yield f"plug-in {own!r}", _imported(said, "mend it or unset that", partial(importlib.import_module, own))
+        message = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
+        yield f"plug-in {own!r}", _imported(message, "mend it or unset that", partial(importlib.import_module, own))
 
 
 def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:

@@ -60,10 +60,10 @@ def _failed_first(sheet: Sheet) -> Sheet:
 
 def _measured(record: Record) -> str:
     """Return the number of cases by outcome, in a line."""
-    found = Counter(result.status for result in record.results)
-    said = [f"{counted(found['ok'], 'case')} measured", f"{found['failed']:,} failed", f"{found['skipped']:,} skipped"]
+    counts = Counter(result.status for result in record.results)
+    outcomes = f"{counted(counts['ok'], 'case')} measured, {counts['failed']:,} failed, {counts['skipped']:,} skipped"
     broken = "" if record.data["complete"] else " The run was interrupted."
-    return f"{_of(record.data)}: {', '.join(said)}.{broken}"
+    return f"{_of(record.data)}: {outcomes}.{broken}"
 
 
 def _of(data: Mapping[str, Any]) -> str:
@@ -116,8 +116,8 @@ def comparison_comment(
 
 
 def _verdicts(differences: Iterable[Difference]) -> str:
-    found = Counter(one.verdict or _WITHOUT for one in differences)
-    return ", ".join(f"{count:,} {verdict}" for verdict, count in found.items()) or "none"
+    counts = Counter(one.verdict or _WITHOUT for one in differences)
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "none"
 
 
 def _notes(differences: Sequence[Difference]) -> tuple[str, ...]:

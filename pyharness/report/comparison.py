@@ -59,8 +59,8 @@ class Pair:
 
 def pairs_of_records(a: Record, b: Record) -> list[Pair]:
     """Return every case of A with the case of the same tokenizer, text and parameters in B."""
-    known = {result.case.key: result for result in b.results}
-    pairs = [Pair(a, one, b, known.get(one.case.key)) for one in a.results]
+    counterparts = {result.case.key: result for result in b.results}
+    pairs = [Pair(a, one, b, counterparts.get(one.case.key)) for one in a.results]
     if not any(pair.other for pair in pairs):
         raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
     return pairs
@@ -78,9 +78,9 @@ def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list
 
 
 def _pairs(record: Record, first: str, second: str) -> list[Pair]:
-    known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
+    counterparts = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
     mine = [one for one in record.results if one.case.tokenizer == first]
-    pairs = [Pair(record, one, record, known.get(_without_row(one))) for one in mine]
+    pairs = [Pair(record, one, record, counterparts.get(_without_row(one))) for one in mine]
     if not any(pair.other for pair in pairs):
         raise InputError(f"the record has no case of both {first!r} and {second!r}")
     return pairs
@@ -196,9 +196,9 @@ def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Differ
     """
     measured = [(pair, list(_differences(pair, metric))) for pair in pairs if pair.measured]
     if metric is not None:
-        return [replace(one, primary=False) for _, found in measured for one in found]
+        return [replace(one, primary=False) for _, numbers in measured for one in numbers]
     with States() as states:
-        return [one for pair, found in measured for one in by_documents(pair, found, states)]
+        return [one for pair, numbers in measured for one in by_documents(pair, numbers, states)]
 
 
 def some(found: list[Difference]) -> list[Difference]:

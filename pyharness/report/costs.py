@@ -15,8 +15,8 @@ _PERCENT, _WHOLE_PERCENT = Format("{:+.1f} %", 100, "%"), Format("{:+,.0f} %", 1
 
 def best_noun(benchmark: str, metric: str) -> str:
     """Name the best value: ``fewest tokens``, or ``best bits per byte`` for a benchmark without a named cost."""
-    known = benchmarks().get(benchmark)
-    return f"fewest {known.pays}" if known is not None and known.pays else f"best {metric.replace('_', ' ')}"
+    about = benchmarks().get(benchmark)
+    return f"fewest {about.pays}" if about is not None and about.pays else f"best {metric.replace('_', ' ')}"
 
 
 def cost_note(benchmark: str, metric: str) -> str:

@@ -55,8 +55,8 @@ class Difference:
     @property
     def holds_along_curve(self) -> bool:
         """Whether the difference has one sign on every part of the text."""
-        known = [difference for difference in self.curve if difference is not None]
-        return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
+        differences = [difference for difference in self.curve if difference is not None]
+        return len(differences) == len(self.curve) > 1 and (min(differences) > 0 or max(differences) < 0)
 
     def _has_a_sign(self, low: float, high: float) -> bool:
         """Return whether all of the interval is on the side of ``b - a``: medians and rounds may differ in sign."""
@@ -107,8 +107,8 @@ class Difference:
     @property
     def unjudged(self) -> bool:
         """Whether it differs, the text determines it, and it has a better direction, but nothing judges it."""
-        known = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
-        return known and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
+        judgeable = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
+        return judgeable and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
 
     @property
     def looks_worse(self) -> bool:

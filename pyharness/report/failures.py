@@ -61,14 +61,14 @@ def _where(pair: Pair, other: CaseResult, states: States) -> str:
         mine, theirs = (kept_of(states.of(*side)) for side in ((pair.a, pair.one), (pair.b, other)))
     except InputError as error:
         return f"where is not known: {error}"
-    found = first_difference(mine, theirs)
-    if found is None:
+    mismatch = first_difference(mine, theirs)
+    if mismatch is None:
         return f"behind the {min(len(mine.keys), len(theirs.keys)):,} documents whose digests are kept"
-    read = pair.one.tally.documents if pair.one.tally is not None else found.document + 1
-    behind = "" if found.document < read else f", behind the {read:,} of the corpus"
+    read = pair.one.tally.documents if pair.one.tally is not None else mismatch.document + 1
+    behind = "" if mismatch.document < read else f", behind the {read:,} of the corpus"
     return (
-        f"in {found.documents:,} of {counted(found.compared, 'document')}, first in document {found.document} "
-        f"(from 0{behind}), at ids {found.token} to {found.last_token}{_of_text(pair, found.text)}"
+        f"in {mismatch.documents:,} of {counted(mismatch.compared, 'document')}, first in document {mismatch.document} "
+        f"(from 0{behind}), at ids {mismatch.token} to {mismatch.last_token}{_of_text(pair, mismatch.text)}"
     )
 
 
@@ -137,10 +137,10 @@ class JudgedComparison:
     @property
     def verdict(self) -> str:
         """The outcome in words."""
-        said = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
+        outcome = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
         left = sum(one.unjudged for one in self.differences)
         judged = f", {left:,} of them not judged" if left else ""
-        return f"--fail-on {self.fail_on} {said}: {len(self.differences):,} numbers compared{judged}"
+        return f"--fail-on {self.fail_on} {outcome}: {len(self.differences):,} numbers compared{judged}"
 
     @property
     def lines(self) -> list[str]:
@@ -160,16 +160,16 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     Raises:
         InputError: a pair read different text, so that no verdict is possible.
     """
-    found = [one for one in differences(pairs) if one.deterministic]
+    numbers = [one for one in differences(pairs) if one.deterministic]
     reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
-    reasons += [reason for one in found for reason in _of_number(one, fail_on)]
-    reasons += _of_documents(found, fail_on)
+    reasons += [reason for one in numbers for reason in _of_number(one, fail_on)]
+    reasons += _of_documents(numbers, fail_on)
     reasons += _of_ids(pairs, fail_on)
-    if not found:
+    if not numbers:
         reasons.append(Reason(Kind.NOT_COMPARED, "no number has one of the other side beside it"))
     reasons += _of_new_cases(pairs)
     kinds = list(Kind)
-    return JudgedComparison(fail_on, tuple(found), tuple(sorted(reasons, key=lambda reason: kinds.index(reason.kind))))
+    return JudgedComparison(fail_on, tuple(numbers), tuple(sorted(reasons, key=lambda one: kinds.index(one.kind))))
 
 
 def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
@@ -217,14 +217,14 @@ def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
     yield Reason(kind, f"{one.title}: {_said(one)}{beside}", of_a_number=True)
 
 
-def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
+def _of_documents(compared: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
     """Yield the judgement by documents, once for all numbers of a case, and numbers that look worse without a judge.
 
     A better look is no reason: no interval around it could be all on the worse side. If any difference fails, no judge
     is needed.
     """
     groups: dict[tuple[Kind, str, str], list[Difference]] = {}
-    for one in found:
+    for one in compared:
         if one.verdict == "worse" and one.judged_by_ranks:
             groups.setdefault((Kind.WORSE, one.title, one.judged_by), []).append(one)
         elif one.unjudged and one.looks_worse and fail_on == "worse":
@@ -233,8 +233,8 @@ def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reas
             )
             groups.setdefault((kind, one.title, why), []).append(one)
     for (kind, title, why), numbers in groups.items():
-        said = f"{title}: {', '.join(map(_said, numbers))} ({why})"
-        yield Reason(kind, said, of_a_number=kind is not Kind.INCONCLUSIVE)
+        description = f"{title}: {', '.join(map(_said, numbers))} ({why})"
+        yield Reason(kind, description, of_a_number=kind is not Kind.INCONCLUSIVE)
 
 
 def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
@@ -245,19 +245,19 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
         else:
             yield Reason(Kind.DIFFERS, f"{pair.title}: other ids, {where}")
     read = {pair.one.case.tokenizer: None for pair in pairs if pair.measured and pair.one.tally is not None}
-    known = {pair.one.case.tokenizer for pair in pairs if comparable(pair)}
+    compared = {pair.one.case.tokenizer for pair in pairs if comparable(pair)}
     kind = Kind.NOT_COMPARED if fail_on == "any" else Kind.NOTE
     for row in read:
-        if row not in known:
+        if row not in compared:
             yield Reason(kind, f"{row}: ids, of which no case has digests on both sides; an older pyharness kept none")
 
 
 def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
     """Name the cases of another record that have no counterpart in this one."""
     if pairs and pairs[0].a is not pairs[0].b:
-        known = {pair.one.case.key for pair in pairs}
+        keys = {pair.one.case.key for pair in pairs}
         yield from (
-            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in known
+            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in keys
         )
 
 

@@ -24,8 +24,8 @@ _OF_A_ROW = ("spec", "version", "revision", "sha256", "vocab_size")
 def what_differs(records: Mapping[str, Record]) -> Section:
     """Return the first section of a page about several records, given by name."""
     facts = {name: _known_facts(record.data) for name, record in records.items()}
-    known = dict.fromkeys(fact for one in facts.values() for fact in one)
-    rows = [(fact, [one.get(fact) for one in facts.values()]) for fact in known]
+    names = dict.fromkeys(fact for one in facts.values() for fact in one)
+    rows = [(fact, [one.get(fact) for one in facts.values()]) for fact in names]
     unlike = [text_row(fact, *values) for fact, values in rows if _is_unlike(fact, values)]
     headings = (Heading("what", "name"), *(Heading(name, "prose") for name in facts))
     blocks: list[Block] = [*_sentences(records), Sheet("What differs", headings, tuple(unlike))]
@@ -43,7 +43,7 @@ def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
     for record in records.values():
         for label, about in record.data["corpora"].items():
             digests.setdefault(label, set()).add((about.get("tally") or {}).get("digest"))
-    unlike = [label for label, known in digests.items() if len(known) > 1]
+    unlike = [label for label, of_label in digests.items() if len(of_label) > 1]
     if unlike:
         yield f"Not the same text in all records, and in no comparison: {', '.join(unlike)}."
 
@@ -60,8 +60,8 @@ def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:
     facts |= {"suite": suite.get("name"), "digest of the suite": suite.get("digest")}
     facts |= flat(data.get("environment", {}))
     for label, about in data["corpora"].items():
-        known = {**about, **(about.get("tally") or {})}
-        facts |= {f"text {label}": "read"} | {f"text {label}: {one}": known.get(one) for one in _OF_A_TEXT}
+        merged = {**about, **(about.get("tally") or {})}
+        facts |= {f"text {label}": "read"} | {f"text {label}: {one}": merged.get(one) for one in _OF_A_TEXT}
     for label, about in data["tokenizers"].items():
         facts |= {f"row {label}": "measured"} | {f"row {label}: {one}": about.get(one) for one in _OF_A_ROW}
     return {name: _said(value) for name, value in facts.items() if value is not None}

@@ -93,8 +93,7 @@ def ranking_sheets(record: Record) -> list[Sheet]:
 
 def rankings(record: Record) -> list[tuple[str, str]]:
     """Return benchmarks of a record that rank their rows, with the metric of the ranking."""
-    known = benchmarks()
-    ranked = [(name, known[name].ranks) for name in record.benchmarks if name in known]
+    ranked = [(name, about.ranks) for name in record.benchmarks if (about := benchmarks().get(name)) is not None]
     return [(name, metric) for name, metric in ranked if metric in record.data["metrics"]]
 
 
@@ -122,8 +121,8 @@ def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
     competing = [row for row, _ in ordered if row.result.ranks]
     unranked = _unranked(competing, metric)
     judged = [row for row in competing if row.label not in unranked]
-    found = ranks_of(judged, _apart(judged, metric)) if judged else []
-    ranks = dict(zip((row.label for row in judged), found, strict=True))
+    places = ranks_of(judged, _apart(judged, metric)) if judged else []
+    ranks = dict(zip((row.label for row in judged), places, strict=True))
     return {row.label: Ranked(row, value, ranks.get(row.label), unranked.get(row.label)) for row, value in ordered}
 
 
@@ -171,8 +170,8 @@ def _lack(row: Contender, metric: str) -> str | None:
         return NO_INTERVAL
     if len(counts) != GROUPS or sum(counts) <= 0:
         return NOT_COUNTED
-    known = [one for one in (measured.value, *measured.replicates) if one is not None]
-    return None if min(known) > 0 else NOT_POSITIVE
+    values = [one for one in (measured.value, *measured.replicates) if one is not None]
+    return None if min(values) > 0 else NOT_POSITIVE
 
 
 def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
@@ -200,9 +199,9 @@ def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Conte
 
     def apart(better: Contender, row: Contender) -> bool:
         pair = places[better.label], places[row.label]
-        if not told[pair] or (found := difference(better, row, metric)) is None:
+        if not told[pair] or (compared := difference(better, row, metric)) is None:
             return False
-        return bool(agree[pair]) if found.interval is None else found.verdict == "worse" and bool(sure[pair])
+        return bool(agree[pair]) if compared.interval is None else compared.verdict == "worse" and bool(sure[pair])
 
     return apart
 
@@ -211,10 +210,10 @@ def difference(one: Contender, other: Contender, metric: str) -> Difference | No
     """Compare two rows on one text; return None if they did not read the same."""
     pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
-        found = comparison.differences([pair], metric)
+        numbers = comparison.differences([pair], metric)
     except InputError:  # another text, or other groups
         return None
-    return found[0] if found else None
+    return numbers[0] if numbers else None
 
 
 def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:

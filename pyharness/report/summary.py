@@ -99,11 +99,11 @@ def _of_benchmarks(record: Record) -> Iterator[Answer]:
 
 def _not_measured(record: Record) -> Iterator[Answer]:
     counts = Counter(result.status for result in record.results if result.status != "ok")
-    said = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
+    reasons = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
     if not record.data["complete"]:
-        said.append("the run was interrupted")
-    if said:
-        yield Answer("Not measured", f"{', '.join(said)}, of {len(record.results):,} cases.")
+        reasons.append("the run was interrupted")
+    if reasons:
+        yield Answer("Not measured", f"{', '.join(reasons)}, of {len(record.results):,} cases.")
 
 
 def _texts(texts: Sequence[str], total: int) -> str:

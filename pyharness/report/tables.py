@@ -64,11 +64,11 @@ def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: boo
             continue
         named[label] = named.get(label, {}) | dict.fromkeys(entries)
     rows: list[tuple[Cell, ...]] = []
-    for label, known in named.items():
-        shown = list(known) if all_entries else list(known)[:FIRST_LISTED]
+    for label, of_row in named.items():
+        shown = list(of_row) if all_entries else list(of_row)[:FIRST_LISTED]
         rows += [text_row(label, *entry) for entry in shown]
-        if len(shown) < len(known):
-            notes.append(f"{label}: {len(known) - len(shown):,} more; pyharness report --list-dead lists all.")
+        if len(shown) < len(of_row):
+            notes.append(f"{label}: {len(of_row) - len(shown):,} more; pyharness report --list-dead lists all.")
     headings = (Heading("tokenizer", "name"), *(Heading(title, "prose") for title in listing.headings))
     return Sheet(listing.title, headings, tuple(rows), (*legend, *dict.fromkeys(notes)))
 
@@ -131,11 +131,11 @@ def _reported(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
 
 def _order(record: Record) -> list[str]:
     """Return benchmarks in the suite's order, then others; timed ones come last."""
-    listed, known = record.data["suite"].get("benchmarks"), benchmarks()
+    listed, by_name = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     # All known benchmarks: a table may have no case of its own, but numbers of other benchmarks.
-    names = [*(name for name in chosen if isinstance(name, str)), *known, *record.benchmarks]
-    return sorted(dict.fromkeys(names), key=lambda name: name in known and known[name].timed)
+    names = [*(name for name in chosen if isinstance(name, str)), *by_name, *record.benchmarks]
+    return sorted(dict.fromkeys(names), key=lambda name: name in by_name and by_name[name].timed)
 
 
 def _of_benchmark(
@@ -194,21 +194,21 @@ class Filling:
 
     def _sheet(self, label: str | None, variant: str, own: Sequence[CaseResult]) -> Sheet:
         used = self._used(label, own)
-        known = Rows(_by_row(used), self.data)
-        rows = [row for row in used if self._belongs(known, row, label, used[row])]
-        columns = expanded(self.table.columns, known, rows)
+        measured = Rows(_by_row(used), self.data)
+        rows = [row for row in used if self._belongs(measured, row, label, used[row])]
+        columns = expanded(self.table.columns, measured, rows)
         cells = [
-            (row_cell(row, (result for result, _ in used[row])), *(cell(column, known, row) for column in columns))
+            (row_cell(row, (result for result, _ in used[row])), *(cell(column, measured, row) for column in columns))
             for row in rows
         ]
         headings = (
             Heading(self.data["suite"].get("rows", "tokenizer"), "name"),
-            *(heading(column, known, rows) for column in columns),
+            *(heading(column, measured, rows) for column in columns),
         )
         results = [result for row in rows for result, _ in used[row]]
-        notes = [*self._notes(label, results), *self._interval_notes(label, columns, known, rows)]
+        notes = [*self._notes(label, results), *self._interval_notes(label, columns, measured, rows)]
         published = self.table.published
-        if published is not None and any(known.has(row, metric) for row in rows for metric in published.metrics):
+        if published is not None and any(measured.has(row, metric) for row in rows for metric in published.metrics):
             cells += published_rows(published, columns)
             notes.append(published.source)
         return Sheet(self._title(label, variant, results), headings, tuple(cells), tuple(dict.fromkeys(notes)))

@@ -112,11 +112,11 @@ class _View:
         look = {"s": self.names.index(line.name), "c": self.names.index(line.name) % len(SERIES)}
         placed = list(self._placed(line, up))
         for number, (point, x, y) in enumerate(placed):
-            said = f"{spoken(line.name)}: {point.said}"
+            description = f"{spoken(line.name)}: {point.said}"
             if len(placed) > 1:
-                yield {"k": "joined" if line.marked else "line", "x": x, "y": y, "n": number, "d": said, **look}
+                yield {"k": "joined" if line.marked else "line", "x": x, "y": y, "n": number, "d": description, **look}
             if line.marked:
-                yield {"k": "point", "x": x, "y": y, "d": said, **look}
+                yield {"k": "point", "x": x, "y": y, "d": description, **look}
             if point.interval is not None:
                 low, high = (up.place(end) for end in point.interval)
                 yield {"k": "interval", "x": x, "y": up.low if low is None else low,

@@ -91,10 +91,10 @@ def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
     """Return the marks of a dot, kind by kind."""
     place, dot = scale.place(one.value), one.dot
     is_reference = dot.row == reference
-    said = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))
+    label = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))
     if place is None:
         why = "no number" if one.value is None else f"{dot.cell.text}, which this scale has no place for"
-        yield {"k": "none", "v": scale.low, "t": why, "d": f"{said}: {why}"}
+        yield {"k": "none", "v": scale.low, "t": why, "d": f"{label}: {why}"}
         return
     if is_reference:
         yield {"k": "at", "v": place}
@@ -102,7 +102,7 @@ def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
         low, high = (scale.place(end) for end in one.interval)
         yield {"k": "interval", "v": scale.low if low is None else low, "w": scale.low if high is None else high}
     yield from ({"k": "sample", "v": scale.place(sample)} for sample in one.samples if scale.place(sample) is not None)
-    yield {"k": "reference" if is_reference else "dot", "v": place, "d": f"{said}: {dot.cell.text}"}
+    yield {"k": "reference" if is_reference else "dot", "v": place, "d": f"{label}: {dot.cell.text}"}
 
 
 def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list[Spec]:

@@ -95,8 +95,8 @@ def _tidied(drawn: str, name: str) -> str:
 
 def _copied(element: ET.Element) -> ET.Element:
     """Copy an element with allowed contents; drop a group around nothing, or around a single group."""
-    known = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
-    copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
+    attributes = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
+    copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), attributes)
     text = element.text or ""
     copy.text = text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(text) else text
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]

@@ -31,10 +31,10 @@ class Scale:
     @classmethod
     def of(cls, values: Iterable[float | None], log: bool = False) -> Scale:
         """Return a scale over values; a logarithmic one over those above zero."""
-        known = [one for one in values if one is not None and math.isfinite(one) and (one > 0 or not log)]
-        if not known:
+        finite = [one for one in values if one is not None and math.isfinite(one) and (one > 0 or not log)]
+        if not finite:
             return cls(1, 10, log) if log else cls(0, 1)
-        low, high = (math.log10(min(known)), math.log10(max(known))) if log else (min(known), max(known))
+        low, high = (math.log10(min(finite)), math.log10(max(finite))) if log else (min(finite), max(finite))
         margin = _MARGIN * (high - low) or (0.1 if log else abs(low) * 0.05 or 1)
         low, high = low - margin, high + margin
         return cls(10 ** max(low, -_LARGEST), 10 ** min(high, _LARGEST), log) if log else cls(low, high)

@@ -52,8 +52,8 @@ def to_pull_request(comment: Comment) -> str:
 
     Rows are never cut. Where rows, tables and lines are missing, the text says how many had no room.
     """
-    said = _limited([markdown_line(_shortened(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
-    head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in said)]
+    remarks = _limited([markdown_line(_shortened(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
+    head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in remarks)]
     parts = [part for part in comment.parts if part.sheets]
     left = MOST_BYTES - sum(_size(one) + 2 for one in (*head, *(_folded(part, "") for part in parts)))
     written: dict[int, str] = {}

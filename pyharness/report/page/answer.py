@@ -46,14 +46,14 @@ Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 
 def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
     """Return each row relative to the reference over all texts, and its rank; rows that do not compete are left out."""
-    found = {row: _between(columns, metric, reference, row) for row in rows}
+    by_row = {row: _between(columns, metric, reference, row) for row in rows}
     higher = _higher(columns, metric)
-    known = [(row, one) for row, one in found.items() if one is not None]
-    known.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
+    competing = [(row, one) for row, one in by_row.items() if one is not None]
+    competing.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
-    judged = [row for row, _ in known if all(column[row].rank is not None for column in columns.values())]
+    judged = [row for row, _ in competing if all(column[row].rank is not None for column in columns.values())]
     ranks = dict(zip(judged, ranks_of(judged, _apart(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
-    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in known}
+    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in competing}
 
 
 def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
@@ -157,13 +157,13 @@ class Ranking:
 
     def value(self, text: str, row: str) -> Cell:
         """Return the value of a row on a text, with its interval."""
-        found = self.columns[text].get(row)
-        return Cell() if found is None else value_cell(found, self.metric)
+        ranked = self.columns[text].get(row)
+        return Cell() if ranked is None else value_cell(ranked, self.metric)
 
     def rank(self, text: str, row: str) -> Cell:
         """Return the rank of a row on a text."""
-        found = self.columns[text].get(row)
-        return Cell() if found is None else rank_cell(found)
+        ranked = self.columns[text].get(row)
+        return Cell() if ranked is None else rank_cell(ranked)
 
     def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
         """Return a row's excess over the reference, with the paired interval and the verdict."""
@@ -172,14 +172,14 @@ class Ranking:
             return Cell(), None
         if not reference.competes:
             return Cell(reason=f"not compared: {self.reference} does not compete on this text"), None
-        found = difference(reference.row, mine.row, self.metric)
-        if found is None or found.a is None or found.b is None:
+        excess = difference(reference.row, mine.row, self.metric)
+        if excess is None or excess.a is None or excess.b is None:
             return Cell(reason="not compared: not the same text, or other groups of documents"), None
         (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]
         return Cell(
-            found.b - found.a, _DIFFERENCE, found.interval, case=found.title,
-            n=amount(mine.result, measured), reason=found.no_interval,
-        ), found.verdict or None  # fmt: skip
+            excess.b - excess.a, _DIFFERENCE, excess.interval, case=excess.title,
+            n=amount(mine.result, measured), reason=excess.no_interval,
+        ), excess.verdict or None  # fmt: skip
 
 
 def rankings_of(record: Record) -> Iterator[Ranking]:
@@ -244,10 +244,10 @@ def _differences(ranking: Ranking) -> Figure:
     for row in ranking.rows:
         if row == ranking.reference:
             continue
-        found = {text: ranking.difference(text, row) for text in ranking.texts}
-        drawn += [Dot(row, cell, panel=text) for text, (cell, _) in found.items()]
+        cells = {text: ranking.difference(text, row) for text in ranking.texts}
+        drawn += [Dot(row, cell, panel=text) for text, (cell, _) in cells.items()]
         rows.append(
-            (ranking.name_cell(row), *(one for cell, verdict in found.values() for one in (cell, Cell(verdict))))
+            (ranking.name_cell(row), *(one for cell, verdict in cells.values() for one in (cell, Cell(verdict))))
         )
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = [Heading("tokenizer", "name")]

@@ -68,10 +68,10 @@ def _compared(pair: Pair) -> Compared:
         statuses = f"{pair.one.status} in A, {pair.other.status} in B"
         return Compared(pair, refused=f"no numbers on both sides: {statuses}")
     try:
-        found = comparison.differences([pair])
+        numbers = comparison.differences([pair])
     except InputError as error:
         return Compared(pair, refused=str(error))
-    return Compared(pair, tuple(found), None if found else "no metric that two records can be compared by")
+    return Compared(pair, tuple(numbers), None if numbers else "no metric that two records can be compared by")
 
 
 def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
@@ -236,8 +236,8 @@ def _title(record: Record) -> str:
     data = record.data
     suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
     counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")
-    said = " on ".join(counted(count, noun) for count, noun in counts if count)
-    return f"{suite}: {', '.join(filter(None, (said, str(data['created'])[:10])))}"
+    sizes = " on ".join(counted(count, noun) for count, noun in counts if count)
+    return f"{suite}: {', '.join(filter(None, (sizes, str(data['created'])[:10])))}"
 
 
 def _about(source: RecordFile) -> str:

@@ -46,10 +46,10 @@ class TextHistograms:
         reference = record.data["suite"].get("reference")
         ordered = sorted(rows.values(), key=lambda one: one.case.tokenizer != reference)
         kept, others = tuple(ordered[:MOST_ROWS]), len(by_text) - 1
-        said = [f"Drawn on {text}; the record has the counts of {others:,} more."] if others else []
+        left_out = [f"Drawn on {text}; the record has the counts of {others:,} more."] if others else []
         if len(ordered) > MOST_ROWS:
-            said.append(f"{MOST_ROWS} of {len(ordered):,} rows are drawn; the record has the counts of all.")
-        return cls(name, text, kept, tuple(said))
+            left_out.append(f"{MOST_ROWS} of {len(ordered):,} rows are drawn; the record has the counts of all.")
+        return cls(name, text, kept, tuple(left_out))
 
     def histograms(self) -> Iterator[tuple[CaseResult, Histogram]]:
         """Yield rows with their histogram."""
@@ -57,11 +57,13 @@ class TextHistograms:
 
     def edges(self) -> tuple[int, ...]:
         """Edges of the longest histogram: bins are the same for every row."""
-        return max((known.edges for _, known in self.histograms()), key=len)
+        return max((histogram.edges for _, histogram in self.histograms()), key=len)
 
 
-def _is_one(known: Histogram | None, first: int, series: Sequence[str]) -> bool:
-    return known is not None and known.edges[:1] == (first,) and all(any(known.counts.get(one, ())) for one in series)
+def _is_one(histogram: Histogram | None, first: int, series: Sequence[str]) -> bool:
+    if histogram is None or histogram.edges[:1] != (first,):
+        return False
+    return all(any(histogram.counts.get(name, ())) for name in series)
 
 
 def _bytes(rows: dict[str, CaseResult]) -> int:
@@ -74,20 +76,20 @@ def bin_headings(edges: Sequence[int]) -> tuple[Heading, ...]:
     return tuple(Heading(f"{low:,}" if low == last else f"{low:,}-{last:,}", "number") for low, last in bins)
 
 
-def bin_cells(known: Histogram, what: str, count: int) -> tuple[Cell, ...]:
+def bin_cells(histogram: Histogram, what: str, count: int) -> tuple[Cell, ...]:
     """Return counts by bin, up to a table's limit; bins beyond the last are empty. The shown number is exact."""
-    shown = [Cell(value, _DIGITS) for value in known.counts.get(what, ())]
+    shown = [Cell(value, _DIGITS) for value in histogram.counts.get(what, ())]
     return (*shown, *(Cell() for _ in range(count - len(shown))))
 
 
-def at_least(row: str, known: Histogram, what: str, noun: str) -> Line | None:
+def at_least(row: str, histogram: Histogram, what: str, noun: str) -> Line | None:
     """Return per cent of the counts at a bin's lower edge or above, edge by edge; None without counts."""
-    counts = known.counts.get(what, ())
+    counts = histogram.counts.get(what, ())
     if not (total := sum(counts)):
         return None
     above = [*list(accumulate(reversed(counts)))[::-1], 0]
     end = above.index(0) + 1  # every count at that edge or above is zero
-    points = [(low, 100 * count / total) for low, count in list(zip(known.edges, above, strict=True))[:end]]
+    points = [(low, 100 * count / total) for low, count in list(zip(histogram.edges, above, strict=True))[:end]]
     return Line(row, tuple(Point(x, y, f"{y:.1f} % of {noun} from {x:,} on") for x, y in points), marked=False)
 
 
@@ -110,7 +112,7 @@ def lengths(record: Record) -> Iterator[Section]:
 def _lengths_figure(counted: TextHistograms) -> Figure:
     panels = []
     for what, noun in _COUNTED.items():
-        lines = (at_least(result.case.tokenizer, known, what, noun) for result, known in counted.histograms())
+        lines = (at_least(result.case.tokenizer, histogram, what, noun) for result, histogram in counted.histograms())
         panels.append(Panel(noun, AxisLabel("% so long or longer"), tuple(line for line in lines if line is not None)))
     title = f"{_BY_LENGTH}: {counted.text}"
     description = (
@@ -128,11 +130,11 @@ def _lengths_sheet(counted: TextHistograms, title: str) -> Sheet:
         (
             row_cell(result.case.tokenizer, [result]),
             Cell(noun),
-            Cell(sum(known.counts.get(what, ())), COUNT, case=result.case.key),
-            *bin_cells(known, what, len(edges) - 1),
+            Cell(sum(histogram.counts.get(what, ())), COUNT, case=result.case.key),
+            *bin_cells(histogram, what, len(edges) - 1),
         )
         for what, noun in _COUNTED.items()
-        for result, known in counted.histograms()
+        for result, histogram in counted.histograms()
     )
     return Sheet(title, heads, rows, (*trained_note(counted.results), _LENGTHS_NOTE))
 
@@ -158,7 +160,7 @@ def ranks(record: Record) -> Iterator[Section]:
 
 def _ranks_figure(counted: TextHistograms) -> Figure:
     (first, reference), *others = [(result.case.tokenizer, one) for result, one in counted.histograms()]
-    lines = (frequencies(row, known) for row, known in ((first, reference), *others))
+    lines = (frequencies(row, histogram) for row, histogram in ((first, reference), *others))
     panels = [Panel("occurrences of an id", AxisLabel("times", log=True), tuple(lines))]
     description = "How often an id occurs in the text, by its rank, both logarithmic: Zipf's law is a straight line."
     if others:
@@ -168,25 +170,25 @@ def _ranks_figure(counted: TextHistograms) -> Figure:
     return Figure(title, description, curves(panels, title, AxisLabel("rank", log=True)), _ranks_sheet(counted, title))
 
 
-def frequencies(row: str, known: Histogram) -> Line:
+def frequencies(row: str, histogram: Histogram) -> Line:
     """Return mean occurrences of the ids of a bin, at the geometric middle of their ranks."""
-    bins = zip(known.edges, known.counts[TEXT], known.counts[TYPES], strict=False)
+    bins = zip(histogram.edges, histogram.counts[TEXT], histogram.counts[TYPES], strict=False)
     points = [(math.sqrt(low * (low + types - 1)), tokens / types) for low, tokens, types in bins if types]
-    said = f"{sum(known.counts[TYPES]):,} ids, the commonest {known.counts[TEXT][0]:,} times"
-    return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
+    description = f"{sum(histogram.counts[TYPES]):,} ids, the commonest {histogram.counts[TEXT][0]:,} times"
+    return Line(row, tuple(Point(x, y, description) for x, y in points), marked=False)
 
 
-def relative(row: str, known: Histogram, reference: Histogram) -> Line:
+def relative(row: str, histogram: Histogram, reference: Histogram) -> Line:
     """Return tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
-    middles = (math.sqrt(low * (high - 1)) for low, high in zip(known.edges, known.edges[1:], strict=False))
-    pairs = zip(middles, known.counts[TEXT], reference.counts[TEXT], strict=False)
+    middles = (math.sqrt(low * (high - 1)) for low, high in zip(histogram.edges, histogram.edges[1:], strict=False))
+    pairs = zip(middles, histogram.counts[TEXT], reference.counts[TEXT], strict=False)
     points = [(x, 100 * mine / theirs) for x, mine, theirs in pairs if theirs]
-    said = f"{min(y for _, y in points):.1f} to {max(y for _, y in points):.1f} %" if points else ""
-    return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
+    description = f"{min(y for _, y in points):.1f} to {max(y for _, y in points):.1f} %" if points else ""
+    return Line(row, tuple(Point(x, y, description) for x, y in points), marked=False)
 
 
 def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]]) -> Panel:
-    lines = [relative(row, known, reference) for row, known in ((first, reference), *others)]
+    lines = [relative(row, histogram, reference) for row, histogram in ((first, reference), *others)]
     ends = [point.y for line in lines for point in line.points if point.y > 0]
     log = bool(ends) and max(ends) >= _WIDE * min(ends)
     return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", AxisLabel("%", log=log), tuple(lines))
@@ -198,9 +200,9 @@ def _ranks_sheet(counted: TextHistograms, title: str) -> Sheet:
     rows = tuple(
         (
             row_cell(result.case.tokenizer, [result]),
-            Cell(sum(known.counts[TYPES]), COUNT, case=result.case.key),
-            *bin_cells(known, TEXT, len(edges) - 1),
+            Cell(sum(histogram.counts[TYPES]), COUNT, case=result.case.key),
+            *bin_cells(histogram, TEXT, len(edges) - 1),
         )
-        for result, known in counted.histograms()
+        for result, histogram in counted.histograms()
     )
     return Sheet(title, heads, rows, (*trained_note(counted.results), *_RANKS_NOTES))

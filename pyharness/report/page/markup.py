@@ -79,9 +79,9 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
     whole = cell.text
     text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
     if isinstance(cell.value, int | float):
-        said = "; ".join(_said(cell, heading))
+        hint = "; ".join(_said(cell, heading))
         bar = None if cell.bar is None else max(1, round(cell.bar * BARS))
-        return ShownCell(text, "" if said == text else said, heading.kind, bar)
+        return ShownCell(text, "" if hint == text else hint, heading.kind, bar)
     cut = None if text == visible(whole) else whole
     return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind)
 

@@ -30,9 +30,9 @@ def missing(record: Record) -> Iterator[Section]:
     sheet = not_measured(record.results)
     if sheet.rows or not record.data["complete"]:
         counts = Counter(result.status for result in record.results)
-        said = ", ".join(f"{counts[status]:,} {status}" for status in ("ok", "skipped", "failed") if counts[status])
+        outcomes = ", ".join(f"{counts[status]:,} {status}" for status in ("ok", "skipped", "failed") if counts[status])
         cut = () if record.data["complete"] else ("The run was interrupted before it was complete.",)
-        yield Section("Failed or skipped", (*cut, f"Cases: {said or 'none'}.", *(sheet,) * bool(sheet.rows)))
+        yield Section("Failed or skipped", (*cut, f"Cases: {outcomes or 'none'}.", *(sheet,) * bool(sheet.rows)))
 
 
 def listings(record: Record) -> Iterator[Section]:
@@ -44,8 +44,8 @@ def listings(record: Record) -> Iterator[Section]:
 
 def plots(record: Record) -> Iterator[Section]:
     """Yield one section for each benchmark with a drawing, in the order of the tables."""
-    found = [one for one in plotted(record) if any(_has_a_place(one[1], row) for row in one[2].rows)]
-    for benchmark, of_benchmark in groupby(found, key=lambda one: one[0]):
+    drawn = [one for one in plotted(record) if any(_has_a_place(one[1], row) for row in one[2].rows)]
+    for benchmark, of_benchmark in groupby(drawn, key=lambda one: one[0]):
         blocks: list[Block] = []
         for _, of_plot in groupby(of_benchmark, key=lambda one: id(one[1])):
             several = [(plot, sheet) for _, plot, sheet in of_plot]
@@ -67,12 +67,12 @@ def _figure(record: Record, plot: Plot, sheet: Sheet) -> Figure:
 
 
 def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
-    said = [plot.about]
+    sentences = [plot.about]
     better = {heading.direction for heading in sheet.headings[1:]} - {"none"}
-    said += [f"{direction.capitalize()} is better." for direction in better if len(better) == 1]
+    sentences += [f"{direction.capitalize()} is better." for direction in better if len(better) == 1]
     if reference in {row[0].value for row in sheet.rows}:
-        said.append(f"Diamond and dashed line: {reference}.")
-    return " ".join(said)
+        sentences.append(f"Diamond and dashed line: {reference}.")
+    return " ".join(sentences)
 
 
 def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
@@ -132,9 +132,9 @@ def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterat
         if _is_number(x) and _is_number(y):
             scale = y.format.scale
             ends = None if y.interval is None else (y.interval[0] * scale, y.interval[1] * scale)
-            said = f"{across.title} {x.text}, {heading.title} {y.text}"
+            description = f"{across.title} {x.text}, {heading.title} {y.text}"
             name = plot.joins(record.data, label) if plot.joins is not None else None
-            point = Point(_number(x) * x.format.scale, _number(y) * scale, said, ends)
+            point = Point(_number(x) * x.format.scale, _number(y) * scale, description, ends)
             joined.setdefault(f"line {name}" if name is not None else f"row {label}", []).append((label, point))
     for rows in joined.values():
         rows.sort(key=lambda one: one[1].x)

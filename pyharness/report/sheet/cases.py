@@ -139,8 +139,8 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
 
 def _cap(corpus: Mapping[str, Any]) -> list[str]:
     """Return the limit on the size of a text, if its specification has one."""
-    found = _CAP.search(str(corpus.get("spec", "")))
-    return [f"at most {found[1]}"] if found else []
+    match = _CAP.search(str(corpus.get("spec", "")))
+    return [f"at most {match[1]}"] if match else []
 
 
 def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:

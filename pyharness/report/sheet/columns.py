@@ -60,8 +60,8 @@ def with_undeclared(table: Table, own: Sequence[CaseResult], every: bool) -> Tab
     parts: dict[str, dict[str | None, None]] = {}
     for one in (measurement for result in own for measurement in result.measurements):
         parts.setdefault(one.metric, {})[one.part] = None
-    known = all_metrics()
-    primary = [name for name in parts if name in known and known[name].primary]
+    metrics = all_metrics()
+    primary = [name for name in parts if name in metrics and metrics[name].primary]
     declared = {column.metric for column in table.columns if isinstance(column, Column)}
     wanted = list(parts) if every or not (primary or table.columns) else primary
     added = [column for name in wanted if name not in declared for column in _columns_of(name, list(parts[name]))]
@@ -162,8 +162,8 @@ def _picked(column: Column, measured: Sequence[Measured]) -> Measured:
 
 def _format(column: Column | Fact, value: float | int | None = None) -> Format:
     metric = None if isinstance(column, Fact) else all_metrics().get(column.metric)
-    known = column.format or (metric.format if metric else PLAIN)
-    return COUNT if known is PLAIN and isinstance(value, int) else known
+    form = column.format or (metric.format if metric else PLAIN)
+    return COUNT if form is PLAIN and isinstance(value, int) else form
 
 
 def published_rows(published: Published, columns: Sequence[Column | Fact]) -> Iterator[tuple[Cell, ...]]:
@@ -176,9 +176,9 @@ def _figure(column: Column | Fact, figures: Mapping[str, str]) -> Cell:
     printed = figures.get(column.metric) if isinstance(column, Column) else None
     if printed is None:
         return Cell()
-    known = _format(column)
+    form = _format(column)
     digits = len(printed.partition(".")[2])
-    return Cell(float(printed) / known.scale, replace(known, pattern=re.sub(r"\.\d+f", f".{digits}f", known.pattern)))
+    return Cell(float(printed) / form.scale, replace(form, pattern=re.sub(r"\.\d+f", f".{digits}f", form.pattern)))
 
 
 _FIGURES = re.compile(r"[\d.,]+|carr(y|ies)")
