@@ -109,8 +109,8 @@ class TripsByPart:
         """Return the first document of each part that differs from its text; runs come after the sample's texts."""
         runs = self.runs.witness
         behind = None if runs is None else runs | {"document": self.sample.documents + runs["document"]}
-        found = {TEXT: self.text.witness, STRESS: self.sample.witness or behind}
-        return {part: witness for part, witness in found.items() if witness is not None}
+        by_part = {TEXT: self.text.witness, STRESS: self.sample.witness or behind}
+        return {part: witness for part, witness in by_part.items() if witness is not None}
 
     def arrays(self) -> State:
         """Return arrays to keep with a record: the input of ``measurements``."""
@@ -237,10 +237,10 @@ def id_measurements(state: State) -> tuple[Measurement, ...]:
 
 def id_details(state: State) -> dict[str, Any]:
     """Return the details about the comparison in a case that has passed."""
-    found = id_measurements(state)
-    if not found:
+    measured = id_measurements(state)
+    if not measured:
         return {}
-    identical, left_out = (one.value for one in found)
+    identical, left_out = (one.value for one in measured)
     return {"identical_ids": {"documents": identical, "left_out": left_out, "difference": None}}
 
 
@@ -305,6 +305,6 @@ def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Toke
         except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
             raise
         except BaseException as error:  # a panic in Rust is no Exception
-            said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-            line = " ".join(said.split())[:LONGEST_MESSAGE]
+            message = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            line = " ".join(message.split())[:LONGEST_MESSAGE]
             raise NotEncoded(f"it cannot encode a text of the stress set ({called}): {line}") from error

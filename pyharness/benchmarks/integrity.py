@@ -97,8 +97,8 @@ class _Check:
     @property
     def compared(self) -> tuple[int, int]:
         """Documents whose ids are compared, and how many of them are left out: without runs, as in older records."""
-        known = self.comparison or Comparison(Tokens.from_lists([]))
-        return known.documents - self.trips.runs.documents, known.left_out
+        comparison = self.comparison or Comparison(Tokens.from_lists([]))
+        return comparison.documents - self.trips.runs.documents, comparison.left_out
 
     def read_home(self) -> None:
         """Read the other row's ids, if there is one."""
@@ -199,8 +199,8 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
         ]
         losing, rows = {row for (row, _), share in text.items() if share < 1}, {row for row, _ in text}
         only = dict.fromkeys(row for (row, _), share in stress.items() if share < 1 and row not in losing)
-        said = "; ".join(lost) or f"None of {counted(len(rows), 'row')}"
-        yield Answer("Loses text", f"{said}; of the stress set alone: {listed(list(only))}." if only else f"{said}.")
+        loss = "; ".join(lost) or f"None of {counted(len(rows), 'row')}"
+        yield Answer("Loses text", f"{loss}; of the stress set alone: {listed(list(only))}." if only else f"{loss}.")
 
 
 def _exact_shares(results: Sequence[CaseResult], part: str) -> dict[tuple[str, str | None], float]:
@@ -218,12 +218,12 @@ def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
     del data
     shares: dict[str, float] = {}
     for result in results:
-        known = {one.part: one.value for one in result.measurements if one.metric == "exact_round_trip_share"}
-        if TEXT not in known and (share := known.get(None)) is not None:
+        shares_by_part = {one.part: one.value for one in result.measurements if one.metric == "exact_round_trip_share"}
+        if TEXT not in shares_by_part and (share := shares_by_part.get(None)) is not None:
             shares[result.case.tokenizer] = min(share, shares.get(result.case.tokenizer, 1.0))
     if shares:
-        said = ", ".join(f"{row} {share:.4f}" for row, share in shares.items())
-        yield f"Exact, of text and stress set together, which an older record does not tell apart: {said}."
+        description = ", ".join(f"{row} {share:.4f}" for row, share in shares.items())
+        yield f"Exact, of text and stress set together, which an older record does not tell apart: {description}."
 
 
 TABLE = Table(

@@ -74,10 +74,10 @@ def _over_rounds(measurements: Sequence[Measurement]) -> Measurement | None:
     values = [one.value for one in measurements]
     if all_metrics()[first.metric].deterministic:
         return first if len(set(values)) == 1 else None
-    known = tuple(value for value in values if value is not None)
-    if len(known) < len(values):
+    samples = tuple(value for value in values if value is not None)
+    if len(samples) < len(values):
         return next(one for one in measurements if one.value is None)
-    return replace(first, value=median(known), samples=known)
+    return replace(first, value=median(samples), samples=samples)
 
 
 def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | None, str], list[Measurement]]:

@@ -207,15 +207,15 @@ def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     rows = dict.fromkeys(result.case.tokenizer for result, one in steady if id(one) in spread)
     pairs = [pair for pair in combinations(steady, 2) if {id(one) for _, one in pair} & spread and _is_one_task(*pair)]
     open_ = dict.fromkeys(_named(*pair) for pair in pairs if not _is_told_apart(*(one for _, one in pair)))
-    said = [f"Spread by more than {NOISY:.0%}: {', '.join(rows)}"]
+    parts = [f"Spread by more than {NOISY:.0%}: {', '.join(rows)}"]
     if open_:
         more = f" and {len(open_) - MOST_PAIRS} more pairs" if len(open_) > MOST_PAIRS else ""
-        said.append(f"not told apart by the 95 % interval of their ratio: {', '.join(list(open_)[:MOST_PAIRS])}{more}")
+        parts.append(f"not told apart by the 95 % interval of their ratio: {', '.join(list(open_)[:MOST_PAIRS])}{more}")
     elif pairs:
-        said.append("told apart all the same from every other row, by the 95 % interval of the ratio")
+        parts.append("told apart all the same from every other row, by the 95 % interval of the ratio")
     if not all(result.case.parameters.get("rounds") for result, _ in steady):
-        said.append("rows took no turns, so the machine may be in it: measure with rounds=10, or ask pyharness gate")
-    yield f"{'; '.join(said)}."
+        parts.append("rows took no turns, so the machine may be in it: measure with rounds=10, or ask pyharness gate")
+    yield f"{'; '.join(parts)}."
 
 
 Steady: TypeAlias = tuple[CaseResult, Measurement]

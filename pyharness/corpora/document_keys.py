@@ -53,11 +53,11 @@ class DocumentKeys:
 
     def settle(self) -> None:
         """Sort the digests; drop duplicates and those beyond ``MOST``."""
-        known = np.unique(np.frombuffer(self.kept, np.uint64)) if self.kept else np.empty(0, np.uint64)
-        while len(known) > MOST:
+        digests = np.unique(np.frombuffer(self.kept, np.uint64)) if self.kept else np.empty(0, np.uint64)
+        while len(digests) > MOST:
             self.limit //= 2
-            known = known[known < self.limit]
-        self.kept = array("Q", known.tobytes())
+            digests = digests[digests < self.limit]
+        self.kept = array("Q", digests.tobytes())
 
     def __contains__(self, key: int) -> bool:
         place = bisect_left(self.kept, key)
@@ -124,19 +124,19 @@ class Met:
         if of_document >= self.keys.limit:
             return
         size = len(text) if text.isascii() else len(text.encode())
-        known = size if of_document in self.keys or own in self.keys else 0
+        shared = size if of_document in self.keys or own in self.keys else 0
         if len(text) < LEAST_SHARED:
-            self.short, self.short_known = self.short + size, self.short_known + known
+            self.short, self.short_known = self.short + size, self.short_known + shared
         else:
-            self.long, self.long_known = self.long + size, self.long_known + known
+            self.long, self.long_known = self.long + size, self.long_known + shared
 
     @property
     def share(self) -> float:
         """Share of the bytes whose documents are known; short texts count where they are most of the text."""
-        known, size = self.long_known, self.long
+        shared, size = self.long_known, self.long
         if self.short > self.long:
-            known, size = known + self.short_known, size + self.short
-        return known / size if size else 0.0
+            shared, size = shared + self.short_known, size + self.short
+        return shared / size if size else 0.0
 
 
 @dataclass(slots=True)

@@ -70,13 +70,13 @@ def works_table(directory: Path, column: str) -> tuple[Path, int]:
     """Find the table of a directory that has a column; below its headings, each line describes one row of text."""
     with named_errors(directory, lambda: "listing it"):
         tables = sorted(file for file in directory.iterdir() if file.suffix == ".tsv")
-    known: list[str] = []
+    columns: list[str] = []
     for table in tables:
         headings = next((line.split("\t") for _, line in numbered_lines(table)), [])
         if column in headings:
             return table, headings.index(column)
-        known += headings
-    has = f"has {', '.join(map(repr, known[:20]))}" if tables else "is missing"
+        columns += headings
+    has = f"has {', '.join(map(repr, columns[:20]))}" if tables else "is missing"
     raise InputError(f"{directory}: a table (.tsv) with the work of each row in a column {column!r} {has}; see ?work=")
 
 
@@ -112,8 +112,8 @@ def language_files(directory: Path) -> dict[str, Path]:
 
 def _open_jsonl(spec: str, path: Path, options: Mapping[str, str]) -> Corpus:
     field, work = options.get("field", "text"), options.get("work", "")
-    known = options["languages"].split(",") if "languages" in options else _common(path, field)
-    languages, reference = chosen(options, known)
+    available = options["languages"].split(",") if "languages" in options else _common(path, field)
+    languages, reference = chosen(options, available)
     return AlignedCorpus(
         spec, lambda: _rows(path, field, work), languages, reference, **described(spec, options, language="mul")
     )

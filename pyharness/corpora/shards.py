@@ -55,9 +55,9 @@ def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Co
     if not (wanted and index >= 0 and wanted[-1] < count):
         between = "" if last is None else f" to {last}"
         raise InputError(f"there is no shard {index}{between} of {count}; shards are 0 to {count - 1}")
-    said = f"{index}" if last is None else f"{index}-{last}"
+    indices = f"{index}" if last is None else f"{index}-{last}"
     about = (corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
-    part = Shard(corpus, wanted, count, f"shard:{said}/{count}:{corpus.name}", *about)
+    part = Shard(corpus, wanted, count, f"shard:{indices}/{count}:{corpus.name}", *about)
     return corpus.shard(part) if isinstance(corpus, HasShards) else part
 
 

@@ -76,9 +76,9 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 
 
 def _open_aligned(spec: str, part: str, options: Mapping[str, str]) -> Corpus:
-    known = _languages()
-    languages, reference = chosen(options, tuple(known))
-    used = {language: known[language] for language in languages}
+    by_language = _languages()
+    languages, reference = chosen(options, tuple(by_language))
+    used = {language: by_language[language] for language in languages}
     make = AlignedCorpus if part else Sample
     return make(
         name=spec,

@@ -115,14 +115,14 @@ class Read(NamedTuple):
 def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
     tally.beginnings = []
-    known, digest = "", digest_of("")
+    previous, digest = "", digest_of("")
     for text, beginning, opens, again, work in keyed(corpus, tally):
         own, key = tally.add(text), work_key(work) if work else beginning
         if key == text:
             yield Read(text, own, own, opens and not again)
             continue
-        if key != known:  # pieces of one document, and often of a work, are consecutive
-            known, digest = key, digest_of(key)
+        if key != previous:  # pieces of one document, and often of a work, are consecutive
+            previous, digest = key, digest_of(key)
         yield Read(text, own, digest, opens and not again)
 
 

@@ -78,9 +78,9 @@ class CausalModel:
         """
         import torch
 
-        body, said = self.network.base_model, output(last_hidden_state=hidden[None])
+        body, body_output = self.network.base_model, output(last_hidden_state=hidden[None])
         ids = torch.zeros((1, len(hidden)), dtype=torch.int64, device=hidden.device)
-        body.forward = lambda *_, **__: said
+        body.forward = lambda *_, **__: body_output
         try:
             return self.network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0]
         finally:
@@ -112,8 +112,8 @@ class CausalModel:
         except (MemoryError, RuntimeError) as error:
             if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "allocate memory" not in str(error):
                 raise
-            said = " ".join(str(error).split())[:200]
+            message = " ".join(str(error).split())[:200]
             raise InputError(
                 f"language model {self.folder.name!r}: {batch.ids.size:,} tokens at once do not fit on {self.device} "
-                f"({said}); lower batch_tokens= or context="
+                f"({message}); lower batch_tokens= or context="
             ) from None

@@ -74,10 +74,10 @@ class ModelFolder:
     def digest(self, report: Callable[[int], None] = lambda _: None) -> str:
         """Return the SHA-256 of configuration and weights, a model's name in records; ``report`` gets bytes read."""
         files = (self.path / CONFIG, *self.weights)
-        known = (files, tuple(file.stat().st_mtime_ns for file in files))
-        if known not in _DIGESTS:
-            _DIGESTS[known] = _digest(files, report)
-        return _DIGESTS[known]
+        version = (files, tuple(file.stat().st_mtime_ns for file in files))
+        if version not in _DIGESTS:
+            _DIGESTS[version] = _digest(files, report)
+        return _DIGESTS[version]
 
     def size(self) -> int:
         """Bytes of the files that the digest covers."""

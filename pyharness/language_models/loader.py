@@ -39,8 +39,8 @@ def probed(model: CausalModel) -> CausalModel:
             raise InputError(
                 f"language model {model.folder.name!r} is not causal: its predictions change with the text after them"
             )
-        found = head_of(model, batch, logits)
-    return replace(model, head=found)
+        quickest = head_of(model, batch, logits)
+    return replace(model, head=quickest)
 
 
 def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
@@ -54,15 +54,15 @@ def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
     hidden = getattr(output, "last_hidden_state", None)
     if hidden is None:
         return "whole"
-    known = torch.from_numpy(batch.scored).to(model.device)
+    scored = torch.from_numpy(batch.scored).to(model.device)
     linear = isinstance(head, torch.nn.Linear) and hidden.shape[-1] == head.weight.shape[1]
-    if linear and _same(model, head(hidden)[known], logits[known]):
+    if linear and _same(model, head(hidden)[scored], logits[scored]):
         return "linear"
     try:
         rows = model.logits_of(type(output), hidden.flatten(0, 1)).view_as(logits)
     except Exception:  # its head takes more than hidden states: a missing argument raises whatever the class raises
         return "whole"
-    return "rows" if _same(model, rows[known], logits[known]) else "whole"
+    return "rows" if _same(model, rows[scored], logits[scored]) else "whole"
 
 
 def _same(model: CausalModel, ours: Any, logits: Any) -> bool:

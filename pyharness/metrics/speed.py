@@ -17,8 +17,8 @@ def _cost(name: str, unit: str, summary: str, shown: Format) -> Metric:
 
 
 def _ratio(name: str, higher: bool, summary: str) -> Metric:
-    said = f"{summary}, over the reference row's in the same round: geometric mean"
-    return Metric(name, "ratio", "higher" if higher else "lower", said, deterministic=False, format=RATIO)
+    about = f"{summary}, over the reference row's in the same round: geometric mean"
+    return Metric(name, "ratio", "higher" if higher else "lower", about, deterministic=False, format=RATIO)
 
 
 REPORTED = (

@@ -199,8 +199,8 @@ class TimeLeft:
         of_cases = self.cases / (self.cases + len(rest))
         if None not in rest:
             of_cases = 1.0
-        known = self.all.expected + sum(filter(None, rest))
-        return min(of_cases, self.all.expected / known if known else 1.0)
+        total = self.all.expected + sum(filter(None, rest))
+        return min(of_cases, self.all.expected / total if total else 1.0)
 
 
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) ?(s|min|m|h)", re.ASCII)

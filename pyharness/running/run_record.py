@@ -105,8 +105,8 @@ def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
 
 def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
     names = {measurement.metric for result in results for measurement in result.measurements}
-    known = {name: about for name, about in all_metrics().items() if name in names}
-    return {name: {key: getattr(about, key) for key in _OF_A_METRIC} for name, about in known.items()}
+    measured = {name: about for name, about in all_metrics().items() if name in names}
+    return {name: {key: getattr(about, key) for key in _OF_A_METRIC} for name, about in measured.items()}
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:

@@ -59,8 +59,8 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
     large group seem to differ. So the share is put back, and the mean of the row relative to that of all.
     """
     values = np.log([float(one.value or 0) for one in measured])
-    known = [[one.value if each is None else each for each in one.replicates] for one in measured]
-    without = np.log(np.array(known, np.float64))
+    replicates = [[one.value if each is None else each for each in one.replicates] for one in measured]
+    without = np.log(np.array(replicates, np.float64))
     shares = np.array([np.array(of_row) / sum(of_row) for of_row in counts]).mean(axis=0)
     parts: Parts = (1 - shares) * (values[:, None] - without) + shares * (values - values.mean())[:, None]
     return parts
@@ -68,9 +68,9 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
 
 def told_apart(parts: Parts) -> NDArray[np.bool_]:
     """Return whether each two rows differ: bool [rows, rows]."""
-    first, second, found, _ = _pairs(parts)
+    first, second, statistics, _ = _pairs(parts)
     told = np.zeros((len(parts), len(parts)), np.bool_)
-    told[first, second] = told[second, first] = found > bound(parts)
+    told[first, second] = told[second, first] = statistics > bound(parts)
     return told
 
 
@@ -153,11 +153,11 @@ def overall(pairs: Sequence[Pair]) -> Overall | None:
         pairs: A and B on each text; the caller checks that both read the same.
     """
     logs = [_log_ratio(a.value, b.value) for a, b in pairs]
-    known = [one for one in logs if one is not None]
-    if not logs or len(known) < len(logs):
+    defined = [one for one in logs if one is not None]
+    if not logs or len(defined) < len(logs):
         return None
-    replicates = [_replicates(a, b, of_all) for (a, b), of_all in zip(pairs, known, strict=True)]
-    ratio = math.exp(math.fsum(known) / len(known))
+    replicates = [_replicates(a, b, of_all) for (a, b), of_all in zip(pairs, defined, strict=True)]
+    ratio = math.exp(math.fsum(defined) / len(defined))
     if not all(replicates):
         return Overall(ratio, None)
     means = [math.fsum(of_group) / len(of_group) for of_group in zip(*replicates, strict=True)]
@@ -171,8 +171,8 @@ def _replicates(a: Measurement, b: Measurement, of_all: float) -> list[float]:
     """Return logarithms of the ratio without each group; leaving out a group without documents changes nothing."""
     if not len(a.replicates) == len(b.replicates) == GROUPS or a.replicates.count(None) > GROUPS - MIN_GROUPS:
         return []
-    found = (_log_ratio(*pair) for pair in zip(a.replicates, b.replicates, strict=True))
-    return [of_all if one is None else one for one in found]
+    ratios = (_log_ratio(*pair) for pair in zip(a.replicates, b.replicates, strict=True))
+    return [of_all if one is None else one for one in ratios]
 
 
 def _log_ratio(a: float | None, b: float | None) -> float | None:

@@ -23,6 +23,6 @@ def interval_of(measurement: Measurement) -> tuple[float, float] | None:
 
 def lack_of(measurement: Measurement) -> str | None:
     """Return why there is no value, or no interval; an older record does not say, so its replicates decide."""
-    if said := measurement.reason or measurement.no_interval:
-        return said
+    if reason := measurement.reason or measurement.no_interval:
+        return reason
     return lack(measurement.replicates) if measurement.replicates and not measurement.samples else None

@@ -189,9 +189,9 @@ def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequenc
     group. All groups together give the rate of growth; what a group removes beyond its share of the text is its own
     effect. Without this correction the interval is up to twice too wide: it would be about texts of any size.
     """
-    known = [(replicate, size) for replicate, size in zip(replicates, sizes, strict=True) if replicate is not None]
-    lost = math.fsum(value - replicate for replicate, _ in known)
-    total = sum(size for _, size in known)
+    defined = [(replicate, size) for replicate, size in zip(replicates, sizes, strict=True) if replicate is not None]
+    lost = math.fsum(value - replicate for replicate, _ in defined)
+    total = sum(size for _, size in defined)
     slope = lost / total if total else 0.0
     return tuple(
         None if replicate is None else replicate + size * slope
@@ -207,13 +207,13 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     would move: a constant does not, and a rare event may not have occurred yet. Where a few groups carry the variance,
     a few documents differ from all others; other text may have more of these or none.
     """
-    known = [replicate for replicate in replicates if replicate is not None]
+    defined = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
-    if len(known) < needed:
-        return f"it is defined without {len(known)} of {len(replicates)} groups alone; an interval needs {needed}"
-    if math.isclose(min(known), max(known), rel_tol=10**-DIGITS):
+    if len(defined) < needed:
+        return f"it is defined without {len(defined)} of {len(replicates)} groups alone; an interval needs {needed}"
+    if math.isclose(min(defined), max(defined), rel_tol=10**-DIGITS):
         return NO_SPREAD
-    squares = _squares(known)
+    squares = _squares(defined)
     if len(replicates) < GROUPS or effective(squares) >= LEAST_EFFECTIVE:
         return None
     return _few_carry(squares)

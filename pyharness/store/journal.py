@@ -148,11 +148,11 @@ class Journal:
 
     def text_of(self, result: CaseResult, text: Encoded | None = None) -> Encoded:
         """JSON text of a result, for here and for the record: as it came, or made now, once."""
-        before, known = self._texts.get(result.case.key, (None, None))
-        if known is None or before is not result:
-            known = text or encoded(result_as_json(result))
-            self._texts[result.case.key] = result, known
-        return known
+        before, line = self._texts.get(result.case.key, (None, None))
+        if line is None or before is not result:
+            line = text or encoded(result_as_json(result))
+            self._texts[result.case.key] = result, line
+        return line
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         fields = ", ".join(f"{encoded(name)}: {encoded(value)}" for name, value in entry.items())

@@ -174,13 +174,13 @@ def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
     """Histograms that stand among details, those that are some: ascending edges, and a count of 0 or more per bin."""
     named = details.get("histograms")
-    known = {}
+    histograms = {}
     for name, one in named.items() if isinstance(named, dict) else ():
         try:
-            known[name] = shape.from_json(Histogram, one, name)
+            histograms[name] = shape.from_json(Histogram, one, name)
         except Misshapen:
             continue
-    return {name: one for name, one in known.items() if _is_one(one)}
+    return {name: one for name, one in histograms.items() if _is_one(one)}
 
 
 def _is_one(histogram: Histogram) -> bool:

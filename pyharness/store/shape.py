@@ -224,10 +224,10 @@ def _from_columns(kind: Any, data: Any, name: str) -> tuple[Any, ...]:
 
 
 def _one_of(kind: Any, data: Any, name: str) -> Any:
-    known: dict[str, Any] = {str(one): one for one in (kind if get_origin(kind) is None else get_args(kind))}
-    if not isinstance(data, str) or data not in known:
-        raise Misshapen(f"{name!r} is {short(data)}; known: {', '.join(known)}")
-    return known[data]
+    members: dict[str, Any] = {str(one): one for one in (kind if get_origin(kind) is None else get_args(kind))}
+    if not isinstance(data, str) or data not in members:
+        raise Misshapen(f"{name!r} is {short(data)}; known: {', '.join(members)}")
+    return members[data]
 
 
 def _scalar(kind: Any, data: Any, name: str) -> Any:

@@ -87,11 +87,11 @@ def spread(items: Any, axes: Axes, key: str) -> Any:
 
 def _axes_of(item: Any, axes: Axes, key: str) -> tuple[str, ...]:
     """Return the axes that an entry names, in the order of their declaration."""
-    found = {match[1]: match[0] for text in _texts(item) for match in _PLACE.finditer(text)}
-    for axis, place in found.items():
+    places = {match[1]: match[0] for text in _texts(item) for match in _PLACE.finditer(text)}
+    for axis, place in places.items():
         if axis not in axes:
             raise InputError(f"{place} in {key}: {suggest('axis', axis, axes)}")
-    return tuple(axis for axis in axes if axis in found)
+    return tuple(axis for axis in axes if axis in places)
 
 
 def _texts(item: Any) -> Iterator[str]:
@@ -131,8 +131,8 @@ def _filled_text(text: str, point: Mapping[str, Value], *, is_tokenizer: bool) -
     def value(match: re.Match[str]) -> str:
         fields, field = point[match[1]], match[2] or "name"
         if field not in fields:
-            known = ", ".join(fields)
-            raise InputError(f"{match[0]}: {fields['name']!r} of axis {match[1]!r} has no {field!r}; it has {known}")
+            names = ", ".join(fields)
+            raise InputError(f"{match[0]}: {fields['name']!r} of axis {match[1]!r} has no {field!r}; it has {names}")
         within_options = is_tokenizer and "?" in text[: match.start()]
         return escaped(fields[field]) if within_options else fields[field]
 

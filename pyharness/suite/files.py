@@ -32,15 +32,15 @@ _LONGEST_LIMIT = 2**63 - 1  # seconds
 
 def find(name: str) -> Path:
     """Return the path of a suite: the name of a shipped one, or a TOML file."""
-    path, known = Path(name), shipped()
+    path, by_name = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if not path.is_file():
             what = "is a folder, not a suite file" if path.is_dir() else "does not exist"
             raise InputError(f"suite file {name!r} {what}")
         return path
-    if name not in known and path.is_file():
+    if name not in by_name and path.is_file():
         return path
-    return pick("suite", name, known)
+    return pick("suite", name, by_name)
 
 
 def shipped() -> dict[str, Path]:

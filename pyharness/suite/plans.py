@@ -124,29 +124,29 @@ Listening = Callable[[str, TrainingProgress], None]
 
 def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> Mapping[str, TokenizerSpec]:
     """Return rows by label, as declared; add the errors of the others to ``problems``."""
-    found: dict[str, TokenizerSpec | InputError] = {}
+    outcomes: dict[str, TokenizerSpec | InputError] = {}
     lock = threading.Lock()
 
     def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
         with trainings.used():
             for entry in entries:
                 heard = None if listening is None else _heard(listening, entry, lock)
-                found[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
+                outcomes[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
     threads.share_out(
         _in_turn(suite.tokenizers), [Trainings(number) for _ in range(number)], obtain, Trainings.stop, Trainings.leave
     )
-    in_order = {entry.label: found[entry.label] for entry in suite.tokenizers}
+    in_order = {entry.label: outcomes[entry.label] for entry in suite.tokenizers}
     problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
     return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}
 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
     """Return rows as far as possible without training or downloading anything."""
-    found = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
-    problems += [str(error) for error in found.values() if isinstance(error, InputError)]
-    return {label: row for label, row in found.items() if isinstance(row, TokenizerSpec)}
+    outcomes = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
+    problems += [str(error) for error in outcomes.values() if isinstance(error, InputError)]
+    return {label: row for label, row in outcomes.items() if isinstance(row, TokenizerSpec)}
 
 
 def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -317,8 +317,8 @@ def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Ma
             return [label for label in chosen if label in texts and kind_of(texts[label]) == kind]
         for label in chosen:
             if label in texts and kind_of(texts[label]) != kind:
-                said = f"benchmark {benchmark.name!r} needs a corpus of the kind {kind!r}"
-                raise InputError(f"{said}, and {label!r} is of the kind {kind_of(texts[label])!r}")
+                need = f"benchmark {benchmark.name!r} needs a corpus of the kind {kind!r}"
+                raise InputError(f"{need}, and {label!r} is of the kind {kind_of(texts[label])!r}")
     if not chosen:
         raise InputError(f"benchmark {benchmark.name!r} needs a corpus; give one, such as 'sample'")
     return list(chosen)

@@ -135,11 +135,11 @@ class Child:
         self.tell(request, deadline)
         while (line := self.listen(deadline)) is not None:
             try:
-                said = json.loads(line.decode())
+                message = json.loads(line.decode())
             except (ValueError, RecursionError):
                 raise ChildDied(f"said what is no message: {line[:80]!r}") from None
-            if not is_news(said):
-                return line, said
+            if not is_news(message):
+                return line, message
         raise ChildDied("ended with status 0 and without an answer")
 
     def listen(self, deadline: float = float("inf")) -> bytes | None:

@@ -146,8 +146,8 @@ def _waited_for(
         except subprocess.TimeoutExpired:
             if left <= _LOOK_SECONDS:
                 raise
-        said = sum(os.fstat(file.fileno()).st_size - size for file, size in zip(files, begun, strict=True))
-        if said > MOST_SAID:
+        written = sum(os.fstat(file.fileno()).st_size - size for file, size in zip(files, begun, strict=True))
+        if written > MOST_SAID:
             raise SaidTooMuch(name, f"says more than {MOST_SAID:,} bytes")
         if memory is not None and status is None and process_tree.own_resident(process.pid) > memory:
             raise SaidTooMuch(name, f"holds more than {memory:,} bytes of memory")

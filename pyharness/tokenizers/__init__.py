@@ -234,8 +234,8 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
         family = families_by_name().get(wanted.name)
         if family is None:
             raise _unknown(wanted)
-        known = ", ".join(f"{family.name}:{argument}" for argument in family.known()) or family.example
-        raise InputError(f"tokenizer {wanted.name!r} needs an argument: {known}")
+        examples = ", ".join(f"{family.name}:{argument}" for argument in family.known()) or family.example
+        raise InputError(f"tokenizer {wanted.name!r} needs an argument: {examples}")
     check_options(wanted.text, wanted.options, ())
     if row.extra is not None and row.path is None:
         row.load(row)  # raises, with advice on what to install
@@ -248,6 +248,6 @@ def _unknown(wanted: Specification) -> InputError:
     if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false for a name that is too long, too
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
     homes = _homes()
-    names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]
+    names = [*specs(), *(f"{family.name}:{argument}" for family in homes for argument in family.known())]
     examples = [family.example for family in homes if not family.known()]
     return registry.suggest("tokenizer", wanted.head, [*names, *examples])

@@ -48,12 +48,12 @@ class Recipe:
             name, options, {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
         )
         trainers.refuse_others(spec, options.keys() - {"corpus"})
-        known = declared(spec.options)
-        needed = {one.name: one.example for one in known.values() if one.required} | {"corpus": "sample"}
+        options_by_name = declared(spec.options)
+        needed = {one.name: one.example for one in options_by_name.values() if one.required} | {"corpus": "sample"}
         for missing in (name for name in needed if name not in options):
             example = "&".join(f"{key}={value}" for key, value in needed.items())
             raise InputError(f"{name!r} lacks {missing}=; write {name}?{example}")
-        given = {key: known[key].read(name, value) for key, value in options.items() if key != "corpus"}
+        given = {key: options_by_name[key].read(name, value) for key, value in options.items() if key != "corpus"}
         recipe = cls(spec, options["corpus"], given)
         recipe.text()
         recipe.request()
@@ -120,17 +120,17 @@ def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = N
 
     Digests of its documents go to the cache, so that a measurement recognises the documents.
     """
-    known = _TEXTS.get(corpus)
-    if known is None or not keys_file(corpus, known[0]).is_file():
+    digest_and_bytes = _TEXTS.get(corpus)
+    if digest_and_bytes is None or not keys_file(corpus, digest_and_bytes[0]).is_file():
         tally, keys = Tally(), DocumentKeys()
         report = Phases(progress).gauge("reading the text", "bytes")
         for one in Text.of(corpus.split("|")).corpora:
             for piece in keyed(one, tally):
                 keys.add(piece, tally.add(piece.text))
                 report(tally.bytes)
-        known = _TEXTS[corpus] = f"{tally.digest:032x}", tally.bytes
-        document_keys.keep(keys_file(corpus, known[0]), keys)
-    return known
+        digest_and_bytes = _TEXTS[corpus] = f"{tally.digest:032x}", tally.bytes
+        document_keys.keep(keys_file(corpus, digest_and_bytes[0]), keys)
+    return digest_and_bytes
 
 
 def keys_file(corpus: str, digest: str) -> Path:
@@ -179,8 +179,8 @@ def _names_row(base: str) -> bool:
         wanted = TOKENIZER.parse(base)
     except InputError:
         return False
-    known = tokenizers.families_by_name() if wanted.argument is not None else tokenizers.specs()
-    return wanted.engine is not None or wanted.name in known
+    by_name = tokenizers.families_by_name() if wanted.argument is not None else tokenizers.specs()
+    return wanted.engine is not None or wanted.name in by_name
 
 
 def _kept(data: bytes, name: str, suffix: str) -> str:

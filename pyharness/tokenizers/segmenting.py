@@ -102,9 +102,9 @@ class TokenSegments:
         shifts = np.zeros(len(documents), np.int64)
         missing = np.zeros(len(documents), np.bool_)
         for index, data in enumerate(documents):
-            said = spelled[starts[index] : starts[index + 1]]
-            shifts[index] = len(said) - len(data)
-            missing[index] = said not in (data, b" " + data)
+            decoded = spelled[starts[index] : starts[index + 1]]
+            shifts[index] = len(decoded) - len(data)
+            missing[index] = decoded not in (data, b" " + data)
         counts = np.diff(tokens.offsets)
         ends = stops[1:] - np.repeat(starts[:-1] + shifts, counts)
         before = stops[:-1] - np.repeat(starts[:-1] + shifts, counts)

@@ -116,14 +116,14 @@ def train_and_keep(
 
 def main() -> None:
     """Run the training of each line of standard input."""
-    requests, said = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="ascii")
+    requests, output = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # a library's output is not progress
     lifeline.begin()
 
     def say(message: TrainingProgress | bool) -> None:
         far = message if isinstance(message, bool) else dataclasses.astuple(message)
-        print(json.dumps(far), file=said, flush=True)
+        print(json.dumps(far), file=output, flush=True)
 
     try:
         for line in requests:

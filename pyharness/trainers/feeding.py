@@ -67,9 +67,9 @@ class Feed:
                 raise
             except BaseException as error:  # pyo3's PanicException is no Exception
                 self.check()
-                known = explain(str(error)) if explain is not None else None
+                explained = explain(str(error)) if explain is not None else None
                 reason = " ".join(str(error).split())[:300] or type(error).__name__
-                raise known or InputError(f"{library} could not train: {reason}") from None
+                raise explained or InputError(f"{library} could not train: {reason}") from None
         self.check()
 
     def result(

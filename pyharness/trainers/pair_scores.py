@@ -116,13 +116,13 @@ class _Pairs:
 
     def _largest(self, ordered: Iterable[int]) -> tuple[Pair, Fraction]:
         """Compare candidates as fractions; the first of a tie wins. Most ties have identical counts."""
-        known: dict[tuple[float, float, float], Pair] = {}
+        pair_of: dict[tuple[float, float, float], Pair] = {}
         for slot in ordered:
             left, right = int(self.left[slot]), int(self.right[slot])
-            known.setdefault((self.counts[slot], self.symbol_counts[left], self.symbol_counts[right]), (left, right))
-        scores = [Fraction(int(n), int(a) * int(b)) for n, a, b in known]
+            pair_of.setdefault((self.counts[slot], self.symbol_counts[left], self.symbol_counts[right]), (left, right))
+        scores = [Fraction(int(n), int(a) * int(b)) for n, a, b in pair_of]
         score = max(scores)
-        return min(pair for pair, one in zip(known.values(), scores, strict=True) if one == score), score
+        return min(pair for pair, one in zip(pair_of.values(), scores, strict=True) if one == score), score
 
     def merge(self, left: int, right: int, result: int) -> None:
         """Replace a pair by a symbol in every word, from left to right."""

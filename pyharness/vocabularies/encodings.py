@@ -176,7 +176,7 @@ def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
     Any prefix of a rank file, cut between two lines, is a valid vocabulary: the format does not mark its end.
     """
     name, lines = STEMS.get(stem), _lines(data)
-    if name is None or any(digest == known.digest for known in KNOWN_FILES.values()):
+    if name is None or any(digest == file.digest for file in KNOWN_FILES.values()):
         return
     if lines < (published := _PUBLISHED[name][0]):
         raise InputError(
@@ -187,11 +187,11 @@ def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
 
 def part_of(data: bytes, digest: str) -> tuple[str, ...]:
     """Return a note on a rank file that is a proper prefix of a published one."""
-    if any(digest == known.digest for known in KNOWN_FILES.values()):
+    if any(digest == file.digest for file in KNOWN_FILES.values()):
         return ()
     beginning, lines = _beginning(data), _lines(data)
-    for name, (published, known) in _PUBLISHED.items():
-        if known is not None and beginning.startswith(known) and lines < published:
+    for name, (published, head) in _PUBLISHED.items():
+        if head is not None and beginning.startswith(head) and lines < published:
             return (f"it begins as {name} does and has {lines:,} of its {published:,} ranks: cut off, or a part of it",)
     return ()
 
@@ -209,9 +209,9 @@ def pattern(text: str) -> tuple[str, str]:
     if text in PATTERNS:
         return text, PATTERNS[text]
     expression = text
-    for name, known in SPLIT_PATTERNS.items():  # names as in "pyharness train --pattern"
-        if text in (name, *known.aliases) and len(known.expressions) == 1:
-            expression = known.expressions[0]
+    for name, split in SPLIT_PATTERNS.items():  # names as in "pyharness train --pattern"
+        if text in (name, *split.aliases) and len(split.expressions) == 1:
+            expression = split.expressions[0]
     for name, known_expression in PATTERNS.items():
         if known_expression == expression:
             return name, expression

@@ -86,7 +86,7 @@ def _special(lines: Sequence[str], size: int, label: str) -> dict[str, int]:
 
 def _merges(lines: Sequence[str], first: int, label: str) -> tuple[tuple[tuple[int, int], ...], tuple[bytes, ...]]:
     tokens = [bytes([byte]) for byte in range(256)]
-    known = set(tokens)
+    seen = set(tokens)
     merges = []
     total = 256
     for number, line in enumerate(lines, first):
@@ -99,12 +99,12 @@ def _merges(lines: Sequence[str], first: int, label: str) -> tuple[tuple[tuple[i
         if total > MAX_BYTES or len(tokens) >= BIGGEST_ID:
             raise InputError(f"{label}, line {number}: tokens of {total:,} bytes; a vocabulary has below {MAX_BYTES:,}")
         token = tokens[left] + tokens[right]
-        if token in known:
+        if token in seen:
             raise InputError(
                 f"{label}, line {number}: {token[:40]!r} is made a second time, as id {len(tokens)}; no training does "
                 "that"
             )
-        known.add(token)
+        seen.add(token)
         tokens.append(token)
         merges.append((left, right))
     return tuple(merges), tuple(tokens)

@@ -41,12 +41,12 @@ def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[
     content = parse_json(data, label)
     if content.pop("format", None) != form:
         raise InputError(f"{label} is no {form} file; {others} reads other kinds")
-    said, written_by = content.get("version"), content.get("written_by")
-    if type(said) is not int or said < 1:
-        raise InputError(f"{label}: version {str(said)[:40]!r} is no version of {form}")
-    if said > version:
+    stated, written_by = content.get("version"), content.get("written_by")
+    if type(stated) is not int or stated < 1:
+        raise InputError(f"{label}: version {str(stated)[:40]!r} is no version of {form}")
+    if stated > version:
         raise InputError(
-            f"{label} is version {str(said)[:20]} of {form}; pyharness {version_of('pyharness')} reads versions "
+            f"{label} is version {str(stated)[:20]} of {form}; pyharness {version_of('pyharness')} reads versions "
             f"up to {version}: install the pyharness that wrote it ({str(written_by)[:40]!r}) or a newer one"
         )
     claimed = content.pop("digest", None)

@@ -245,8 +245,8 @@ def merge_model(model: SentencePieceModel) -> MergeModel:
     merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # the latter are split again after merging
     ranks[~merged | single] = np.iinfo(np.uint32).max
     merges = symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
-    known = set(model.pieces)
-    return dataclasses.replace(merges, tested=merges.tested & [known.issuperset(piece) for piece in model.pieces])
+    pieces = set(model.pieces)
+    return dataclasses.replace(merges, tested=merges.tested & [pieces.issuperset(piece) for piece in model.pieces])
 
 
 def _base(model: SentencePieceModel) -> list[list[int]]:

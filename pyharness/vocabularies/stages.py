@@ -115,12 +115,12 @@ def _step(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:
         return (r"\p{N}" if stage.get("individual_digits") else r"\p{N}+"), True, True
     if kind == "Punctuation" and stage.get("behavior", "Isolated") == "Isolated":
         return f"[{_BERT_PUNCTUATION}]", True, True
-    known = {
+    expressions = {
         "BertPreTokenizer": rf"[{_BERT_PUNCTUATION}]|[^\s{_BERT_PUNCTUATION}]+",
         "Whitespace": rf"[{_RUST_WORD}]+|[^{_RUST_WORD}\s]+",
         "WhitespaceSplit": r"\S+",
     }
-    return (known[kind], True, False) if kind in known else None
+    return (expressions[kind], True, False) if kind in expressions else None
 
 
 def _split(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:

@@ -93,19 +93,19 @@ def text_of_windows(
         InputError: the decoder changes text that was already yielded.
     """
     window: list[int] = []
-    known, given = "", 0  # text of the first `given` ids of the window
+    yielded, given = "", 0  # text of the first `given` ids of the window
     for token in ids:
         window.append(token)
         if goes_on(token):
             continue
         text = decode(window)
-        if len(text) > len(known) and not text.endswith(REPLACEMENT):
-            yield _added(known, text)
+        if len(text) > len(yielded) and not text.endswith(REPLACEMENT):
+            yield _added(yielded, text)
             del window[:given]
-            known, given = decode(window), len(window)
+            yielded, given = decode(window), len(window)
     rest = decode(window) if window else ""
-    if len(rest) > len(known):
-        yield _added(known, rest)
+    if len(rest) > len(yielded):
+        yield _added(yielded, rest)
 
 
 def _added(known: str, text: str) -> str:

@@ -95,15 +95,15 @@ def splitters_of(model: BpeModel) -> tuple[TextSplitter | None, PreTokenizer | N
 
 def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
     """Return the stages before the model as data. ``plain``: merges are neither dropped nor replaced."""
-    known = model.normalizer is None or isinstance(model.normalizer, Mapping)
-    steps = flat_stages(model.normalizer) if known else None
+    readable = model.normalizer is None or isinstance(model.normalizer, Mapping)
+    steps = flat_stages(model.normalizer) if readable else None
     splits, inserted = _split_steps(model)
     return Stages(
         normalize=str if normalize is None else normalize,
         normalizer=steps,
         splits=splits,
         # Of a SentencePiece model: its pieces occur in normalised text.
-        added=model.added if known else [dataclasses.replace(token, normalized=True) for token in model.added],
+        added=model.added if readable else [dataclasses.replace(token, normalized=True) for token in model.added],
         forms=_forms(model, steps or ()),
         model="bpe" if plain and model.expansion is None and not (model.prefix or model.suffix) else "other",
         whole_pieces=model.whole_pieces,
@@ -126,11 +126,11 @@ def _no_forms(token: int) -> Sequence[TokenForm]:
 def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
     if not isinstance(model.splitter, str):
         return split_steps(flat_stages(model.splitter))
-    known = SPLIT_PATTERNS.get(model.splitter)
-    expressions = known.expressions if known is not None else (model.splitter,)
-    if known is None and model.dialect == "oniguruma":
+    named = SPLIT_PATTERNS.get(model.splitter)
+    expressions = named.expressions if named is not None else (model.splitter,)
+    if named is None and model.dialect == "oniguruma":
         return (), ""  # an expression that cannot be compiled runs in Python's engine, which may read it otherwise
-    dialect: Dialect = "regex" if known is None else "fancy_regex"
+    dialect: Dialect = "regex" if named is None else "fancy_regex"
     return tuple(SplitStep(expression, dialect) for expression in expressions), ""
 
 

@@ -62,8 +62,8 @@ def _check(file: SentencePieceModel, label: str) -> None:
     """Refuse settings with which SentencePiece's ids would differ."""
     if file.model_type is not ModelType.BPE:
         raise InputError(f"{label} is a SentencePiece {file.model_type.name} model, not BPE: it has no merges")
-    known = set(file.pieces)
-    if file.byte_fallback and (missing := [byte for byte in range(256) if f"<0x{byte:02X}>" not in known]):
+    pieces = set(file.pieces)
+    if file.byte_fallback and (missing := [byte for byte in range(256) if f"<0x{byte:02X}>" not in pieces]):
         raise InputError(f"{label} falls back on bytes, but has no piece <0x{missing[0]:02X}>")
     single = {p for p, kind in zip(file.pieces, file.types, strict=True) if kind in _MERGED and len(p) == 1}
     for piece, kind in zip(file.pieces, file.types, strict=True):
@@ -156,15 +156,15 @@ def _encoding(
     data: bytes, path: Path | None, digest: str, pattern: str | None, special: Mapping[str, int] | None, label: str
 ) -> encodings.Encoding:
     """Return what the rank file lacks: as given, or else as known for this content or name."""
-    known = encodings.recognise(digest, path.stem if path else "")
+    published = encodings.recognise(digest, path.stem if path else "")
     if pattern is None and path is not None:
         encodings.check_whole(data, digest, path.stem, label)
-    if pattern is None and known is None:
+    if pattern is None and published is None:
         raise InputError(
             f"{label} does not say how text is split, and neither its content nor its name is known; give a pattern: "
             f"{', '.join(encodings.PATTERNS)}, or a regular expression"
         )
-    encoding = known or encodings.Encoding("custom", "", "", digest)
+    encoding = published or encodings.Encoding("custom", "", "", digest)
     if pattern is not None:
         expression = pattern if known_name(pattern) is not None else encodings.pattern(pattern)[1]
         encoding = dataclasses.replace(encoding, pattern=expression)

@@ -131,14 +131,14 @@ def _vocabulary(members: Members) -> Vocabulary:
         kinds[[token is None for token in tokens]] = TokenKind.ABSENT
         tokens = ["" if token is None else token for token in tokens]
     told = Members(members.take("kinds", dict), f"{members.label}: 'kinds'")
-    known = {kind.name.lower(): kind for kind in TokenKind if kind not in (TokenKind.NORMAL, TokenKind.ABSENT)}
+    kind_of = {kind.name.lower(): kind for kind in TokenKind if kind not in (TokenKind.NORMAL, TokenKind.ABSENT)}
     for name in told.content:
-        if name not in known:
-            raise InputError(f"{told.label}: unknown kind {name[:40]!r}; known: {', '.join(known)}")
+        if name not in kind_of:
+            raise InputError(f"{told.label}: unknown kind {name[:40]!r}; known: {', '.join(kind_of)}")
         ids = told.integers(name, 0, len(tokens))
         if kinds[ids].any() or len(np.unique(ids)) != len(ids):
             raise InputError(f"{told.label}: an id of {name!r} has no token, or is listed twice")
-        kinds[ids] = known[name]
+        kinds[ids] = kind_of[name]
     return Vocabulary(*strings(tokens, label), kinds)
 
 

@@ -78,12 +78,12 @@ def remembered_self_tokenization(model: MergeModel, threads: int = 1) -> SelfTok
     Raises:
         ValueError, TypeError: as :func:`self_tokenization`.
     """
-    known = _REMEMBERED.get(model)
-    if known is None:
-        known = _REMEMBERED[model] = self_tokenization(model, threads)
-        for array in (known.verdict, known.parts, known.failed, known.witnesses.ids, known.witnesses.offsets):
+    result = _REMEMBERED.get(model)
+    if result is None:
+        result = _REMEMBERED[model] = self_tokenization(model, threads)
+        for array in (result.verdict, result.parts, result.failed, result.witnesses.ids, result.witnesses.offsets):
             array.flags.writeable = False
-    return known
+    return result
 
 
 @dataclass(frozen=True, slots=True)

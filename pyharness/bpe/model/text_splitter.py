@@ -180,9 +180,9 @@ _table = lru_cache(maxsize=32)(compiled)
 
 def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
     """Return name, expressions and native rules (empty: none) of a name or an expression."""
-    for name, known in SPLIT_PATTERNS.items():
-        if pattern in (name, *known.aliases, *known.expressions[: len(known.expressions) == 1], *known.spellings):
-            return name, known.expressions, known.rules
+    for name, split in SPLIT_PATTERNS.items():
+        if pattern in (name, *split.aliases, *split.expressions[: len(split.expressions) == 1], *split.spellings):
+            return name, split.expressions, split.rules
     if not pattern:
         raise InputError(f"empty split pattern; known: {', '.join(SPLIT_PATTERNS)}, or a regular expression")
     if len(pattern) > LONGEST_PATTERN:

@@ -64,8 +64,8 @@ class WeightedPieces:
             InputError: a piece has a character that is not in the alphabet.
         """
         text = "".join(pieces)
-        known = sorted(set(text)) if alphabet is None else list(alphabet)
-        points = np.array([ord(character) for character in known], np.uint32)
+        symbols = sorted(set(text)) if alphabet is None else list(alphabet)
+        points = np.array([ord(character) for character in symbols], np.uint32)
         order = np.argsort(points, kind="stable")
         spelled = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         at = np.searchsorted(points, spelled, sorter=order)
@@ -73,7 +73,7 @@ class WeightedPieces:
         if len(spelled) and (not len(points) or (wrong := points[at] != spelled).any()):
             missing = text[0] if not len(points) else text[int(np.argmax(wrong))]
             raise InputError(f"the alphabet has no {missing!r}; add it, or train on bytes")
-        encoded = [character.encode() for character in known]
+        encoded = [character.encode() for character in symbols]
         data = np.frombuffer(b"".join(encoded), np.uint8)
         offsets = offsets_of([len(piece) for piece in pieces])
         data_offsets = offsets_of([len(data) for data in encoded])

@@ -39,8 +39,8 @@ def value(file: Traversable, number: int, row: dict[str, Any], field: str, optio
         outer, _, inner = field.partition(".")
         if inner and isinstance(row.get(outer), dict):
             return value(file, number, row[outer], inner, option)
-        known = ", ".join(map(repr, list(row)[:20])) or "nothing"
-        raise InputError(f"{file} line {number} has no field {field!r}; it has {known}: choose one with ?{option}=")
+        fields = ", ".join(map(repr, list(row)[:20])) or "nothing"
+        raise InputError(f"{file} line {number} has no field {field!r}; it has {fields}: choose one with ?{option}=")
     return row[field]
 
 

@@ -211,8 +211,8 @@ def _rows_at_once(file: Path, group: Any, field: str) -> int:
 def _check(pyarrow: Any, file: Path, schema: Any, field: str) -> None:
     at = schema.get_field_index(field)
     if at < 0:
-        known = ", ".join(map(repr, schema.names))
-        raise InputError(f"{file} has no column {field!r}; it has {known}: choose one with ?field=")
+        columns = ", ".join(map(repr, schema.names))
+        raise InputError(f"{file} has no column {field!r}; it has {columns}: choose one with ?field=")
     kind = schema.field(at).type
     inner = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
     tests = ("is_string", "is_large_string", "is_string_view")

@@ -60,9 +60,9 @@ def train(
         open_motions(corpus)
     tally = Tally()
     fitted = recipe.fit(corpora, tally, progress)
-    said = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),
+    record = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),
             "notes": list(fitted.codec.notes)}  # fmt: skip
-    files = {FILE: codec_files.content_of(fitted), RECORD: (json.dumps(said, indent=1) + "\n").encode()}
+    files = {FILE: codec_files.content_of(fitted), RECORD: (json.dumps(record, indent=1) + "\n").encode()}
     check_new_folder(folder, RECORD, force)
     write_folder(folder, files, overwrite=force)
     return Trained(fitted, tally, folder / FILE)

@@ -89,14 +89,14 @@ class ActionState:
         widths = taken(arrays, "action widths").astype("<i8").view("<f8").astype(np.float64)
         if not 1 <= len(widths) <= MOST_DIMENSIONS or not np.isfinite(widths).all():
             raise InputError("the widths of dimensions are none")
-        found = cls.empty(widths)
-        found.clips = int(taken(arrays, "action clips", 1)[0])
-        found.counts = _shaped(arrays, "action counts", found.counts.shape).astype(np.int64)
-        found.damage = _shaped(arrays, "action damage", found.damage.shape).astype(np.int64)
-        found.squares, found.largest = (
-            _whole(_shaped(arrays, name, (*found.squares.shape, 2))) for name in ("action squares", "action largest")
+        state = cls.empty(widths)
+        state.clips = int(taken(arrays, "action clips", 1)[0])
+        state.counts = _shaped(arrays, "action counts", state.counts.shape).astype(np.int64)
+        state.damage = _shaped(arrays, "action damage", state.damage.shape).astype(np.int64)
+        state.squares, state.largest = (
+            _whole(_shaped(arrays, name, (*state.squares.shape, 2))) for name in ("action squares", "action largest")
         )
-        return found
+        return state
 
 
 def _shaped(arrays: State, name: str, shape: tuple[int, ...]) -> NDArray[Any]:

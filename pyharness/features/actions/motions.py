@@ -94,8 +94,8 @@ class Motions:
             for number, row in enumerate(rows):
                 yield Piece(row, key, opens=number == 0)
         if 0 < longest < self.chunk_frames:
-            known = f"no clip has chunk={self.chunk_frames} frames, the longest has {longest}"
-            raise InputError(f"corpus {self.name!r}: {known}; give a smaller chunk=")
+            reason = f"no clip has chunk={self.chunk_frames} frames, the longest has {longest}"
+            raise InputError(f"corpus {self.name!r}: {reason}; give a smaller chunk=")
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in 
 def run(work: Work) -> Findings:
     """Encode the text with the row, with its base and with the other adaptation."""
     recipe = adapting(work.spec)
-    added, removed, said = changes(work.spec)
+    added, removed, learnt = changes(work.spec)
     tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
     others = {BASE: base}
     if (name := against(work.case.parameters, recipe)) is not None:
@@ -75,7 +75,7 @@ def run(work: Work) -> Findings:
         *(pipeline_verdicts(tokenizer, added, seen, work.threads) if work.case.parameters.get("pipeline") else ()),
     )
     counts = AdaptationCounts.of(passed.state, tokens, added, removed, unreachable)
-    details = {"learnt": said, "groups": {"documents": counts.sums["documents"].tolist()}}
+    details = {"learnt": learnt, "groups": {"documents": counts.sums["documents"].tolist()}}
     return Findings(tuple(counts.measurements()), details, tally=passed.tally, state=counts.arrays())
 
 
@@ -141,11 +141,11 @@ def changes(row: TokenizerSpec) -> tuple[Ids, int, Mapping[str, Any]]:
         return np.zeros(0, np.uint32), 0, {}  # loading the row raises the reason
     path = Path(row.path).parent / RECORD
     try:
-        said = json.loads(bounded_file.read(path, MOST_BYTES, str(path)))
-        runs = [range(first, last + 1) for first, last in said["added_ids"]]
-        if sum(map(len, runs)) == said["added"] <= MOST_IDS:
-            learnt = {name: said[name] for name in LEARNT if name in said}
-            return np.concatenate([np.zeros(0, np.uint32), *map(_ids, runs)]), int(said["removed"]), learnt
+        facts = json.loads(bounded_file.read(path, MOST_BYTES, str(path)))
+        runs = [range(first, last + 1) for first, last in facts["added_ids"]]
+        if sum(map(len, runs)) == facts["added"] <= MOST_IDS:
+            learnt = {name: facts[name] for name in LEARNT if name in facts}
+            return np.concatenate([np.zeros(0, np.uint32), *map(_ids, runs)]), int(facts["removed"]), learnt
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         pass
     raise InputError(f"{path} does not say which tokens of {row.name!r} are new: remove its folder")
@@ -222,19 +222,19 @@ def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
         learnt = result.details.get("learnt") or {}
         missing = learnt.get("missing_characters") or {}
         if missing.get("distinct") and learnt.get("asked", {}).get("character_coverage") is None:
-            said = f"{missing['distinct']:,} characters, {100 * missing['share']:.2g} % of that text, {missing['are']}"
-            rows.setdefault(said, []).append(result.case.tokenizer)
-    for said, names in rows.items():
-        yield f"Trained without a token for {said} (character_coverage=0.99995): {', '.join(names)}."
+            lack = f"{missing['distinct']:,} characters, {100 * missing['share']:.2g} % of that text, {missing['are']}"
+            rows.setdefault(lack, []).append(result.case.tokenizer)
+    for lack, names in rows.items():
+        yield f"Trained without a token for {lack} (character_coverage=0.99995): {', '.join(names)}."
 
 
 def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> Iterator[str]:
     """Yield the knee of every curve of three sizes or more; ``part``: the reference of the gains."""
     for rows in _curves(results, data, part).values():
         sizes = sorted(rows)
-        if (found := knee(sizes, [rows[size][1] for size in sizes])) is not None:
+        if (point := knee(sizes, [rows[size][1] for size in sizes])) is not None:
             first, *_, last = (rows[size][0] for size in sizes)
-            yield f"{first} to {_beyond(first, last)}: {_said(found)}."
+            yield f"{first} to {_beyond(first, last)}: {_said(point)}."
 
 
 def _curves(

@@ -50,12 +50,12 @@ class OfMethods(click.Command):
 
         if not self._derived:
             methods = self.methods
-            known = {one.name: one for spec in methods.values() for one in declared(spec.options).values()}
+            options = {one.name: one for spec in methods.values() for one in declared(spec.options).values()}
             method = click.Option(
                 ["--method"], type=click.Choice([*methods]), default=next(iter(methods)), show_default=True,
                 help=f"{'; '.join(f'{name}: {spec.summary}' for name, spec in methods.items())}.",
             )  # fmt: skip
-            self._derived = [*click_options(known.values()), method]
+            self._derived = [*click_options(options.values()), method]
         return [*self._derived, *super().get_params(ctx)]
 
 
@@ -167,12 +167,12 @@ def _run(
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
         other = Text.of(held_out)
         held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
-        request, said = resizing.apart(request, held), set[str]()
+        request, printed = resizing.apart(request, held), set[str]()
         for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:
-                notes = [note for note in made.trained.notes if note not in said]
+                notes = [note for note in made.trained.notes if note not in printed]
                 _summarise(base, made, notes, request.options.multiple_of)
-            said.update(made.trained.notes)
+            printed.update(made.trained.notes)
 
 
 def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: int) -> None:
@@ -226,7 +226,7 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
-    return ", ".join(f"{name} {found['tokens']:,}" for name, found in classes.items())
+    return ", ".join(f"{name} {facts['tokens']:,}" for name, facts in classes.items())
 
 
 @adapt.command()

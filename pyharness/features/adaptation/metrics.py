@@ -131,8 +131,8 @@ class AdaptationCounts:
         Raises:
             InputError: arrays are missing or have another shape.
         """
-        added, removed, unused, *found = state_arrays.taken(arrays, "numbers", 7).tolist()
-        unreachable = Unreachable(*(None if number < 0 else int(number) for number in found))
+        added, removed, unused, *tokens = state_arrays.taken(arrays, "numbers", 7).tolist()
+        unreachable = Unreachable(*(None if number < 0 else int(number) for number in tokens))
         sums = {name: _sums(arrays, name) for name in _SUMS}
         others = {name[len(_OTHER) :]: _sums(arrays, name) for name in arrays if name.startswith(_OTHER)}
         return cls(added, removed, unused, unreachable, sums, others)
@@ -215,7 +215,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
     places = [(high - low) / math.log(high / low) for low, high in pairwise(sizes)]
     growth = _growth(sizes, curve)
     curves = map(_curve, zip(*(one.replicates for one in gains), strict=False))
-    replicates = [None if known is None else _growth(sizes, known) for known in curves]
+    replicates = [None if gain_curve is None else _growth(sizes, gain_curve) for gain_curve in curves]
     enough = [number for number, rate in enumerate(growth) if rate >= math.log1p(LITTLE)]
     if not enough or enough[-1] == len(growth) - 1:
         end = -1 if enough else 0
@@ -223,22 +223,22 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
         resolved = bounds is not None and not bounds[0] <= math.log1p(LITTLE) <= bounds[1]
         return Knee(math.inf if enough else 0, resolved=resolved)
     step = enough[-1]
-    found = _crossing(places, growth, step)
-    bounds = jackknife.interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
-    return Knee(_start(found), None if bounds is None else (_start(bounds[0]), _start(bounds[1])))
+    crossing = _crossing(places, growth, step)
+    bounds = jackknife.interval(crossing, [None if one is None else _crossing(places, one, step) for one in replicates])
+    return Knee(_start(crossing), None if bounds is None else (_start(bounds[0]), _start(bounds[1])))
 
 
 def _interval(value: float, replicates: Sequence[float | None]) -> tuple[float, float] | None:
     """Return the 95 % interval; of width 0 where all groups have one value, as for rows with equal tokens."""
-    known = [one for one in replicates if one is not None]
-    if len(known) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
+    values = [one for one in replicates if one is not None]
+    if len(values) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
         return value, value
     return jackknife.interval(value, replicates)
 
 
 def _curve(gains: Sequence[float | None]) -> list[float] | None:
-    known = [math.log1p(gain) for gain in gains if gain is not None and gain > -1]
-    return known if len(known) == len(gains) else None
+    logs = [math.log1p(gain) for gain in gains if gain is not None and gain > -1]
+    return logs if len(logs) == len(gains) else None
 
 
 def _growth(sizes: Sequence[int], curve: Sequence[float]) -> list[float]:

@@ -118,7 +118,7 @@ def expand(
     Raises:
         InputError: the strings exceed the limit of a vocabulary.
     """
-    known, size = set(strings), sum(map(len, strings))
+    seen, size = set(strings), sum(map(len, strings))
     made: list[Addition] = []
     for group in groups:
         first, *rest = map(int, group)
@@ -127,11 +127,11 @@ def expand(
             string += strings[token]
             if max_token_length is not None and len(string) > max_token_length:
                 break
-            if string not in known:
-                known.add(string)
+            if string not in seen:
+                seen.add(string)
                 made.append(Addition(string, token))
                 size += len(string)
-                _check_room(len(known), size)
+                _check_room(len(seen), size)
     return made
 
 

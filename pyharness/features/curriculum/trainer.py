@@ -115,13 +115,13 @@ def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
     if options.symbols == "characters":
         points = [np.unique(code_points([text])) for text in (*texts, options.initial_alphabet)]
         alphabet = [chr(point).encode() for point in np.unique(np.concatenate(points))]
-    said = ("symbols", "epsilon", "per_round", "signal", "order", "strict", "row_quantile", "selection", "seed")
+    recorded = ("symbols", "epsilon", "per_round", "signal", "order", "strict", "row_quantile", "selection", "seed")
     return CurriculumModel(
         strings=tuple(alphabet), symbols=options.symbols, sizes=(len(alphabet),), special=options.special,
         unknown=options.unknown,
         origin={
             "trained_on": {**request.source(), "documents": feed.documents, "bytes": feed.bytes},
-            **{name: getattr(options, name) for name in said},
+            **{name: getattr(options, name) for name in recorded},
         },
     )  # fmt: skip
 

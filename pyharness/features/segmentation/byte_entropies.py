@@ -128,8 +128,8 @@ class CausalPredictor:
         """Load a folder; raise ``InputError`` for a model not over bytes."""
         model = language_models.load(name, "cpu", "float32")
         first = OFFSETS.get(model.columns, 0) if offset is None else offset
-        known = model.columns in OFFSETS or offset is not None
-        if not known or not first + BYTES <= model.columns <= first + BYTES + MOST_MARKS:
+        has_offset = model.columns in OFFSETS or offset is not None
+        if not has_offset or not first + BYTES <= model.columns <= first + BYTES + MOST_MARKS:
             raise InputError(
                 f"language model {name!r} has {model.columns:,} ids: it is no model of bytes, which has {BYTES}, and "
                 f"at most {MOST_MARKS} marks behind them; if it is one, say with offset= which id is that of byte 0"
@@ -138,7 +138,7 @@ class CausalPredictor:
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
         """Return the entropies, float32 [bytes], in nats."""
-        found = np.zeros(len(data), np.float32)
+        entropy = np.zeros(len(data), np.float32)
         bos = [] if self.model.bos is None else [self.model.bos]
         ids = data.astype(np.int64) + self.offset
         sequences = [np.append(np.array(bos, np.int64), ids[a:b]) for a, b in pairwise(texts)]
@@ -147,8 +147,8 @@ class CausalPredictor:
         for batch in language_models.batches(windows, BATCH_TOKENS):
             layout = language_models.Layout.of(sequences, batch)
             bits, _ = self.model.score(layout, self.model.columns, threads)
-            self._place(found, texts, batch, bits)
-        return found
+            self._place(entropy, texts, batch, bits)
+        return entropy
 
     def _place(
         self, found: Entropies, texts: Offsets, batch: Sequence[language_models.Window], bits: Entropies

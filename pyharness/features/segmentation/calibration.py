@@ -53,12 +53,12 @@ class CalibrationText:
 
     def predicted(self, predictor: BytePredictor, threads: int = 1) -> PredictedText:
         """Compute the entropy of every byte."""
-        found, sizes = list[Entropies](), list[int]()
+        entropies, sizes = list[Entropies](), list[int]()
         for batch in batches(self.documents, size=BATCH_SIZE):
             data, texts = laid_out(batch)
-            found.append(predictor.entropies(data, texts, threads))
+            entropies.append(predictor.entropies(data, texts, threads))
             sizes += np.diff(texts).tolist()
-        return PredictedText(np.concatenate(found), offsets_of(sizes))
+        return PredictedText(np.concatenate(entropies), offsets_of(sizes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,12 +232,12 @@ def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
     if row.target is None or row.calibration is None:
         return EntropyPatches(predictor, row.rule, about)
     text = _calibration(row.calibration)
-    found = _threshold(predictor, row.rule, row.target, text)
+    threshold = _threshold(predictor, row.rule, row.target, text)
     same = ("Its threshold was found on the text that its model was trained on.",)
     notes = same if row.calibration == row.corpus else ()
-    said = {key: getattr(found, key) for key in ("mean", "deviation", "largest", "bytes")}
-    about |= {"threshold": found.rule.threshold, "calibration": {"corpus": row.calibration, **said}}
-    return EntropyPatches(predictor, found.rule, about, text.known_by, notes)
+    statistics = {key: getattr(threshold, key) for key in ("mean", "deviation", "largest", "bytes")}
+    about |= {"threshold": threshold.rule.threshold, "calibration": {"corpus": row.calibration, **statistics}}
+    return EntropyPatches(predictor, threshold.rule, about, text.known_by, notes)
 
 
 def _threshold(predictor: BytePredictor, rule: PatchRule, target: float, text: CalibrationText) -> Calibrated:

@@ -102,9 +102,9 @@ class SentenceUnits:
 
     def _ends(self, text: str) -> Iterator[int]:
         start = 0
-        for found in SENTENCE_RULES[self.commas].finditer(text):
-            yield from self._within_cap(text, start, found.end())
-            start = found.end()
+        for match in SENTENCE_RULES[self.commas].finditer(text):
+            yield from self._within_cap(text, start, match.end())
+            start = match.end()
         if start < len(text):
             yield from self._within_cap(text, start, len(text))
 
@@ -192,13 +192,13 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe sentences by a model, which is loaded when texts are cut."""
     check_options(name, options, ("model", "threshold"))
-    model, said = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
+    model, given = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
     try:
-        threshold = float(said)
+        threshold = float(given)
     except ValueError:
         threshold = math.nan
     if not 0 < threshold < 1:
-        raise InputError(f"{name}: threshold={said} is no share between 0 and 1")
+        raise InputError(f"{name}: threshold={given} is no share between 0 and 1")
     row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
     return dataclasses.replace(row, library=LIBRARY, extra="sat")
 

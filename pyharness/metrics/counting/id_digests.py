@@ -228,11 +228,11 @@ def _first_block(a: Kept, b: Kept) -> tuple[int, int]:
 
 def _text_of(sides: Sequence[Kept], block: int) -> range | None:
     """Return the bytes of a block, on the side with more: the first different id begins in them or at their end."""
-    known = [side.bytes.astype(np.int64) for side in sides if side.bytes is not None]
-    if not known:
+    sizes_by_side = [side.bytes.astype(np.int64) for side in sides if side.bytes is not None]
+    if not sizes_by_side:
         return None
-    start = int(known[0][:block].sum())
-    return range(start, start + max(int(sizes[block : block + 1].sum()) for sizes in known))
+    start = int(sizes_by_side[0][:block].sum())
+    return range(start, start + max(int(sizes[block : block + 1].sum()) for sizes in sizes_by_side))
 
 
 # -------------------------------------------------------------------------------------------- lengths of documents

@@ -43,8 +43,8 @@ class DocumentSample(Generic[T]):
         """Merge the sample of another pass."""
         if other._threshold is not None and (self._threshold is None or other._threshold < self._threshold):
             self._trim(other._threshold)
-        for digest, (text, known) in other._kept.items():
-            self.add(digest, text, known)
+        for digest, (text, value) in other._kept.items():
+            self.add(digest, text, value)
 
     def _trim(self, threshold: Digest) -> None:
         self._threshold = threshold

@@ -36,8 +36,8 @@ def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
         raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
     if result.status == "failed" and result.failure is None:
         raise Misshapen(f"'failure' of its details is not one of {', '.join(Failure)}")
-    known = all(one.keys() <= _OF_A_MEASUREMENT for one in answer.result["measurements"])
-    if not known or answer.result.keys() != _OF_A_RESULT or "\r" in text:  # which would end a line of the journal
+    expected = all(one.keys() <= _OF_A_MEASUREMENT for one in answer.result["measurements"])
+    if not expected or answer.result.keys() != _OF_A_RESULT or "\r" in text:  # which would end a line of the journal
         raise Misshapen("it holds what is no part of a result")
     return result, text
 
@@ -54,17 +54,17 @@ def fingerprint_of(answer: CaseAnswer) -> str:
 
 def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
     """Facts of the tokenizer that a worker has loaded, checked."""
-    if (known := get(answer.beside, "facts", dict, None, default=None)) is None:
+    if (facts := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None
-    get(known, "vocab_size", int, default=0)
-    others = (get(known, name, dict, default=None) for name in ("units", "codec"))
+    get(facts, "vocab_size", int, default=0)
+    others = (get(facts, name, dict, default=None) for name in ("units", "codec"))
     if all(one is None for one in others):  # rows that cut text, or write actions, have these and no vocabulary
         for name in ("vocab_size", "id_limit"):
-            get(known, name, int)
-        get(known, "round_trip", str)
-    if not all(isinstance(note, str) for note in get(known, "notes", list)):
+            get(facts, name, int)
+        get(facts, "round_trip", str)
+    if not all(isinstance(note, str) for note in get(facts, "notes", list)):
         raise Misshapen("a note is not text")
-    return dict(known)
+    return dict(facts)
 
 
 @dataclass(frozen=True, slots=True)

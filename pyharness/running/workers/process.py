@@ -82,9 +82,9 @@ class Workers(Asked):
 def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any]) -> bool:
     if not isinstance(said, dict):
         raise ChildDied(f"said what is no message: {str(said)[:80]!r}")
-    if isinstance(known := said.get("beside"), dict):
+    if isinstance(received := said.get("beside"), dict):
         beside.clear()  # however many there are, the last one is kept
-        beside.update(known)
+        beside.update(received)
         return True
     if type(done := said.get("progress")) is not int:
         return False

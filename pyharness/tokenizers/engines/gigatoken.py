@@ -120,8 +120,8 @@ def _from_ranks(table: RankTables, label: str) -> tuple[Any, int]:
 
     scheme = SCHEMES.get(table.ranks.pattern)
     if scheme is None:
-        known = ", ".join(name for name, expression in encodings.PATTERNS.items() if expression in SCHEMES)
-        raise InputError(f"gigatoken has no code for the split pattern of {label}; it has code for {known}")
+        supported = ", ".join(name for name, expression in encodings.PATTERNS.items() if expression in SCHEMES)
+        raise InputError(f"gigatoken has no code for the split pattern of {label}; it has code for {supported}")
     data, first = dense_ranks(table)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ranks.tiktoken"

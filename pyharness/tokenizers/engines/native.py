@@ -46,12 +46,12 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
     Raises:
         InputError: the file is damaged or not a BPE model, or an option has an unusable value.
     """
-    known: dict[str, Any] = {}
+    encoding: dict[str, Any] = {}
     if file.encoding is not None:
-        known = {"pattern": file.encoding.pattern, "special": file.encoding.special}
+        encoding = {"pattern": file.encoding.pattern, "special": file.encoding.special}
     arguments = settings(file.label, options)
     with in_libraries:
-        model = import_model(file.fetch(), label=file.label, **known)
+        model = import_model(file.fetch(), label=file.label, **encoding)
         kind = NativeBpe if model.expansion is None else NativeTokenizer
         return kind(model, **arguments)
 

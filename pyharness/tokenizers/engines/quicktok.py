@@ -96,8 +96,8 @@ def load(spec: TokenizerSpec) -> Tokenizer:
     filename, pattern = BUNDLED[argument]
     folder = libraries.require_folder(f"tokenizer {spec.name!r}", "quicktok", "engines", "quicktok-v1")
     ranks = openai_files.read_quicktok(vocabulary_file.read(folder / "data" / filename), filename)
-    known = encodings.OPENAI_ENCODINGS.get(argument)
-    table = RankTables(RankVocabulary(ranks, known.special if known else {}, pattern))
+    published = encodings.OPENAI_ENCODINGS.get(argument)
+    table = RankTables(RankVocabulary(ranks, published.special if published else {}, pattern))
     import quicktok
 
     with refusing(spec.name, "quicktok"):

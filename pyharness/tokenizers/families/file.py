@@ -43,13 +43,13 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
 
 
 def _encoding(path: Path, digest: str, options: Mapping[str, str]) -> Encoding:
-    known = encodings.recognise(digest, path.stem)
-    if "pattern" not in options and known is None:
+    published = encodings.recognise(digest, path.stem)
+    if "pattern" not in options and published is None:
         raise InputError(
             f"{path} does not say how text is split, and neither its content nor its name is known; add "
             f"?pattern=NAME ({', '.join(encodings.PATTERNS)}) or ?pattern=REGULAR-EXPRESSION"
         )
-    encoding = known or Encoding("custom", f"sha256:{digest[:16]}", "", digest, licence="unknown")
+    encoding = published or Encoding("custom", f"sha256:{digest[:16]}", "", digest, licence="unknown")
     if "pattern" in options:
         name, expression = encodings.pattern(options["pattern"])
         if expression != encoding.pattern:

@@ -102,9 +102,9 @@ def read(file: VocabularyFile) -> RankVocabulary:
         raise InputError(f"{file.label} does not say how text is split; add ?pattern=")
     ranks = rank_file.read_ranks(data, file.label)
     rank_file.check_special(file.encoding.special, ranks, file.label)
-    known = file.encoding.pattern in PATTERNS.values()
+    is_published = file.encoding.pattern in PATTERNS.values()
     notes = part_of(data, hashlib.sha256(data).hexdigest())
-    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known, notes=notes)
+    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=is_published, notes=notes)
 
 
 def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> TiktokenTokenizer:

@@ -87,9 +87,9 @@ def pre_tokenizer(pattern: str, *, byte_level: bool) -> Mapping[str, Any] | None
 
 def known_name(pattern: str) -> str | None:
     """Return the name of a known split pattern, given by its name, an alias or a single expression."""
-    for name, known in SPLIT_PATTERNS.items():
-        single = known.expressions if len(known.expressions) == 1 else ()
-        if pattern in (name, *known.aliases, *single, *known.spellings):
+    for name, split in SPLIT_PATTERNS.items():
+        single = split.expressions if len(split.expressions) == 1 else ()
+        if pattern in (name, *split.aliases, *single, *split.spellings):
             return name
     return None
 

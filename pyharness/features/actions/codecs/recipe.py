@@ -60,12 +60,12 @@ class CodecRecipe:
             InputError: a corpus is no motion, the corpora differ in their chunks, or have too few.
         """
         opened = [open_motions(one) for one in corpora]
-        known = {(one.chunk_frames, one.skip) for one in opened}
-        if len(known) > 1:
+        shapes = {(one.chunk_frames, one.skip) for one in opened}
+        if len(shapes) > 1:
             raise InputError(f"{' and '.join(corpora)} differ in chunk= or skip=; a codec is fitted to one")
         counted = Tally() if tally is None else tally
         read = [chunk for one in opened for chunk in motions.read_chunks(one, counted)]
-        chunk_frames, skip = next(iter(known))
+        chunk_frames, skip = next(iter(shapes))
         codec = replace(self._fitted(read, progress), trained_on=frozenset(one.clip for one in read), skip=skip)
         left_out, short = sum(one.left_out for one in read), counted.empty_documents
         source = {

@@ -127,8 +127,8 @@ class _StreamReader:
         given = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
         for name, value in {**wanted, **wanted["codec"]}.items():
             if given.get(name) != value:
-                said = str(given.get(name))[:80]
-                raise InputError(f"{where}: the stream is of another codec: its {name} is {said}, not {value}")
+                other = str(given.get(name))[:80]
+                raise InputError(f"{where}: the stream is of another codec: its {name} is {other}, not {value}")
         self._digest.update(line)
 
     def chunk(self, where: str, line: bytes, row: dict[str, Any]) -> Decoded:

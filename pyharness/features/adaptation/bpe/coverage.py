@@ -76,10 +76,10 @@ def missing_characters(
     order = np.lexsort((points, -counts.astype(np.int64)))
     points, counts = points[order], counts[order]
     before, total = np.cumsum(counts) - counts, int(counts.sum())
-    known = {*model.merges.strings(), *(token.content.encode() for token in model.added)}
+    strings = {*model.merges.strings(), *(token.content.encode() for token in model.added)}
     denied = Extendable.of(model).denier(denies) or (lambda _: False)
     characters = [chr(point).encode() for point in points.tolist()]
-    lacking = np.array([character not in known for character in characters], np.bool_)
+    lacking = np.array([character not in strings for character in characters], np.bool_)
 
     def asked(share: float) -> NDArray[np.int64]:
         wanted = np.flatnonzero(lacking & (before < share * total))

@@ -140,11 +140,11 @@ def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str
     if library is None or pattern is None or find_spec(library) is None:
         return None
     try:
-        found = _ids(kind, data, model, pattern, texts)
+        theirs = _ids(kind, data, model, pattern, texts)
     except Exception as error:  # libraries may raise anything
         raise InputError(f"{label}: {library} refuses the adapted file: {str(error)[:200]}") from None
     ours = BpeTokenizer(model).encode_batch(texts)
-    for index, (text, ids) in enumerate(zip(texts, found, strict=True)):
+    for index, (text, ids) in enumerate(zip(texts, theirs, strict=True)):
         if ours.document(index).tolist() != ids:
             raise InputError(f"{label}: {library} reads the adapted file otherwise than it is meant: {text[:60]!r}")
     return library

@@ -191,11 +191,11 @@ def extend_naively(
         InputError: as :func:`extend`.
     """
     check_naive(model, tokens, auxiliary_size)
-    known = _strings(model)
+    strings = _strings(model)
     other = extend(_bare(model), pieces, auxiliary_size - len(model.alphabet), **options)
     reserved = Extendable.of(model).reserved
-    new = tuple(token for token in other.tokens if token not in known and token not in reserved)[:tokens]
-    rules = np.array([*_rules(model, known, new)], np.uint32).reshape(-1, 3)
+    new = tuple(token for token in other.tokens if token not in strings and token not in reserved)[:tokens]
+    rules = np.array([*_rules(model, strings, new)], np.uint32).reshape(-1, 3)
     return Extension(model.id_limit, new, rules, np.zeros(len(rules), np.uint64), complete=len(new) == tokens)
 
 

@@ -42,14 +42,14 @@ def read_piece_rules(data: bytes, label: str) -> PieceRules:
     Raises:
         InputError: the file is damaged.
     """
-    said: dict[str, int | bytes] = {}
+    members: dict[str, int | bytes] = {}
     for number, value in fields(data, label):
         if number == 2 and isinstance(value, bytes):
-            said |= {_FIELDS[field]: content for field, content in fields(value, label) if field in _FIELDS}
-    longest = said.pop("longest", 16)
+            members |= {_FIELDS[field]: content for field, content in fields(value, label) if field in _FIELDS}
+    longest = members.pop("longest", 16)
     if not isinstance(longest, int) or not 1 <= longest < 1 << 31:
         raise InputError(f"{label}: max_sentencepiece_length is {longest!r}; it is at least 1")
-    return PieceRules(**{name: bool(value) for name, value in said.items()}, longest=longest)
+    return PieceRules(**{name: bool(value) for name, value in members.items()}, longest=longest)
 
 
 def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:

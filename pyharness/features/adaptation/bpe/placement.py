@@ -98,5 +98,5 @@ def _idle(model: BpeModel) -> list[int]:
         return []
     unused[list(model.alphabet.values())] = False
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
-    found: list[int] = np.flatnonzero(unused & (tested.verdict == ModelVerdict.UNDERIVABLE)).tolist()
-    return found
+    idle: list[int] = np.flatnonzero(unused & (tested.verdict == ModelVerdict.UNDERIVABLE)).tolist()
+    return idle

@@ -169,15 +169,15 @@ def _uses(model: BpeModel, counts: Counts, lengths: NDArray[np.int64], threads: 
 
 def _written_in(model: BpeModel, scripts: Collection[str]) -> NDArray[np.bool_]:
     """Return bool [ids]: whether a token has a character of the scripts; bytes of partial characters have none."""
-    known = table().sets
+    sets = table().sets
     texts = [model.vocabulary[token].decode(errors="ignore") for token in range(model.id_limit)]
     characters = sorted(set().union(*texts))
     points = np.array(list(map(ord, characters)), np.int64)
     inside = np.zeros(len(points), np.bool_)
     for name in scripts:
-        if ("sc", plain(name)) not in known:
+        if ("sc", plain(name)) not in sets:
             raise InputError(f"no script is called {name!r}; Unicode's names are meant, such as Latin or Cyrillic")
-        inside |= np.searchsorted(np.array(known["sc", plain(name)]), points, side="right") % 2 == 1
+        inside |= np.searchsorted(np.array(sets["sc", plain(name)]), points, side="right") % 2 == 1
     written = frozenset(compress(characters, inside))
     return np.array([not written.isdisjoint(text) for text in texts], np.bool_)
 

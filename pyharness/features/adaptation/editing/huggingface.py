@@ -176,16 +176,16 @@ class _EditedFile:
         fresh = {token: number for token, number in vocab.items() if token not in self.file.vocab}
         if self.file.merges and all(vocab.get(token) == number for token, number in self.file.vocab.items()):
             return self._append(fresh, new_rules)
-        entries, found = matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
+        entries, spelled = matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
         texts = (
             None
             if token not in vocab
             else match[0]
             if vocab[token] == number
             else f"{match[1]}{match[2]}{vocab[token]}"
-            for (token, number), match in zip(self.file.vocab.items(), found, strict=True)
+            for (token, number), match in zip(self.file.vocab.items(), spelled, strict=True)
         )
-        new = self._entries(fresh, found[-1])
+        new = self._entries(fresh, spelled[-1])
         merges, written = matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
         gone = self.file.vocab.keys() - vocab.keys()
         rules = (
@@ -197,9 +197,9 @@ class _EditedFile:
 
     def _append(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]]) -> bytes:
         """Return the file's bytes with appended tokens and rules; do not scan the old ones."""
-        entries, found = last_matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
+        entries, spelled = last_matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
         merges, written = last_matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
-        new, added = self._entries(vocab, found[-1]), self._rules(new_rules, written[-1])
+        new, added = self._entries(vocab, spelled[-1]), self._rules(new_rules, written[-1])
         return bytes_of(self.text, [*self._edits, entries.extended(new), merges.extended(added)])
 
     def _entries(self, vocab: Mapping[str, int], last: re.Match[str]) -> list[str]:

@@ -145,10 +145,10 @@ def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> 
     ``count``: number of items in the parsed file.
     """
     inside = value[0] + 1, value[1] - 1
-    found = list(expression.finditer(text, *inside))
-    if len(found) != count:
-        raise AssertionError(f"{len(found)} items of a JSON text match {expression.pattern!r}; the text has {count}")
-    return Items(text, inside, [match.span() for match in found]), found
+    items = list(expression.finditer(text, *inside))
+    if len(items) != count:
+        raise AssertionError(f"{len(items)} items of a JSON text match {expression.pattern!r}; the text has {count}")
+    return Items(text, inside, [match.span() for match in items]), items
 
 
 def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
@@ -160,10 +160,10 @@ def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int
         start = _last_quote(text, start)
     if pairs:
         start = text.rfind("[", 0, start)
-    found = list(expression.finditer(text, max(start, inside[0]), inside[1])) if count > 1 else []
-    if len(found) != 2 or text[found[0].end() : found[1].start()].strip(_BLANKS) != ",":
+    items = list(expression.finditer(text, max(start, inside[0]), inside[1])) if count > 1 else []
+    if len(items) != 2 or text[items[0].end() : items[1].start()].strip(_BLANKS) != ",":
         return matches(expression, text, value, count)
-    return Items(text, inside, [match.span() for match in found]), found
+    return Items(text, inside, [match.span() for match in items]), items
 
 
 def _last_quote(text: str, end: int) -> int:

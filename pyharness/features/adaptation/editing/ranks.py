@@ -149,9 +149,9 @@ class _Tekken:
 
     def _entries_said(self, count: int) -> Iterable[Edit]:
         """Return the edit of the total number of entries, where the file has the right one."""
-        said = self._config.get("num_vocab_tokens")
-        if said is not None and self._value(said) == len(self._parts):
-            yield said, str(count)
+        span = self._config.get("num_vocab_tokens")
+        if span is not None and self._value(span) == len(self._parts):
+            yield span, str(count)
 
     def _string(self, entry: int) -> bytes:
         return binascii.a2b_base64(self._value(self._parts[entry]["token_bytes"]))

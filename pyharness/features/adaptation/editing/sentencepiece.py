@@ -109,8 +109,8 @@ def _needed(data: bytes, label: str) -> set[str]:
     names = dict(_NAMES)
     for number, value in fields(data, label):
         if number == _TRAINER and isinstance(value, bytes):
-            said = {field: text for field, text in fields(value, label) if field in names and isinstance(text, bytes)}
-            names |= {field: text.decode(errors="replace") for field, text in said.items()}
+            own = {field: text for field, text in fields(value, label) if field in names and isinstance(text, bytes)}
+            names |= {field: text.decode(errors="replace") for field, text in own.items()}
     return set(names.values())
 
 
@@ -137,14 +137,14 @@ def _written(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], id
     """Return the message with some pieces changed or removed, and new ones after the last."""
     if not changed and not new and (ids is None or (ids.new == range(len(ids))).all()):
         return data
-    found = list(placed_fields(data, label))
-    places = [place for place, (number, _, _) in enumerate(found) if number == _PIECES]
+    placed = list(placed_fields(data, label))
+    places = [place for place, (number, _, _) in enumerate(placed) if number == _PIECES]
     size = len(places) + len(new) - sum(not piece for piece in changed.values())
-    parts = [data[start:end] for _, _, (start, end) in found]
+    parts = [data[start:end] for _, _, (start, end) in placed]
     for token, piece in changed.items():
         parts[places[token]] = piece
     parts[places[-1]] += b"".join(new)
-    for place, (number, value, _) in enumerate(found):
+    for place, (number, value, _) in enumerate(placed):
         if number == _TRAINER and isinstance(value, bytes):
             parts[place] = _message(_TRAINER, _trainer(value, size, ids, label))
         elif number == _SELF_TEST:

@@ -64,8 +64,8 @@ def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection
         InputError: a file is damaged, needs a removed token, or names a new id as another token's.
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
-    found = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
-    return Settings(edited_settings(files, ids, new, gone), tuple(sorted(found)))
+    left_out = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
+    return Settings(edited_settings(files, ids, new, gone), tuple(sorted(left_out)))
 
 
 def edited_settings(
@@ -250,7 +250,7 @@ def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
     Source: ``get_vocab_base_pre`` of convert_hf_to_gguf.py; ``expected_hash`` of tiktoken's load.py.
     """
     if kind == "rank_file":
-        names = [name for name, known in KNOWN_FILES.items() if known.digest == digest]
+        names = [name for name, file in KNOWN_FILES.items() if file.digest == digest]
         return (
             f"tiktoken checks {names[0] if names else 'its encodings'} by the SHA-256 of the file (expected_hash): "
             "make an Encoding of the new file, with the split pattern and the special tokens, which are not in it"

@@ -158,8 +158,8 @@ def kept_files(folder: ModelFolder) -> dict[str, Streamed]:
     Raises:
         InputError: a file is a link out of the folder, or too large.
     """
-    found = {path for pattern in _KEPT for path in folder.path.glob(pattern) if path.is_file()}
-    return {path.name: copied(path) for path in sorted(found) if path.stat().st_size}
+    paths = {path for pattern in _KEPT for path in folder.path.glob(pattern) if path.is_file()}
+    return {path.name: copied(path) for path in sorted(paths) if path.stat().st_size}
 
 
 def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -> dict[str, bytes]:
@@ -171,8 +171,8 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
         InputError: a file cannot be read, is a link out of its folder, or needs a removed token.
     """
     if tokenizer.is_dir():
-        found = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
-        files = {path.name: vocabulary_file.read(own(path)) for path in found}
+        paths = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
+        files = {path.name: vocabulary_file.read(own(path)) for path in paths}
     else:
         data = vocabulary_file.read(tokenizer)
         files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}

@@ -148,11 +148,11 @@ def matches(old: BpeModel, new: BpeModel) -> NDArray[np.int64]:
     ids = defaultdict(list)
     for token, key in enumerate(_keys(old, in_symbols)):
         ids[key].append(token)
-    found = np.full(new.id_limit, -1, np.int64)
+    old_ids = np.full(new.id_limit, -1, np.int64)
     for token, key in enumerate(_keys(new, in_symbols)):
         if key is not None and (same := ids.get(key)):
-            found[token] = token if token in same else same[0]
-    return found
+            old_ids[token] = token if token in same else same[0]
+    return old_ids
 
 
 def alike(old: BpeModel, new: BpeModel) -> bool:
@@ -225,8 +225,8 @@ def _translated(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[lis
             return _symbol(old, names[symbol])
         return _of_bytes(old, bytes([fallback[symbol]])) if symbol in fallback else _unknown(old)
 
-    known = {symbol: symbols(symbol) for symbol in np.unique(base).tolist()}
-    return [[part for symbol in base[offsets[t] : offsets[t + 1]].tolist() for part in known[symbol]] for t in tokens]
+    parts = {symbol: symbols(symbol) for symbol in np.unique(base).tolist()}
+    return [[part for symbol in base[offsets[t] : offsets[t + 1]].tolist() for part in parts[symbol]] for t in tokens]
 
 
 def _symbols(old: BpeModel, data: bytes) -> list[int]:

@@ -46,18 +46,18 @@ class VocabularyMatrices:
             that differs from the others or the configuration.
         """
         tensors = {name: one for path in folder.weights for name, one in WeightsFile.read(path).tensors.items()}
-        known = None if names else ModelClass(folder).find(tensors)
-        roles = {name: role for role, name in enumerate(names)} if known is None else known.roles
+        of_class = None if names else ModelClass(folder).find(tensors)
+        roles = {name: role for role, name in enumerate(names)} if of_class is None else of_class.roles
         for name in roles:
             _check(name, tensors)
         rows = {name: rows_of(tensors[name]) for name in roles}
-        if known is not None:
-            rows["config.json"] = known.rows
+        if of_class is not None:
+            rows["config.json"] = of_class.rows
         if len(set(rows.values())) > 1:
-            said = ", ".join(f"{name} {count:,}" for name, count in rows.items())
-            raise InputError(f"language model {folder.name!r}: numbers of rows differ: {said}")
+            sizes = ", ".join(f"{name} {count:,}" for name, count in rows.items())
+            raise InputError(f"language model {folder.name!r}: numbers of rows differ: {sizes}")
         count = next(iter(rows.values()))
-        where = _places(folder, names, count, tensors) if known is None else known.places
+        where = _places(folder, names, count, tensors) if of_class is None else of_class.places
         outer = () not in where and folder.config.get(SIZE) == count  # some models repeat it there
         return cls(roles, count, [(), *where] if outer else where)
 
@@ -68,16 +68,16 @@ def _places(folder: ModelFolder, names: Sequence[str], rows: int, files: Iterabl
     if len([place for place in equal if place] or equal) == 1:
         return equal
     try:
-        known = ModelClass(folder).find(files, names)
+        of_class = ModelClass(folder).find(files, names)
         reason = "the class has another number"
     except (InputError, Unsupported) as error:
-        known, reason = None, str(error)
-    if known is not None and known.rows == rows:
-        return known.places
+        of_class, reason = None, str(error)
+    if of_class is not None and of_class.rows == rows:
+        return of_class.places
     sizes = {".".join((*place, SIZE)): within(folder.config, place)[SIZE] for place in places(folder.config)}
-    said = ", ".join(f"{key} = {size:,}" for key, size in sizes.items()) or f"no {SIZE}"
+    keys = ", ".join(f"{key} = {size:,}" for key, size in sizes.items()) or f"no {SIZE}"
     raise InputError(
-        f"{names[0]} has {rows:,} rows, and config.json says {said}: where it has to follow cannot be told ({reason})"
+        f"{names[0]} has {rows:,} rows, and config.json says {keys}: where it has to follow cannot be told ({reason})"
     )
 
 
@@ -147,8 +147,8 @@ class ModelClass:
         if not where:
             raise self._error(f"{SIZE} in config.json is not what sets its rows; name them with --tensor")
         if not wanted and len(where) > 1:
-            said = ", ".join(".".join((*place, SIZE)) for place in where)
-            raise self._error(f"it has no embedding of ids of its own, and {said}; name the matrices with --tensor")
+            keys = ", ".join(".".join((*place, SIZE)) for place in where)
+            raise self._error(f"it has no embedding of ids of its own, and {keys}; name the matrices with --tensor")
         return where
 
     def _check_tables(self, where: Sequence[Place]) -> None:
@@ -202,9 +202,9 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
 
     named, kind = config.get("architectures"), config.get("model_type")
     name = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
-    found: Any = getattr(transformers, name, None) if name.isidentifier() else None
-    known = isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)
-    if not known or getattr(found.config_class, "model_type", None) != kind:
+    model_class: Any = getattr(transformers, name, None) if name.isidentifier() else None
+    is_model = isinstance(model_class, type) and issubclass(model_class, transformers.PreTrainedModel)
+    if not is_model or getattr(model_class.config_class, "model_type", None) != kind:
         own_code = ", and code that it brings along is never run" if "auto_map" in config else ""
         raise InputError(
             f"language model {folder.name!r}: transformers has no class {name[:60]!r} of model_type {str(kind)[:60]!r}"
@@ -214,8 +214,8 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
     valueless: Any = getattr(transformers.modeling_utils, "no_init_weights", None)
     try:
         with torch.device("meta"), valueless() if valueless else nullcontext():
-            settings = found.config_class.from_dict(dict(config))
-            model = found._from_config(settings, attn_implementation="eager")
+            settings = model_class.config_class.from_dict(dict(config))
+            model = model_class._from_config(settings, attn_implementation="eager")
         if valueless:
             model.tie_weights()  # skipped together with the values
         return model

@@ -115,8 +115,8 @@ class EmbeddingPlan:
     @property
     def counts(self) -> Mapping[Operation, int]:
         """Return the number of new rows by operation."""
-        found = np.bincount(self.operations, minlength=len(Operation)).tolist()
-        return {operation: found[operation] for operation in Operation}
+        rows = np.bincount(self.operations, minlength=len(Operation)).tolist()
+        return {operation: rows[operation] for operation in Operation}
 
     @property
     def single(self) -> NDArray[np.int64]:

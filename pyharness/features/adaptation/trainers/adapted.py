@@ -36,8 +36,8 @@ def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, by
     settings = read_settings(base.path, IdMap(where, ids.size), added.tolist(), gone)
     notes = [known_by_digest(base.kind, base.digest)]
     if settings.left_out:
-        said = f"left behind, since nothing in it was adapted with {base.path.name}: {', '.join(settings.left_out)}"
-        notes.append(said)
+        files = ", ".join(settings.left_out)
+        notes.append(f"left behind, since nothing in it was adapted with {base.path.name}: {files}")
     return dict(settings.files), tuple(note for note in notes if note is not None)
 
 

@@ -55,9 +55,9 @@ class BaseFile:
         digest = hashlib.sha256(data).hexdigest()
         if "pattern" not in options:
             encodings.check_whole(data, digest, path.stem, str(path))
-        known = encodings.recognise(digest, path.stem)
-        pattern = options.get("pattern") or (known.pattern if known else None)
-        special = dict(known.special) if known else {}
+        published = encodings.recognise(digest, path.stem)
+        pattern = options.get("pattern") or (published.pattern if published else None)
+        special = dict(published.special) if published else {}
         if "special" in options:
             special = encodings.read_special(options["special"], str(path))
         return cls(path, data, kind, pattern, special)
@@ -144,5 +144,5 @@ def digest_of(base: str) -> str:
     beside = [path.parent / name for name in SETTINGS if (path.parent / name).is_file()]
     if not beside:
         return file
-    lines = [file, *(f"{found.name} {vocabulary_file.digest(found)}" for found in beside)]
+    lines = [file, *(f"{settings.name} {vocabulary_file.digest(settings)}" for settings in beside)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -235,8 +235,8 @@ def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extensio
             "enough any more"
         )
     if whole_pieces is not None:
-        said = "not merged" if whole_pieces else "merged all the same"
-        notes.append(f"while learning, pieces that are tokens of the base were {said}, whatever the base does")
+        treatment = "not merged" if whole_pieces else "merged all the same"
+        notes.append(f"while learning, pieces that are tokens of the base were {treatment}, whatever the base does")
     return tuple(notes)
 
 

@@ -140,9 +140,9 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
     """
     request = feed.request
     if request.learnt is not None:
-        known = Learnt.of_arrays(request.learnt)
-        if len(known.extension.tokens) >= tokens or not known.extension.complete:
-            return known
+        before = Learnt.of_arrays(request.learnt)
+        if len(before.extension.tokens) >= tokens or not before.extension.complete:
+            return before
     options = extending_options(request, base)
     check_growth(base.model, tokens, request, options, naive=naive)
     with feed.phases.timed("counting"):
@@ -221,6 +221,6 @@ def extending_options(request: TrainingRequest[AdaptingOptions], base: BaseFile)
         whole_pieces=asked.whole_pieces, cascade=asked.cascade, threads=request.threads,
     )  # fmt: skip
     if asked.deny is not None:
-        found = compiled("deny", asked.deny).search
-        options["denies"] = lambda text: found(text) is not None
+        search = compiled("deny", asked.deny).search
+        options["denies"] = lambda text: search(text) is not None
     return options

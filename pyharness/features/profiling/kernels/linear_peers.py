@@ -32,15 +32,14 @@ def peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
         torch = torch_of(problem)
         return lambda: _unfused(torch, hidden, weight)
 
-    found = [Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)]
+    bare = Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)
     about = "hidden @ weight.T, stored, then -(softmax * log_softmax).sum"
-    if torch_for(problem.device) is not None:
-        found.append(Peer("torch unfused", about, unfused, 4 * size, agrees))
+    others = [Peer("torch unfused", about, unfused, 4 * size, agrees)] if torch_for(problem.device) is not None else []
     if problem.device == "cuda":
-        found.append(Peer("torch compiled", f"torch.compile of {about}",
-                          lambda: compiled(problem, _unfused, hidden, weight), 4 * size, agrees))  # fmt: skip
-        found += liger(hidden, weight, problem)
-    return tuple(found)
+        others.append(Peer("torch compiled", f"torch.compile of {about}",
+                           lambda: compiled(problem, _unfused, hidden, weight), 4 * size, agrees))  # fmt: skip
+        others += liger(hidden, weight, problem)
+    return (bare, *others)
 
 
 def _unfused(torch: Any, hidden: Any, weight: Any) -> Any:

@@ -58,15 +58,15 @@ class ExtractCounts:
     def count(cls, segmenter: HasSegments, sample: Sequence[tuple[str, Digest]], threads: int = 1) -> ExtractCounts:
         """Cut extracts, each with its document's key, and count. Raises ``NotSpelled``."""
         keys = [key for _, key in sample]
-        found = Cutting(segmenter, threads).figures([text for text, _ in sample])
-        spelled = np.flatnonzero(found.counts["unspelled"] == 0).tolist()
+        figures = Cutting(segmenter, threads).figures([text for text, _ in sample])
+        spelled = np.flatnonzero(figures.counts["unspelled"] == 0).tolist()
         opens = np.zeros(len(keys), np.int64)
         opens[list({keys[place]: place for place in spelled}.values())] = 1  # one of each document
         state, groups = CorpusState.of_sums(), np.array([group_of(key) for key in keys], np.int64)
-        for name, values in {"documents": opens, **found.counts}.items():
+        for name, values in {"documents": opens, **figures.counts}.items():
             add(state, name, groups, values)
-        kinds, numbers = CutKinds.numbered(list(chain.from_iterable(cuts.items() for cuts in found.words)))
-        of_words = np.repeat(groups, list(map(len, found.words)))
+        kinds, numbers = CutKinds.numbered(list(chain.from_iterable(cuts.items() for cuts in figures.words)))
+        of_words = np.repeat(groups, list(map(len, figures.words)))
         return cls(state, WordPairs.of(kinds.by_group(numbers, of_words), kinds))
 
     def measurements(self) -> list[Measurement]:
@@ -120,7 +120,7 @@ class Cutting:
         for name, values in {**self.prefixes(clean), **self.noise(clean), **_word_counts(cuts)}.items():
             counts[name] = np.zeros(len(texts), np.int64)
             counts[name][spelled] = values
-        one_each = [words.one_of_each(found, seed) for found, seed in zip(cuts, clean.seeds, strict=True)]
+        one_each = [words.one_of_each(of_text, seed) for of_text, seed in zip(cuts, clean.seeds, strict=True)]
         by_place = dict(zip(spelled.tolist(), one_each, strict=True))
         return ExtractFigures(counts, [by_place.get(place, {}) for place in range(len(texts))])
 
@@ -174,7 +174,7 @@ class Clean:
 
 def _word_counts(cuts: Sequence[Sequence[tuple[str, words.Cut]]]) -> dict[str, Integers]:
     def counted(chosen: Callable[[str, words.Cut], bool]) -> Integers:
-        return np.array([sum(chosen(word, cut) for word, cut in found) for found in cuts], np.int64)
+        return np.array([sum(chosen(word, cut) for word, cut in of_text) for of_text in cuts], np.int64)
 
     return {
         "words": np.array(list(map(len, cuts)), np.int64),

@@ -41,11 +41,11 @@ def counts(encoded: Sequence[bytes], segments: Segments) -> dict[str, Integers]:
     texts = np.searchsorted(begins, starts, "right") - 1
     spelled = ~segments.missing[texts]
     starts, stops, texts = starts[spelled], stops[spelled], texts[spelled]
-    found = dict.fromkeys(SUMS, np.zeros(0, np.int64))
-    found[NUMBERS] = texts
-    found[ALIGNED] = texts[_aligned(starts, stops, ends)]
-    found[PAIRS], found[ALIKE] = _pairs(data, starts, stops, texts, ends)
-    return {name: np.bincount(of_texts, minlength=len(encoded)).astype(np.int64) for name, of_texts in found.items()}
+    by_sum = dict.fromkeys(SUMS, np.zeros(0, np.int64))
+    by_sum[NUMBERS] = texts
+    by_sum[ALIGNED] = texts[_aligned(starts, stops, ends)]
+    by_sum[PAIRS], by_sum[ALIKE] = _pairs(data, starts, stops, texts, ends)
+    return {name: np.bincount(places, minlength=len(encoded)).astype(np.int64) for name, places in by_sum.items()}
 
 
 def _runs(data: bytes) -> tuple[Integers, Integers]:

@@ -34,10 +34,10 @@ _NAMES = ("word pairs", "word pairs cut alike", "word pairs uncut")
 
 def cut_words(text: str, ends: Bounds) -> Iterator[tuple[str, Cut]]:
     """Yield the words of a text with their cuts; ``ends`` int64 [units], in bytes."""
-    found = list(words(text))
-    starts, stops = np.array([(start, stop) for _, start, stop in found], np.int64).reshape(-1, 2).T
+    spans = list(words(text))
+    starts, stops = np.array([(start, stop) for _, start, stop in spans], np.int64).reshape(-1, 2).T
     first, last = np.searchsorted(ends, starts, "right"), np.searchsorted(ends, stops, "left")
-    for (word, start, _), begin, end in zip(found, first.tolist(), last.tolist(), strict=True):
+    for (word, start, _), begin, end in zip(spans, first.tolist(), last.tolist(), strict=True):
         yield word, tuple((ends[begin:end] - start).tolist()) if end > begin else ()
 
 
