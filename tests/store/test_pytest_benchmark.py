@@ -76,15 +76,15 @@ def test_it_is_written_as_a_record_and_read_back(folder: Path, tmp_path: Path) -
 
 
 def test_nothing_in_it_names_the_machine(folder: Path, data: Any) -> None:
-    data["machine_info"]["node"] = "the-name-of-a-host"
-    assert "the-name-of-a-host" not in store.dump(read(data, folder).data)
+    data["machine_info"]["node"] = "workstation-7"
+    assert "workstation-7" not in store.dump(read(data, folder).data)
 
 
 def test_without_rounds_there_is_a_median_and_no_interval(folder: Path) -> None:
     (path,) = folder.glob("saved/*/*.json")
     record = store.read(path)
     assert all(not one.samples for result in record.results for one in result.measurements)
-    assert "No interval: the file has no rounds: --benchmark-save-data keeps them." in to_text(sheets(record))
+    assert re.search(r"No interval\b.*--benchmark-save-data", to_text(sheets(record)))
 
 
 def test_the_command_shows_it_and_does_not_compare_times(folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_command_shows_it_and_does_not_compare_times(folder: Path) -> None:
     assert shown.stdout.splitlines()[2].split() == ["test", "seconds"]
     compared = call("compare", str(folder / "with.json"), str(folder / "with.json"))
     assert compared.returncode == 2
-    assert compared.stderr.strip().endswith("pyharness gate compares times, in turns")
+    assert "pyharness gate" in compared.stderr
 
 
 def _without(*path: str) -> Any:
@@ -123,27 +123,26 @@ def _with(value: Any, *path: str) -> Any:
         (_without("fullname"), "benchmark 1: 'fullname' is missing"),
         (_without("stats"), "benchmark 1: 'stats' is missing"),
         (_without("datetime"), "'datetime' is missing"),
-        (_with("none", "benchmarks"), "'benchmarks' is \"none\"; it must be a list"),
-        (_with([], "machine_info"), "'machine_info' is []; it must be an object"),
-        (_with([1, "2"], "stats", "data"), "benchmark 1: 'data' is \"2\"; it must be a number"),
-        (_with([0.1, -1.0], "stats", "data"), "benchmark 1: 'data' is -1.0, which is no time in seconds"),
-        (_with(1e200, "stats", "median"), "it holds a number beyond 1e+150"),
-        (_with(True, "stats", "rounds"), "benchmark 1: 'rounds' is true; it must be a whole number"),
-        (_with(3, "group"), "benchmark 1: 'group' is 3; it must be text or null"),
-        (_with(SUM, "fullname"), 'benchmark 2: "test_it.py::test_sum[100]" is there twice'),
+        (_with("none", "benchmarks"), "'benchmarks' is \"none\""),
+        (_with([], "machine_info"), "'machine_info' is []"),
+        (_with([1, "2"], "stats", "data"), "benchmark 1: 'data' is \"2\""),
+        (_with([0.1, -1.0], "stats", "data"), "benchmark 1: 'data' is -1.0"),
+        (_with(1e200, "stats", "median"), "1e+150"),
+        (_with(True, "stats", "rounds"), "benchmark 1: 'rounds' is true"),
+        (_with(3, "group"), "benchmark 1: 'group' is 3"),
+        (_with(SUM, "fullname"), 'benchmark 2: "test_it.py::test_sum[100]"'),
     ],
 )
 def test_damaged_files(folder: Path, data: Any, damage: Any, said: str) -> None:
     damage(data)
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=rf"pytest-benchmark\b.*{re.escape(said)}"):
         read(data, folder)
-    assert str(refused.value).endswith(f"is not complete as pytest-benchmark writes it: {said}")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_numbers_that_are_none(folder: Path, data: Any, value: float) -> None:
     data["benchmarks"][0]["stats"]["data"][0] = value
-    with pytest.raises(InputError, match="which is no number"):
+    with pytest.raises(InputError, match=rf"\b{value}\b"):
         read(data, folder)
 
 

@@ -63,9 +63,9 @@ def test_arrays_that_cases_share_are_there_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ({"x": np.zeros(2)}, "'x' of a state is no array of integers"),
-        ({"x": np.array([{}], object)}, "no array of integers"),
-        ({"x": [1, 2]}, "no array of integers"),
+        ({"x": np.zeros(2)}, "'x'.*integers"),
+        ({"x": np.array([{}], object)}, "'x'.*integers"),
+        ({"x": [1, 2]}, "'x'.*integers"),
         ({"": np.zeros(2, int)}, "names are text"),
         ({1: np.zeros(2, int)}, "names are text"),
         ({"x" * 201: np.zeros(2, int)}, "names are text"),
@@ -80,9 +80,9 @@ def test_what_is_no_state_is_not_written(tmp_path: Path, state: dict[Any, Any], 
 def test_sizes_are_bounded_when_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "LARGEST_ARRAY", 100)
     monkeypatch.setattr(states, "LARGEST_STATE", 150)
-    with pytest.raises(ValueError, match="'x' of a state has 104 bytes; 100 are allowed"):
+    with pytest.raises(ValueError, match=r"'x'.* 104 bytes.* 100\b"):
         write_case(tmp_path / "s.zip", "case", {"x": np.zeros(13, np.int64)})
-    with pytest.raises(ValueError, match="a state of 160 bytes is more than 150"):
+    with pytest.raises(ValueError, match=r"160 bytes.* 150\b"):
         write_case(tmp_path / "s.zip", "case", {"x": np.zeros(10, np.int64), "y": np.ones(10, np.int64)})
 
 
@@ -139,7 +139,7 @@ def test_arrays_that_contradict_each_other_are_no_state(name: str) -> None:
     with pytest.raises(InputError, match=message):
         state_arrays.corpus_state_of(arrays | {name: change(arrays[name])})
     if name.startswith(("facts", "histogram")):
-        with pytest.raises(InputError, match=f"a state has no '{name}'"):
+        with pytest.raises(InputError, match=f" no '{name}'"):
             state_arrays.corpus_state_of({key: array for key, array in arrays.items() if key != name})
 
 
@@ -148,7 +148,7 @@ def test_a_state_of_more_ids_than_memory_is_refused_before_it_is_made() -> None:
     with pytest.raises(InputError, match=r"a state of 1,099,511,627,776 ids; at most 4,194,304"):
         state_arrays.corpus_state_of(small_state() | {"facts": facts})
     steps = np.array([1 << 33, 0, 0, 0], np.uint64)
-    with pytest.raises(InputError, match="ids beyond those of the vocabulary"):
+    with pytest.raises(InputError, match=r"histogram\b.*\bvocabulary"):
         state_arrays.corpus_state_of(small_state() | {"histogram steps": steps})
 
 

@@ -44,13 +44,13 @@ def test_such_an_archive_is_read(tmp_path: Path) -> None:
         (b"", "damaged"),
         (b"\x93NUMPY\x01\x00", "damaged"),
         (header("(2,)") + bytes(15), "'x' is cut"),
-        (header("(2,)") + bytes(17), "'x' is cut, or goes on"),
+        (header("(2,)") + bytes(17), "'x' is cut"),
         (header("(1 << 60,)") + bytes(8), "damaged"),
-        (header(f"({1 << 60},)") + bytes(8), "no array of integers of at most"),
+        (header(f"({1 << 60},)") + bytes(8), "'x'.*integers"),
         (header("(-1, -1)") + bytes(8), "damaged"),
-        (header("(2,)", "<f8") + bytes(16), "no array of integers"),
-        (header("(2,)", "|O") + bytes(16), "damaged|no array of integers"),
-        (header("(2,)", "S8") + bytes(16), "no array of integers"),
+        (header("(2,)", "<f8") + bytes(16), "'x'.*integers"),
+        (header("(2,)", "|O") + bytes(16), "damaged|'x'.*integers"),
+        (header("(2,)", "S8") + bytes(16), "'x'.*integers"),
         (b"\x93NUMPY\x03\x00" + header("(2,)")[8:] + bytes(16), "another version"),
     ],
 )
@@ -128,7 +128,7 @@ def test_members_are_stored_or_deflated(tmp_path: Path, packing: int, place: str
     with zipfile.ZipFile(tmp_path / "s", "w") as file:
         file.writestr("index.json", json.dumps(index), methods[0])
         file.writestr(f"arrays/{'0' * 32}.npy", header("(2,)") + bytes(16), methods[1])
-    with pytest.raises(NoState, match="is packed by method"), StateReader(tmp_path / "s") as reader:
+    with pytest.raises(NoState, match=f"method {packing}"), StateReader(tmp_path / "s") as reader:
         reader.of("case")
 
 
@@ -156,7 +156,7 @@ def test_a_file_must_be_the_one_that_the_record_names(tmp_path: Path) -> None:
     about = {"bytes": path.stat().st_size, "sha256": bounded_file.digest(path)}
     with StateReader(path, about) as reader:
         assert "case" in reader
-    with pytest.raises(NoState, match=r"has .* bytes, the record says 3"):
+    with pytest.raises(NoState, match=rf"{about['bytes']}\b.*bytes.* 3\b"):
         StateReader(path, about | {"bytes": 3})
-    with pytest.raises(NoState, match=r"has SHA-256 .*, the record says 0000"):
+    with pytest.raises(NoState, match=rf"SHA-256 {about['sha256'][:12]}.* 0000"):
         StateReader(path, about | {"sha256": "0" * 64})

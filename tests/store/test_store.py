@@ -31,9 +31,7 @@ CASE: dict[str, Any] = {
 def test_a_newer_record_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "new.json"
     path.write_text(json.dumps(EMPTY | {"schema": store.SCHEMA + 1}), encoding="utf-8")
-    with pytest.raises(
-        InputError, match=f"schema {store.SCHEMA + 1}; this pyharness reads up to {store.SCHEMA}: upgrade"
-    ):
+    with pytest.raises(InputError, match=rf"new\.json.*schema {store.SCHEMA + 1}\b.* {store.SCHEMA}\b.*upgrade"):
         store.read(path)
 
 
@@ -50,14 +48,14 @@ def test_what_is_no_record_is_refused(tmp_path: Path, text: str) -> None:
 def test_incomplete_results_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
     path.write_text(json.dumps(EMPTY | {"results": [{"benchmark": "x"}]}), encoding="utf-8")
-    with pytest.raises(InputError, match="not a complete run record"):
+    with pytest.raises(InputError, match=r"cut\.json' .*run record.*'\w+' is missing"):
         store.read(path)
 
 
 def test_two_runs_cannot_write_one_path(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     first = store.Journal(record)
-    with pytest.raises(InputError, match="another run is writing"):
+    with pytest.raises(store.Taken, match=r"record\.json"):
         store.Journal(record)
     first.close()
     store.Journal(record).close()
@@ -96,9 +94,9 @@ def test_an_unfinished_run_is_not_overwritten_and_not_mixed(tmp_path: Path) -> N
     journal.start({"suite": "a", "environment": 1}, resume=False)
     journal.add({"n": 1})
     journal.close()
-    with pytest.raises(InputError, match="continue it with --resume"):
+    with pytest.raises(InputError, match=r"record\.json\.journal' .*--resume"):
         store.Journal(record).start({"suite": "a", "environment": 1}, resume=False)
-    with pytest.raises(InputError, match=r"cannot resume .*: environment was 1, now it is 2"):
+    with pytest.raises(InputError, match=r"record\.json\.journal.*environment was 1\b.* 2\b"):
         store.Journal(record).start({"suite": "a", "environment": 2}, resume=True)
 
 
@@ -106,7 +104,7 @@ def test_a_record_has_what_a_record_has() -> None:
     assert store.Record.from_json(EMPTY | {"results": [CASE]}, "r").results[0].measurements[0].value == 1.5
     for name in EMPTY.keys() - {"kind", "schema"}:
         for data in ({key: value for key, value in EMPTY.items() if key != name}, EMPTY | {name: None}):
-            with pytest.raises(InputError, match=f"r is not a complete run record: '{name}'"):
+            with pytest.raises(InputError, match=f"^r .*'{name}'"):
                 store.Record.from_json(data, "r")
 
 
@@ -126,26 +124,26 @@ def test_a_schema_is_a_number_from_one(schema: object) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"benchmark": 3}, "'benchmark' is 3; it must be text"),
+        ({"benchmark": 3}, "'benchmark' is 3"),
         ({"tokenizer": None}, "'tokenizer' is null"),
         ({"corpus": []}, "'corpus'"),
         ({"parameters": "x"}, "'parameters'"),
         ({"status": "fine"}, "known: ok, skipped, failed"),
         ({"reason": 1}, "'reason'"),
         ({"measurements": {}}, "'measurements'"),
-        ({"measurements": ["x"]}, "where an object with"),
+        ({"measurements": ["x"]}, '"x"'),
         ({"measurements": [{"metric": "m"}]}, "'value' is missing"),
-        ({"measurements": [{"metric": "m", "value": True}]}, "'value' is true; it must be a number"),
+        ({"measurements": [{"metric": "m", "value": True}]}, "'value' is true"),
         ({"measurements": [{"metric": "m", "value": 1, "samples": ["1"]}]}, "'samples'"),
-        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, 0], "paired": True}]}, "each must be above 0"),
-        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, -2.0], "paired": True}]}, "'samples' that are"),
-        ({"measurements": [{"metric": "m", "value": 1, "replicates": [1.0] * 33}]}, "there are 32 groups"),
+        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, 0], "paired": True}]}, "'samples'.*paired"),
+        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, -2.0], "paired": True}]}, "'samples'.*paired"),
+        ({"measurements": [{"metric": "m", "value": 1, "replicates": [1.0] * 33}]}, "'replicates'.* 32 groups"),
         ({"details": []}, "'details'"),
         ({"details": {"tally": {"documents": 1}}}, "'bytes' is missing"),
     ],
 )
 def test_a_result_has_what_a_result_has(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=rf"r is not a complete run record: result 2: .*{message}"):
+    with pytest.raises(InputError, match=rf"^r .*result 2\b.*{message}"):
         store.Record.from_json(EMPTY | {"results": [CASE, CASE | change]}, "r")
 
 
@@ -171,7 +169,7 @@ def test_numbers_are_finite(tmp_path: Path, number: str) -> None:
 
 def test_what_a_record_cannot_hold_is_said_and_file_names_can_be_held() -> None:
     for value in (float("nan"), float("inf"), b"x", {1, 2}):
-        with pytest.raises(InputError, match="a record cannot hold this"):
+        with pytest.raises(InputError, match="record"):
             store.dump(EMPTY | {"suite": {"x": value}})
     data = EMPTY | {"suite": {"name": "file:\udcff"}}
     text = store.dump(data)
@@ -182,7 +180,7 @@ def test_an_output_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, Path(), Path(".."), Path("/")):
         for overwrite in (False, True):
-            with pytest.raises(InputError, match="is a folder; name a file in it with --output"):
+            with pytest.raises(InputError, match="folder.*--output"):
                 store.Journal(folder, overwrite=overwrite)
     with pytest.raises(InputError, match="cannot write to"):
         store.Journal(tmp_path / ("x" * 245))
@@ -195,9 +193,9 @@ def test_an_output_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_an_output_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     record.write_text("mine", encoding="utf-8")
-    with pytest.raises(store.Taken, match=r"record\.json' exists already: replace it with --force, or choose another"):
+    with pytest.raises(store.Taken, match=r"record\.json' exists\b.*--force"):
         store.Journal(record)
-    with pytest.raises(store.Taken, match="no unfinished run to resume there"):
+    with pytest.raises(store.Taken, match=r"record\.json' exists\b.*resume.*--force"):
         store.Journal(record, resume=True)
     (tmp_path / "record.json.journal").touch()
     with pytest.raises(store.Taken, match="exists already"):  # an empty journal is no unfinished run
@@ -245,7 +243,7 @@ def test_a_lock_on_a_journal_that_is_gone_is_no_claim(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(fcntl, "flock", late)
     with store.Journal(tmp_path / "record.json") as second:
-        with pytest.raises(store.Taken, match="another run is writing"):
+        with pytest.raises(store.Taken, match=r"writing .*record\.json"):
             store.Journal(tmp_path / "record.json")
         assert second.path is not None
         assert second.path.stat().st_ino == os.fstat(second.file.fileno()).st_ino
@@ -277,7 +275,7 @@ def test_a_folder_of_a_run_that_was_killed_is_cleared_by_the_next(
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "record.json.journal"
     path.write_bytes(text)
-    with pytest.raises(InputError, match="no journal of a run"):
+    with pytest.raises(InputError, match=r"record\.json\.journal.*--output"):
         store.Journal(tmp_path / "record.json").start({"suite": "a"}, resume=True)
     assert path.read_bytes() == text
 
@@ -295,7 +293,7 @@ def test_a_journal_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
 
 def test_a_header_that_cannot_be_recorded_is_refused_before_measuring(tmp_path: Path) -> None:
     journal = store.Journal(tmp_path / "record.json")
-    with pytest.raises(InputError, match="a record cannot hold this"):
+    with pytest.raises(InputError, match="record.*nan"):
         journal.start({"environment": float("nan")}, resume=False)
     journal.close()
 
@@ -312,5 +310,5 @@ def test_why_there_is_no_interval_is_kept() -> None:
     measurement = store.measurement_from_json(told)
     assert measurement.no_interval == told["no_interval"]
     assert store.measurement_as_json(measurement) == told
-    both = told | {"no_pair": "64 documents of very unequal size"}
+    both = told | {"no_pair": "64 documents, one of them long"}
     assert store.measurement_as_json(store.measurement_from_json(both)) == both
