@@ -180,7 +180,7 @@ def test_an_output_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, Path(), Path(".."), Path("/")):
         for overwrite in (False, True):
-            with pytest.raises(InputError, match="folder.*--output"):
+            with pytest.raises(InputError, match=r"folder.*--output"):
                 store.Journal(folder, overwrite=overwrite)
     with pytest.raises(InputError, match="cannot write to"):
         store.Journal(tmp_path / ("x" * 245))
@@ -293,7 +293,7 @@ def test_a_journal_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
 
 def test_a_header_that_cannot_be_recorded_is_refused_before_measuring(tmp_path: Path) -> None:
     journal = store.Journal(tmp_path / "record.json")
-    with pytest.raises(InputError, match="record.*nan"):
+    with pytest.raises(InputError, match=r"record.*nan"):
         journal.start({"environment": float("nan")}, resume=False)
     journal.close()
 

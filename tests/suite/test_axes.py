@@ -70,14 +70,14 @@ def test_variables_and_classes_of_characters_are_no_axes(tmp_path: Path) -> None
     [
         ("{base.file}&tokens", "{bse}&tokens", r"\{bse\} in tokenizers: unknown axis 'bse'; did you mean 'base'"),
         ("{base.file}&tokens", "{base.path}&tokens", "'gpt2' of axis 'base' has no 'path'; it has name, short, file"),
-        ('"{base.short}", spec', '"G", spec', r"is one name along 'base': write \{base\} in it"),
+        ('"{base.short}", spec', '"G", spec', r"'G'.*'base': write \{base\}"),
         ('short = "K"', 'short = "G"', "the name 'G' is used twice"),
         ("[1024, 2048]", "[1024, 1024]", "axis 'size' has the value '1024' twice"),
-        ("[1024, 2048]", "1024", "axis 'size' = 1024 is no list of values"),
+        ("[1024, 2048]", "1024", "axis 'size' = 1024 is no list"),
         ("[1024, 2048]", "[]", r"axis 'size' = \[\] is no list"),
-        ("[1024, 2048]", "[true]", "axis 'size': name = True is neither text nor a whole number"),
-        ("[1024, 2048]", "[{ size = 1 }]", "lacks the key 'name'"),
-        ("size = [", '"a b" = [', "axis 'a b' cannot be named in braces"),
+        ("[1024, 2048]", "[true]", "axis 'size': name = True"),
+        ("[1024, 2048]", "[{ size = 1 }]", "axis 'size'.*key 'name'"),
+        ("size = [", '"a b" = [', "axis 'a b'.*braces"),
         ("[1024, 2048]", str(list(range(2501))), r"more than 10,000 entries, along base \(2\) x language \(2\) x size"),
     ],
 )
@@ -90,12 +90,12 @@ def test_what_is_wrong_names_the_axis(tmp_path: Path, before: str, after: str, s
 def test_as_many_as_may_be(tmp_path: Path) -> None:
     whole = f'tokenizers = ["x{{size}}"]\nbenchmarks = ["load"]\naxes = {{ size = {list(range(10_000))} }}'
     assert len(read(tmp_path, whole).tokenizers) == 10_000
-    with pytest.raises(InputError, match="tokenizers would have more than"):
+    with pytest.raises(InputError, match=r"tokenizers\b.* 10,000\b"):
         read(tmp_path, whole.replace('"x{size}"', '"x{size}", "{size}"'))
     with pytest.raises(InputError, match="more than 33,554,432 characters"):
         axes.spread(["x" * 400_000 + "{size}"], axes.read({"size": list(range(100))}), "tokenizers")
 
 
 def test_axes_are_a_table() -> None:
-    with pytest.raises(InputError, match="is not a table"):
+    with pytest.raises(InputError, match=r"axes = \[1\]"):
         axes.read([1])

@@ -44,9 +44,9 @@ def test_a_suite_is_cut_in_whole_documents_and_keeps_its_labels() -> None:
 
 
 def test_what_cannot_be_cut_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="max_bytes=much is not a size"):
+    with pytest.raises(InputError, match=r"max_bytes=much\b.*2MB"):
         corpora.capped("sample", "much")
     own = CorpusFamily("own", lambda spec, argument, options: corpora.open_corpus("sample"), "", "own")
     monkeypatch.setattr(corpora, "families", lambda: {"own": own})
-    with pytest.raises(InputError, match="'own:x' cannot be cut at 2MB: 'own' has no option max_bytes"):
+    with pytest.raises(InputError, match=r"'own:x'.* 2MB: 'own' .*\bmax_bytes"):
         corpora.capped("own:x", "2MB")

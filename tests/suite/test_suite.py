@@ -70,30 +70,30 @@ def test_everything_unknown_is_reported_at_once(tmp_path: Path) -> None:
         ("tokenizer = []", "did you mean 'tokenizers'"),
         ("tokenizers = []", "lacks 'benchmarks'"),
         ('tokenizers = ["a", "a"]\nbenchmarks = []', "used twice"),
-        ('tokenizers = [{ name = "a" }]\nbenchmarks = []', "needs the keys 'spec'"),
-        ("tokenizers = [1]\nbenchmarks = []", "not laid out like one"),
-        ('tokenizers = "raw_bytes"\nbenchmarks = []', r'text where a list is due: write tokenizers = \["raw_bytes"\]'),
-        ("tokenizers = 3\nbenchmarks = []", "a list is due"),
+        ('tokenizers = [{ name = "a" }]\nbenchmarks = []', "keys 'spec'"),
+        ("tokenizers = [1]\nbenchmarks = []", "1 in tokenizers"),
+        ('tokenizers = "raw_bytes"\nbenchmarks = []', r'write tokenizers = \["raw_bytes"\]'),
+        ("tokenizers = 3\nbenchmarks = []", "tokenizers = 3"),
         ('tokenizers = []\ncorpora = "sample"\nbenchmarks = []', r'write corpora = \["sample"\]'),
         ('tokenizers = []\nbenchmarks = "load"', r'write benchmarks = \["load"\]'),
-        ("tokenizers = []\nbenchmarks = [1]", "not laid out like one"),
-        ("tokenizers = []\nbenchmarks = [{ bytes = 1 }]", "lacks the key 'name'"),
+        ("tokenizers = []\nbenchmarks = [1]", "1 in benchmarks"),
+        ("tokenizers = []\nbenchmarks = [{ bytes = 1 }]", "bytes.*key 'name'"),
         ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = "x" }]', r'write tokenizers = \["x"\]'),
         ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = [1] }]', "of benchmark 'load' is not text"),
         ('tokenizers = []\nbenchmarks = [{ name = "load", corpora = [] }]', "corpora = .. of benchmark 'load' leaves"),
         ("tokenizers = [{ spec = 1 }]\nbenchmarks = []", "spec = 1 in tokenizers is not text"),
         ("reference = 1\ntokenizers = []\nbenchmarks = []", "reference = 1 is not text"),
-        ("oversubscribe = 1\ntokenizers = []\nbenchmarks = []", "neither true nor false"),
+        ("oversubscribe = 1\ntokenizers = []\nbenchmarks = []", "oversubscribe = 1 .*true"),
         (f"reference = 0x{'f' * 5000}\ntokenizers = []\nbenchmarks = []", "reference = a number is not text"),
         (f"reference = {'9' * 5000}\ntokenizers = []\nbenchmarks = []", "not valid TOML"),
         (
             'tokenizers = ["file:${NO_SUCH_VARIABLE}/x"]\nbenchmarks = []',
-            "NO_SUCH_VARIABLE, which is not set",
+            r"\$\{NO_SUCH_VARIABLE\}.*not set",
         ),
     ],
 )
 def test_bad_suites(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=rf"mine\.toml\b.*{message}"):
         suite.read(written(tmp_path, text))
 
 
@@ -111,7 +111,7 @@ def test_shipped_suites_say_what_they_are() -> None:
 
 def test_a_parallel_benchmark_refuses_plain_text() -> None:
     chosen = session.declare(["raw_bytes"], ["sample:prose"], [{"name": "fairness", "corpora": ["sample:prose"]}])
-    with pytest.raises(InputError, match="needs a corpus of the kind 'parallel'"):
+    with pytest.raises(InputError, match=r"'fairness'.*'parallel'"):
         suite.plan(chosen)
 
 
@@ -184,9 +184,9 @@ def test_labels_that_were_replaced_are_dropped(tmp_path: Path) -> None:
 
 
 def test_a_bare_string_from_python_is_refused() -> None:
-    with pytest.raises(InputError, match=r"tokenizers = .raw_bytes. is text where a list is due"):
+    with pytest.raises(InputError, match=r"tokenizers = 'raw_bytes'.*tokenizers = \["):
         session.run("raw_bytes")
-    with pytest.raises(InputError, match="corpora = 'sample' is text where a list is due"):
+    with pytest.raises(InputError, match=r"corpora = 'sample'.*corpora = \["):
         session.run(["raw_bytes"], "sample")
 
 
@@ -194,7 +194,7 @@ def test_a_folder_does_not_hide_a_shipped_suite(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     (tmp_path / "quick").mkdir()
     assert suite.find("quick") == suite.shipped()["quick"]
-    with pytest.raises(InputError, match="is a folder, not a suite file"):
+    with pytest.raises(InputError, match=r"'\./quick'.*folder"):
         suite.find("./quick")
     (tmp_path / "full").write_text("", encoding="utf-8")
     assert suite.find("full") == suite.shipped()["full"]
@@ -205,7 +205,7 @@ def test_a_folder_does_not_hide_a_shipped_suite(tmp_path: Path, monkeypatch: pyt
 
 def test_what_a_record_cannot_hold_is_found_out_before_measuring() -> None:
     chosen = session.declare(["raw_bytes"], ["sample:prose"], ["load"])
-    with pytest.raises(InputError, match="suite 'custom': a record cannot hold this"):
+    with pytest.raises(InputError, match=r"suite 'custom'.*\binf\b"):
         suite.plan(replace(chosen, time_limit_seconds=float("inf")))
 
 

@@ -23,7 +23,7 @@ def plain(folder: Path, line: str) -> suite.Suite:
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan", "0", "-1", "true", '"120"', "1" + "0" * 400, "2020-01-01"])
 def test_a_time_limit_is_finite_and_above_zero(tmp_path: Path, value: str) -> None:
-    with pytest.raises(InputError, match=r"time_limit_seconds = .* is not a finite number above 0"):
+    with pytest.raises(InputError, match=r"time_limit_seconds = .*finite number"):
         plain(tmp_path, f"time_limit_seconds = {value}")
 
 
@@ -46,7 +46,7 @@ def test_memory_limits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "-q", "a b", "a*", "[a]", "ä", "x" * 65, "a\\n"])
 def test_a_name_is_fit_for_a_file_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be part of a file name"):
+    with pytest.raises(InputError, match=r"name = .*\b64\b.*\bA-Z a-z 0-9\b"):
         plain(tmp_path, f'name = "{name}"')
 
 
@@ -106,7 +106,7 @@ def test_bad_parameters_are_named_before_anything_runs(
 def test_more_threads_than_cores_only_if_the_suite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite_parameters, "cores", lambda: 2)
     text = 'tokenizers = ["raw_bytes"]\ncorpora = ["sample"]\nbenchmarks = [{ name = "throughput", threads = [1, 8] }]'
-    with pytest.raises(InputError, match="threads = 8 is more than this process has cores"):
+    with pytest.raises(InputError, match=r"threads = 8\b.*\(2\)"):
         suite.plan(suite.read(written(tmp_path, text)))
     allowed = suite.plan(suite.read(written(tmp_path, "oversubscribe = true\n" + text)))
     assert [case.parameters["threads"] for case in allowed.cases] == [1, 8]
@@ -138,5 +138,5 @@ def test_a_reference_that_is_no_label_is_refused(tmp_path: Path, value: str) -> 
 
 def test_a_reference_takes_turns_with_the_rows_it_is_for(tmp_path: Path) -> None:
     text = TWO_REFERENCES.replace('["raw_bytes", "again"] }', '"again", tokenizers = ["raw_bytes"] }')
-    with pytest.raises(InputError, match="'throughput': the reference 'again' takes no turn among its rows"):
+    with pytest.raises(InputError, match=r"'throughput'.*'again'.*\btokenizers = "):
         suite.plan(suite.read(written(tmp_path, text)))

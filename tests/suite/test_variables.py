@@ -42,28 +42,28 @@ def test_the_first_that_is_set_is_taken(
         monkeypatch.setenv(name, value)
     found = read(tmp_path)
     assert found.corpora[0].spec == text
-    assert found.tokenizers[0].spec == f"trained:bpe?vocab_size=300&corpus={text.replace('&', '%26')}"
+    assert found.tokenizers[0].spec.endswith(f"&corpus={text.replace('&', '%26')}")
 
 
 def test_the_last_one_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_FOLDER", raising=False)
-    with pytest.raises(InputError, match=r"needs the environment variable SOME_FOLDER, which is not set"):
+    with pytest.raises(InputError, match=r"environment variable SOME_FOLDER\b"):
         read(tmp_path, SUITE.replace(', "sample:prose"]', "]"))
 
 
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
-        ("TEXT = 3", "variable TEXT = 3 is neither text nor a list"),
-        ("TEXT = []", "neither text"),
-        ('TEXT = [""]', "nei"),
+        ("TEXT = 3", r"TEXT = 3\b"),
+        ("TEXT = []", r"TEXT = \[\]"),
+        ('TEXT = [""]', r"TEXT = \[''\]"),
     ],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, variables: str, says: str) -> None:
     start = SUITE[: SUITE.index("TEXT = [")]
     with pytest.raises(InputError, match=says):
         read(tmp_path, start + variables)
-    with pytest.raises(InputError, match="variables = 3 is not a table"):
+    with pytest.raises(InputError, match=r"variables = 3\b"):
         read(tmp_path, "variables = 3\n" + SUITE[: SUITE.index("[variables]")])
 
 

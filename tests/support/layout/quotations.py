@@ -1,7 +1,7 @@
 """Tests that quote sentences of the package. Each makes a sentence harder to mend.
 
-A test quotes if ``IN_A_ROW`` consecutive words of one of its strings stand in one string of the package. Docstrings do
-not count. List them, those of some folders, or only how many there are::
+A test quotes if ``IN_A_ROW`` consecutive words of one of its strings stand in one string of the package. Docstrings and
+names do not count. List them, those of some folders, or only how many there are::
 
     python tests/support/layout/quotations.py [tests/cli ...]
 """
@@ -19,7 +19,7 @@ from types import CodeType
 from typing import NamedTuple
 
 IN_A_ROW = 4
-_WORD = re.compile(r"[A-Za-z']+")
+_WORD = re.compile(r"[A-Za-z_']+")  # a name is one word
 _ESCAPED = re.compile(r"\\(.)")  # of a regular expression: \. is a full stop
 
 
@@ -57,7 +57,7 @@ def _said(path: Path) -> Iterator[str]:
             constants += constant.co_consts
         elif isinstance(constant, tuple | frozenset):
             constants += constant
-        elif isinstance(constant, str):
+        elif isinstance(constant, str) and " " in constant:  # no name, spec or address
             yield constant
 
 
