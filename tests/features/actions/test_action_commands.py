@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 
 import numpy as np
@@ -95,49 +96,43 @@ def damaged(lines: list[str], kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
+    ("kind", "named"),
     [
-        ("cut off", "line 5 is the last line, and no end of a stream: it was cut off"),
-        ("cut within a line", "is no line of a stream of actions, or is cut off"),
-        ("a line missing", "line 3: chunk 2 follows 0: a line is missing"),
-        ("a clip missing", "the stream was altered: its end does not fit its lines"),
-        ("other minimum", "line 1: the stream is of another codec: its minimum is -1"),
-        ("other codec", "line 1: the stream is of another codec: its digest is sha256:0"),
-        ("no header", "line 1 is no header of a stream of actions"),
-        ("twice", "stands behind the end of the stream"),
-        ("unknown id", "line 3: id 999,999 is not in the vocabulary, which ends at "),
-        ("no id", "line 3: 'ids' has -1, which is not from 0"),
-        ("id missing", "line 3: the ids stand for "),
-        ("other frames", "line 3: the ids stand for "),
-        ("too many frames", "line 3: a chunk of 1000000000 frames; there may be 1 to 4,096"),
-        ("other clip", "line 3: chunk 1 of 'elsewhere' follows one of 'made-0'"),
+        ("cut off", r"line 5\b.*last"),
+        ("cut within a line", r"line 78\b.*cut off"),
+        ("a line missing", r"line 3\b.*chunk 2\b.*\b0\b"),
+        ("a clip missing", r"line 69\b.*altered"),
+        ("other minimum", r"line 1\b.*minimum\b.* -1\d"),
+        ("other codec", r"line 1\b.*digest\b.*sha256:0"),
+        ("no header", r"line 1\b.*header"),
+        ("twice", r"line 79\b.*behind the end"),
+        ("unknown id", r"line 3\b.*\b999,999\b"),
+        ("no id", r"line 3\b.*'ids'.*-1\b"),
+        ("id missing", r"line 3\b.* coefficients.*\b16 frames"),
+        ("other frames", r"line 3\b.*\b21 coefficients"),
+        ("too many frames", r"line 3\b.*\b1000000000 frames.*\b4,096\b"),
+        ("other clip", r"line 3\b.*'elsewhere'.*'made-0'"),
     ],
 )
-def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, message: str) -> None:
+def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, named: str) -> None:
     lines = damaged((folder / "ids.jsonl").read_text().splitlines(), kind)
     done = pyharness("decode", folder / "codec" / "actions.json", given="\n".join(lines).encode())
     assert done.exit_code == 2
-    assert message in done.stderr
+    assert re.search(named, done.stderr)
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (("encode", "{codec}"), "name the files of clips"),
-        (("encode", "{codec}", "-"), "name the files of clips"),
-        (("encode", "{codec}", "{folder}/nothing.jsonl"), "there is no file"),
-        (
-            ("encode", "{codec}", "{folder}/wide.jsonl"),
-            "frames have 6 values, and this codec takes 4, of which it skips 1",
-        ),
-        (
-            ("encode", "{codec}", "motions:{folder}/clips.jsonl"),
-            "is read with skip=0, and the codec was fitted to clips read with skip=1; write",
-        ),
-        (("encode", "{codec}", "motions:{folder}/clips.jsonl?skip=1&dims=9"), "there is no clip to encode"),
-        (("encode", "{codec}", "{folder}/far.jsonl"), "frames from 0 on: a value is 1."),
-        (("encode", "{codec}", "{folder}/farthest.jsonl"), "frames from 0 on: a value is too many to count steps from"),
+        (("encode", "{codec}"), r"clips\.jsonl\.xz.*standard input"),
+        (("encode", "{codec}", "-"), r"clips\.jsonl\.xz.*standard input"),
+        (("encode", "{codec}", "{folder}/nothing.jsonl"), r"no file.*nothing\.jsonl"),
+        (("encode", "{codec}", "{folder}/wide.jsonl"), r"wide\.jsonl.*\b6 values.*\b4\b.*\b1\b.*dims=4&skip=1"),
+        (("encode", "{codec}", "motions:{folder}/clips.jsonl"), r"clips\.jsonl.*skip=0.*skip=1"),
+        (("encode", "{codec}", "motions:{folder}/clips.jsonl?skip=1&dims=9"), r"clips\.jsonl.*no clip.*dims="),
+        (("encode", "{codec}", "{folder}/far.jsonl"), r"far\.jsonl.*frames from 0\b.* 1\.\d+e\+30\d steps"),
+        (("encode", "{codec}", "{folder}/farthest.jsonl"), r"farthest\.jsonl.*frames from 0\b.*too many"),
         (
             ("train", "fast", "-c", "motions:{folder}/farthest.jsonl?chunk=3", "--out", "{folder}/new"),
             "dimension 1 spans",
@@ -145,8 +140,8 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
         (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "no option 'threads'"),
         (("encode", "{codec}", "{folder}/clips.jsonl", "--lines"), "--lines is for text"),
         (("decode", "{codec}", "{folder}/ids.jsonl", "--format", "json"), "--format is for text"),
-        (("decode", "{codec}", "{folder}/empty"), "is no header of a stream of actions"),
-        (("train", "fast", "--out", "{folder}/new"), "fast learns from clips of motion"),
+        (("decode", "{codec}", "{folder}/empty"), "header.*'pyharness encode"),
+        (("train", "fast", "--out", "{folder}/new"), r"fast\b.*-c motions:clips\.jsonl"),
         (("train", "fast", "-c", "sample", "--out", "{folder}/new"), "'sample' is text"),
         (
             ("train", "fast", "-c", "motions:made", "--pattern", "gpt2", "--out", "{folder}/new"),
@@ -154,7 +149,7 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
         ),
         (("train", "fast", "-c", "motions:made", "--scale", "0", "--out", "{folder}/new"), "scale=0 is not from"),
         (("train", "fast", "-c", "motions:made", "--vocab-size", "20", "--out", "{folder}/new"), "is too small"),
-        (("train", "fast", "-c", "motions:made", "--out", "{folder}/codec"), "replace it with --force"),
+        (("train", "fast", "-c", "motions:made", "--out", "{folder}/codec"), r"/codec'.*--force"),
         (
             ("train", "bpe", "--vocab-size", "300", "--scale", "3", "--out", "{folder}/new"),
             "no option 'scale'; trainers with it: fast",
@@ -162,7 +157,7 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
         (("train", "bpe", "--out", "{folder}/new"), "needs vocab_size: give --vocab-size"),
     ],
 )
-def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], named: str) -> None:
     (folder / "wide.jsonl").write_text(json.dumps({"frames": [[1, 2, 3, 4, 5, 6]] * 3}) + "\n")
     (folder / "far.jsonl").write_text(json.dumps({"frames": [[0, 1e300, 2, 3]] * 3}) + "\n")
     wide = [[0, 1.7e308 * (-1) ** step, 2, 3] for step in range(3)]
@@ -171,7 +166,7 @@ def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message
     filled = [one.format(folder=folder, codec=folder / "codec" / "actions.json") for one in arguments]
     done = pyharness(*filled)
     assert done.exit_code == 2
-    assert message in done.stderr
+    assert re.search(named, done.stderr)
     assert not (folder / "new").exists()
 
 
@@ -179,7 +174,7 @@ def test_no_clips_make_no_stream(folder: Path) -> None:
     (folder / "none.jsonl").write_text("\n")
     done = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl")
     assert done.exit_code == 2
-    assert "none.jsonl: there is no clip to encode; check the file" in done.stderr
+    assert re.search(r"none\.jsonl.* no clip", done.stderr)
     assert not done.stdout
     both = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl", folder / "clips.jsonl")
     assert both.stdout_bytes == (folder / "ids.jsonl").read_bytes()

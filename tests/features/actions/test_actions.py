@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,22 +112,22 @@ def test_errors_too_large_to_be_kept_are_said() -> None:
     state = ActionState.empty(np.ones(1))
     state.add(dict.fromkeys(COUNTS, 1), np.full((4, 1), 2.0**40))  # as far as bins go
     assert ActionState.of_arrays(state.arrays()).squares[0, 0] == 4 << 112
-    with pytest.raises(InputError, match=r"up to 1e\+17 half ranges off, too far to be summed"):
+    with pytest.raises(InputError, match=r"1e\+17 half ranges"):
         state.add(dict.fromkeys(COUNTS, 1), np.full((4, 1), 1e17))
 
 
 def test_clips_of_the_training_part_are_refused() -> None:
-    with pytest.raises(InputError, match="a clip that is measured is one that the codec was fitted to"):
+    with pytest.raises(InputError, match=r"fitted to.* shard:"):
         measured(f"actions:fast?vocab_size=600&{OPTIONS}", MADE)
-    with pytest.raises(InputError, match="is one that the codec was fitted to"):  # whatever the chunks are
+    with pytest.raises(InputError, match=r"fitted to.* shard:"):  # whatever the chunks are
         measured(f"actions:fast?vocab_size=600&{OPTIONS}", TRAIN.replace("chunk=8", "chunk=16"))
 
 
 @pytest.mark.parametrize(
     ("row", "corpus", "error", "message"),
     [
-        ("raw_bytes", MEASURED, Unsupported, "'raw_bytes' writes text as ids, and no actions"),
-        (f"actions:fast?{OPTIONS}", "sample:prose", InputError, "needs clips of motion"),
+        ("raw_bytes", MEASURED, Unsupported, "'raw_bytes'.*actions:fast"),
+        (f"actions:fast?{OPTIONS}", "sample:prose", InputError, "'actions'.*-c motions:made"),
         (
             f"actions:fast?{OPTIONS}",
             "motions:made?dims=4",
@@ -134,7 +135,7 @@ def test_clips_of_the_training_part_are_refused() -> None:
             "frames of 4 values; this codec .* to 3",
         ),
         (f"actions:fast?vocab_size=40&{OPTIONS}", MEASURED, InputError, "vocab_size=40 is too small"),
-        (f"actions:fast?{OPTIONS}|motions:made", MEASURED, InputError, "differ in chunk= or skip="),
+        (f"actions:fast?{OPTIONS}|motions:made", MEASURED, InputError, "'?motions:made.*chunk="),
     ],
 )
 def test_what_cannot_be_measured_says_so(row: str, corpus: str, error: type[Exception], message: str) -> None:
@@ -147,7 +148,7 @@ def test_frames_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:
     clip = [[float(value) for value in (step, step % 3, -step)] for step in range(8)]
     path.write_text(json.dumps({"frames": clip}))
     fitted = CodecRecipe(bins=4).fit(["motions:made?clips=12&dims=3&chunk=8"])
-    for skip, said in ((0, None), (1, "is read with skip=0, and the codec was fitted to clips read with skip=1")):
+    for skip, said in ((0, None), (1, r"clips\.jsonl.*skip=0.*skip=1")):
         codec_files.save(replace(fitted, codec=replace(fitted.codec, skip=skip)), tmp_path / "codec.json")
         if said is None:
             assert measured(f"actions:{tmp_path / 'codec.json'}", f"motions:{path}?chunk=8").status == "ok"
@@ -157,7 +158,7 @@ def test_frames_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:
 
 
 def test_rows_of_actions_are_no_tokenizers() -> None:
-    with pytest.raises(Unsupported, match="writes actions as ids, and no text"):
+    with pytest.raises(Unsupported, match=r"actions:fast.*benchmark actions"):
         tokenizers.load(f"actions:fast?{OPTIONS}")
 
 
@@ -181,7 +182,7 @@ def test_a_codec_that_loses_something_gets_no_number(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(FastCodec, "decode", decode)
     found = measured(f"actions:fast?vocab_size=600&{OPTIONS}")
     assert found.status == "failed"
-    assert "do not give back what was quantised" in str(found.reason)
+    assert re.search(r"actions:fast.*quantised", str(found.reason))
     assert not found.measurements
 
 

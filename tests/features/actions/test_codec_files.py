@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -81,29 +82,26 @@ DOUBLING = [value for step in range(60) for value in (step, step, step + 1)]  # 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(format="other"), "is no file of a codec of actions"),
+        (lambda content: content.update(format="other"), r"codec\.json.*pyharness train fast"),
         (lambda content: content.update(version=2), "is version 2 of pyharness-actions; version 1 can be read"),
         (lambda content: content.update(codec="slow"), "'codec' is 'slow'; known: fast, bins, fast-reference"),
-        (lambda content: content.update(low=[0.0]), "not the bounds of as many dimensions"),
-        (lambda content: content.update(low=[9.0, 9.0, 9.0]), "not the bounds of as many dimensions"),
-        (lambda content: content.update(low=[0.0, "1", 2.0]), "'low' has what is no finite number"),
-        (lambda content: content.update(low=[0.0, -(10**400), 2.0]), "'low' has what is no finite number"),
-        (lambda content: content.update(low=[-1.7e308] * 3, high=[1.7e308] * 3), "spans more than a number can hold"),
-        (lambda content: content.update(scale=0), "'scale' is '0', which no codec has"),
-        (lambda content: content.update(scale="10"), "'scale' is '10', which no codec has"),
+        (lambda content: content.update(low=[0.0]), "'low'.*'high'.*bounds"),
+        (lambda content: content.update(low=[9.0, 9.0, 9.0]), "'low'.*'high'.*bounds"),
+        (lambda content: content.update(low=[0.0, "1", 2.0]), "'low'.*finite"),
+        (lambda content: content.update(low=[0.0, -(10**400), 2.0]), "'low'.*finite"),
+        (lambda content: content.update(low=[-1.7e308] * 3, high=[1.7e308] * 3), r"codec\.json.*dimension spans"),
+        (lambda content: content.update(scale=0), "'scale'.*'0'"),
+        (lambda content: content.update(scale="10"), "'scale'.*'10'"),
         (lambda content: content.update(minimum=1 << 50), "'minimum' is"),
         (lambda content: content.update(alphabet=1 << 40), "'alphabet' is"),
-        (lambda content: content.update(chunk_frames=0), "'chunk_frames' is 0, which is not from 1 to 4,096"),
-        (lambda content: content.update(trained_on=["xyz"]), "'trained_on' has what is no digest"),
-        (lambda content: content["rules"].pop(), "'rules' are not three ids each"),
-        (rules_of([0, 5, 1]), "rule 0 has an id that no rule before it made"),
-        (rules_of([0, 0, 2]), "rule 0 has an id that no rule before it made"),
-        (rules_of([0, 0, 0]), "rule 0 makes a token of 2 numbers, which cannot be"),
-        (
-            lambda content: content.update(alphabet=2, rules=[0, 1, 2, 1, 0, 2]),
-            "rule 1 makes id 2, which stands for other numbers",
-        ),
-        (rules_of(DOUBLING), r"rule 23 makes a token of 16,777,216 numbers, which cannot be"),
+        (lambda content: content.update(chunk_frames=0), "'chunk_frames' is 0,.* 1 to 4,096"),
+        (lambda content: content.update(trained_on=["xyz"]), "'trained_on'.*digest"),
+        (lambda content: content["rules"].pop(), "'rules'.*three"),
+        (rules_of([0, 5, 1]), "rule 0 .*rule before"),
+        (rules_of([0, 0, 2]), "rule 0 .*rule before"),
+        (rules_of([0, 0, 0]), r"rule 0 .*\b2 numbers"),
+        (lambda content: content.update(alphabet=2, rules=[0, 1, 2, 1, 0, 2]), r"rule 1 .*\bid 2\b.*other"),
+        (rules_of(DOUBLING), r"rule 23 .*\b16,777,216 numbers"),
         (
             lambda content: content.update(chunk_frame=9, surprise=1),
             "has a member 'chunk_frame', which version 1 does not know",
@@ -119,7 +117,7 @@ def test_what_contradicts_itself_is_refused(change: Callable[[dict[str, Any]], A
 
 
 def test_a_digest_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is damaged or was edited: its digest is sha256:"):
+    with pytest.raises(InputError, match=r"codec\.json.*digest is sha256:.*'sha256:"):
         codec_files.load(altered(FAST, tmp_path / "codec.json", lambda _: None, signed=False))
 
 
@@ -127,7 +125,7 @@ def test_a_bpe_that_the_library_refuses_is_said(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     fitted = CodecRecipe(vocab_size=400, reference=True).fit([MADE])
     path = altered(fitted, tmp_path / "codec.json", lambda content: content.update(tokenizer='{"version": "1.0"}'))
-    with pytest.raises(InputError, match="the BPE of the codec was refused by tokenizers"):
+    with pytest.raises(InputError, match=r"\bBPE\b.*refused.* tokenizers: "):
         codec_files.load(path).codec.decode(np.zeros(3, np.uint32), 8)
 
 
@@ -137,7 +135,8 @@ def test_a_dimension_that_never_moved_in_training_is_said_and_may_move_later(tmp
     (tmp_path / "clips.jsonl").write_text("".join(json.dumps({"frames": row.tolist()}) + "\n" for row in rows))
     spec = f"motions:{tmp_path / 'clips.jsonl'}?chunk=8"
     codec = CodecRecipe(vocab_size=400).fit([f"shard:0/2:{spec}"]).codec
-    assert codec.notes[0] == "1 dimensions have no spread in the training part and keep their unit: 2"
+    assert re.match(r"1 dimensions? .*: 2$", codec.notes[0])
+    assert codec.quantiles.unscaled.tolist() == [False, False, True]
     for one in motions.read_chunks(open_corpus(f"shard:1/2:{spec}"), Tally()):
         numbers = codec.quantised(one.frames)
         assert codec.decode(codec.encode(numbers), 8).tolist() == numbers.tolist()
@@ -149,7 +148,7 @@ def test_ids_whose_values_no_number_holds_are_said() -> None:
     bounds = Quantiles(np.zeros(3), np.full(3, 1.79e308))
     fitted = FittedCodec(replace(FAST.codec, quantiles=bounds), 12)
     edge = streams.written(fitted, [Clip("edge", "edge", [[1.79e308] * 3] * 12)])  # rounded up
-    with pytest.raises(InputError, match="line: the ids stand for values that no number holds"):
+    with pytest.raises(InputError, match=r"^line: .*values that"):
         list(streams.read(fitted, (("line", line) for line in edge)))
 
 
@@ -160,7 +159,7 @@ def test_other_files_are_none(tmp_path: Path) -> None:
     assert not codec_files.is_one(tmp_path / "pipe"), "nobody writes into it"
     (tmp_path / "model.json").write_text('{"format": "pyharness-bpe"}')
     assert not codec_files.is_one(tmp_path / "model.json")
-    with pytest.raises(InputError, match="is no file of a codec of actions"):
+    with pytest.raises(InputError, match=r"model\.json.*pyharness train fast"):
         codec_files.load(tmp_path / "model.json")
     with pytest.raises(InputError, match="cannot read"):
         codec_files.load(tmp_path / "nothing")

@@ -62,8 +62,8 @@ def test_escapes_are_as_documented() -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([19], "id 19 is not in the vocabulary, which ends at 18"),
-        ([3], "a digit of an escape"),
+        ([19], "id 19 .*vocabulary.* 18$"),
+        ([3], "id 3 .*digit of"),
         ([2], "not ended"),
         ([2, 0], "not ended"),
         ([2, 3 + 8], "not ended"),
@@ -107,13 +107,13 @@ def test_chunks_of_other_lengths_and_of_one_frame_come_back() -> None:
 @pytest.mark.parametrize(
     ("chunk", "message"),
     [
-        (np.zeros((4, 2)), "frames of 2 values; this codec was fitted to 3"),
+        (np.zeros((4, 2)), r"\b2 values.* 3$"),
         (np.zeros((0, 3)), "has 0 frames"),
         (np.zeros(3), "shape"),
         (np.full((4, 3), np.nan), "no finite numbers"),
         (np.full((4, 3), np.inf), "no finite numbers"),
-        (np.full((4, 3), 1e300), "steps from the fitted range"),
-        (np.array([[1.7e308] * 3, [-1.7e308] * 3] * 2), "too many to count steps from the fitted range"),
+        (np.full((4, 3), 1e300), r"\de\+30\d steps from the"),
+        (np.array([[1.7e308] * 3, [-1.7e308] * 3] * 2), "too many.* steps from the"),
     ],
 )
 def test_what_is_no_chunk_is_refused(chunk: np.ndarray, message: str) -> None:
@@ -127,15 +127,15 @@ def test_a_spread_that_no_number_scales_by_is_none() -> None:
     quantiles = Quantiles.of(frames)
     assert quantiles.unscaled.tolist() == [True, True, False]
     assert np.allclose(quantiles.restored(quantiles.normalised(frames)), frames, rtol=0, atol=1e-15)
-    with pytest.raises(InputError, match="dimension 1 spans more than a number can hold"):
+    with pytest.raises(InputError, match="dimension 1 spans"):
         Quantiles.of(np.stack([np.arange(8.0), 1.7e308 * (-1.0) ** np.arange(8)], axis=1))
 
 
 def test_ids_of_another_number_of_coefficients_are_damaged() -> None:
     ids = FAST.encode(FAST.quantised(CHUNKS[0]))
-    with pytest.raises(Damaged, match=r"stand for .* coefficients, and a chunk of 16 frames of 3 has 48"):
+    with pytest.raises(Damaged, match=r"\d+ coefficients.* 16 frames of 3 .*48"):
         FAST.decode(ids[:-1], FRAMES)
-    with pytest.raises(Damaged, match="not in the vocabulary"):
+    with pytest.raises(Damaged, match=r"id 8 .*vocabulary.* 7$"):
         BinCodec(QUANTILES, 8).decode(np.full(48, 8, np.uint32), FRAMES)
     with pytest.raises(Damaged, match="there are 47 ids"):
         BinCodec(QUANTILES, 8).decode(np.zeros(47, np.uint32), FRAMES)

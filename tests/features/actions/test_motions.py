@@ -82,29 +82,29 @@ def test_a_clip_is_the_same_whatever_the_chunk_and_its_name(tmp_path: Path) -> N
 
 def test_clips_of_several_widths_are_chosen_by_dims(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", [[[1.0, 2.0]] * 4, [[1.0]] * 4])
-    with pytest.raises(InputError, match=r"line 1 have 2 values, those of .*line 2 1: choose clips with \?dims="):
+    with pytest.raises(InputError, match=r"line 1 .*\b2 values.*line 2 .*\b1\b.*\?dims="):
         chunks_of(f"motions:{path}?chunk=2")
     assert [one.frames.shape for one in chunks_of(f"motions:{path}?chunk=2&dims=1")] == [(2, 1)] * 2
-    with pytest.raises(InputError, match="no clip has frames of 7 values"):
+    with pytest.raises(InputError, match=r"a\.jsonl.*\b7 values.*dims="):
         chunks_of(f"motions:{path}?dims=7")
 
 
 @pytest.mark.parametrize(
     ("frames", "message"),
     [
-        ([[1, 2], [1]], "line 1: frame 1 has 1 values and frame 0 has 2"),
-        ([[1, 2], [1, 2, 3]], "frame 1 has 3 values and frame 0 has 2"),
-        ([[1, float("nan")]], r"frame 0 has a value that is no finite number \(NaN"),
+        ([[1, 2], [1]], r"line 1: frame 1 .*\b1 values.*frame 0 .*\b2\b"),
+        ([[1, 2], [1, 2, 3]], r"frame 1 .*\b3 values.*frame 0 .*\b2\b"),
+        ([[1, float("nan")]], r"frame 0 .*no finite number \(NaN"),
         ([[1, float("inf")]], "no finite number"),
         ([[1, 10**400]], "no finite number"),
         ([[1, "2"]], "frame 0 has a string among its values"),
         ([[1, True]], "a boolean among its values"),
         ([[1, None]], "null among its values"),
         ([[1], 2], "frame 1 is a number, not a list"),
-        ([], "'frames' is a list, and no list of frames"),
-        ({"a": 1}, "'frames' is an object, and no list of frames"),
+        ([], "line 1: 'frames' is a list,"),
+        ({"a": 1}, "line 1: 'frames' is an object,"),
         ([[]], "frame 0 has 0 values"),
-        ([[1, 2]] * 3, r"no clip has chunk=4 frames, the longest has 3; give a smaller chunk="),
+        ([[1, 2]] * 3, r"a\.jsonl.*chunk=4 .*\b3; .*chunk="),
     ],
 )
 def test_what_is_no_clip_is_refused(tmp_path: Path, frames: Any, message: str) -> None:
@@ -123,7 +123,7 @@ def test_a_clip_without_a_name_is_named_by_its_line(tmp_path: Path) -> None:
 def test_a_name_is_text_or_a_number(tmp_path: Path, name: Any, kind: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": name, "frames": [[1]]}))
-    with pytest.raises(InputError, match=f"line 1: 'id' is {kind}; a clip is named by text or by a whole number"):
+    with pytest.raises(InputError, match=f"line 1: 'id' is {kind}; .*text.* whole number"):
         list(clips_of(path))
 
 
@@ -131,16 +131,16 @@ def test_a_name_is_text_or_a_number(tmp_path: Path, name: Any, kind: str) -> Non
     ("spec", "message"),
     [
         ("motions", "names nothing"),
-        ("motions:nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
-        ("motions:{folder}/a.txt", "is not JSON Lines by its name"),
-        ("motions:{folder}/a.jsonl?chunk=0", "chunk=0 is not a whole number from 1 to 4,096"),
-        ("motions:{folder}/a.jsonl?chunk=2.5", "chunk=2.5 is not a whole number"),
+        ("motions:nowhere.jsonl", r"no file 'nowhere\.jsonl'"),
+        ("motions:{folder}/a.txt", r"a\.txt .*JSON Lines.* clips\.jsonl\.xz"),
+        ("motions:{folder}/a.jsonl?chunk=0", "chunk=0 .*whole number.* 1 to 4,096"),
+        ("motions:{folder}/a.jsonl?chunk=2.5", r"chunk=2\.5 .*whole number.* 1 to 4,096"),
         ("motions:{folder}/a.jsonl?skip=5", "frames have 5 values, so skip=5 leaves none"),
         ("motions:{folder}/a.jsonl?field=angles", "has no field 'angles'"),
-        ("motions:{folder}/a.jsonl?clips=3", "clips= is for motions:made"),
-        ("motions:made?skip=1", "skip= does not apply to motions:made"),
-        ("motions:{folder}/a.jsonl?chunk=4&max_bytes=10", "leaves no room for the first document"),
-        ("sample:prose", "corpus 'sample:prose' is text, and no clips of motion"),
+        ("motions:{folder}/a.jsonl?clips=3", "clips= .*motions:made"),
+        ("motions:made?skip=1", "skip= .*motions:made"),
+        ("motions:{folder}/a.jsonl?chunk=4&max_bytes=10", r"max_bytes=10 .*\d+ bytes"),
+        ("sample:prose", r"'sample:prose' is text.*'motions:clips\.jsonl\?chunk=32'"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, spec: str, message: str) -> None:
