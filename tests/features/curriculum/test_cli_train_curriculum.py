@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,18 +44,18 @@ def test_what_is_trained_encodes_decodes_and_is_measured(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        (["--epsilon", "0"], "epsilon is 0; it is a bound on the entropy in nats, above 0"),
-        (["--vocab-size", "200"], "a vocabulary of 200 has no room for the alphabet of 256 bytes"),
+        (["--epsilon", "0"], r"epsilon is 0\b.*entropy.*above 0"),
+        (["--vocab-size", "200"], r"vocabulary of 200\b.*\b256 bytes"),
         (["--rounds", "0"], "rounds is 0"),
         (["--export", "tiktoken"], "has no --export"),
         (["--tie-rule", "lexicographic"], "has no option 'tie_rule'"),
     ],
 )
-def test_what_cannot_be_trained_says_so(options: list[str], message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_trained_says_so(options: list[str], named: str, tmp_path: Path) -> None:
     refused = call("train", "curriculum", "-c", "sample:prose", *options, "--out", tmp_path / "new", code=2)
-    assert message in refused.stderr
+    assert re.search(named, refused.stderr)
     assert not (tmp_path / "new").exists()
 
 

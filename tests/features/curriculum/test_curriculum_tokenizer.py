@@ -68,7 +68,9 @@ def test_characters_without_a_symbol_are_unknown_or_left_out() -> None:
     without = CurriculumTokenizer(dataclasses.replace(CHARACTERS, unknown=None))
     tokens = without.encode_batch(["axb", "x"])
     assert (tokens.ids.tolist(), tokens.offsets.tolist()) == ([3], [0, 1, 1])  # neighbours once x is gone
-    assert without.notes == ("characters outside the alphabet are left out when encoding",)
+    (note,) = without.notes
+    assert "outside the alphabet" in note
+    assert not tokenizer.notes
 
 
 def test_abilities_and_special_tokens() -> None:
@@ -82,7 +84,7 @@ def test_abilities_and_special_tokens() -> None:
     own = tokenizer.encode_model(np.array([257, 258, 0xE6], np.uint32))  # bytes that are no text, too
     assert own.ids.tolist() == [257, 258, 0xE6]
     assert tokenizer.decode(np.array([257, 261], np.uint32)) == b"the<|end|>"
-    with pytest.raises(InputError, match="id 262 is not in the vocabulary, which ends at 261"):
+    with pytest.raises(InputError, match=r"id 262\b.*vocabulary.*\b261"):
         tokenizer.decode(np.array([0, 262], np.uint32))
 
 
@@ -104,7 +106,7 @@ def test_the_vocabulary_of_a_round_is_the_first_strings() -> None:
     assert MODEL.truncated(261).sizes == MODEL.sizes
     assert CurriculumTokenizer(first).encode_batch(["the e "]).ids.tolist() == [257, 32, 101, 32]
     for size in (255, 262):
-        with pytest.raises(InputError, match="261 strings, 256 of them symbols, cannot be cut"):
+        with pytest.raises(InputError, match=rf"261 strings, 256 .*\b{size}$"):
             MODEL.truncated(size)
 
 
@@ -115,7 +117,7 @@ def test_a_file_says_all_that_the_model_does(model: CurriculumModel, tmp_path: P
     row = tokenizers.load(f"file:{tmp_path}")
     text = "the 漢 ab éa"
     assert row.encode_batch([text]).ids.tolist() == CurriculumTokenizer(model).encode_batch([text]).ids.tolist()
-    with pytest.raises(InputError, match="no rules of BPE"):
+    with pytest.raises(InputError, match=r"no rules.*file:PATH"):
         tokenizers.load(f"native+file:{tmp_path}")
 
 
@@ -141,25 +143,25 @@ TOKENS = json.loads(save_bytes(MODEL))["tokens"]
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda: save_bytes(MODEL)[:-100], "is not valid JSON, or is cut off"),
-        (lambda: altered(save_bytes(MODEL)), "is damaged or was edited"),
+        (lambda: save_bytes(MODEL)[:-100], r"^it .*JSON.*: line \d+ column \d+"),
+        (lambda: altered(save_bytes(MODEL)), r"^it .*digest is sha256:.*'sha256:"),
         (lambda: signed(version=2), "is version 2 of pyharness-curriculum"),
         (lambda: signed(format="pyharness-bpe"), "is no pyharness-curriculum file"),
         (lambda: signed(more=1), "unknown member 'more'"),
-        (lambda: signed(tokens=[*TOKENS[:-1], "th"]), "there are two of it"),
-        (lambda: signed(tokens=[*TOKENS[:-1], ""]), "a string is empty"),
-        (lambda: signed(tokens=[*TOKENS[:-1], "th e"]), "no letter of the byte alphabet"),
+        (lambda: signed(tokens=[*TOKENS[:-1], "th"]), "it: a string .*two"),
+        (lambda: signed(tokens=[*TOKENS[:-1], ""]), "it: a string .*empty"),
+        (lambda: signed(tokens=[*TOKENS[:-1], "th e"]), "' ' .*byte alphabet"),
         (lambda: signed(tokens=[*TOKENS[:-1], 7]), "not a string"),
         (lambda: signed(tokens=TOKENS[1:]), "'sizes' has 261"),
-        (lambda: signed(tokens=["x" * 3, *TOKENS[1:]]), "its symbols are not the 256 bytes"),
-        (lambda: signed(symbols="characters"), "a symbol is not a character"),
+        (lambda: signed(tokens=["x" * 3, *TOKENS[1:]]), "symbols .*256 bytes"),
+        (lambda: signed(symbols="characters"), "symbol .*character$"),
         (lambda: signed(symbols="words"), "known: bytes, characters"),
-        (lambda: signed(sizes=[256, 250, 261]), "are not those of 261 strings"),
-        (lambda: signed(sizes=[]), "are not those of 261 strings"),
+        (lambda: signed(sizes=[256, 250, 261]), r"sizes \[256, 250, 261\] .*261 strings"),
+        (lambda: signed(sizes=[]), r"sizes \[\] .*261 strings"),
         (lambda: signed(sizes=[1 << 40]), "'sizes' has 1099511627776"),
-        (lambda: signed(special=["<s>", "<s>"]), "a special token is empty, or there are two of it"),
-        (lambda: signed(special=[3]), "'special' has an entry that is no string"),
-        (lambda: signed(unknown="?"), "an unknown token beside them"),
+        (lambda: signed(special=["<s>", "<s>"]), "it: a special token .*two"),
+        (lambda: signed(special=[3]), "'special'.*string"),
+        (lambda: signed(unknown="?"), "256 bytes.*unknown token"),
         (lambda: b"{}", "is no pyharness-curriculum file"),
     ],
 )  # fmt: skip

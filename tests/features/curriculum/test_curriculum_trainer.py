@@ -97,7 +97,7 @@ def test_a_smaller_vocabulary_is_the_beginning_of_a_larger_one() -> None:
     assert (some.vocab_size, some.complete, model_of(some).special) == (400, True, ("<s>",))
     short = train(rounds=1, per_round=3, epsilon=1.0, vocab_size=4000)
     assert (short.complete, short.vocab_size < 400) == (False, True)
-    assert any("not 4,000: ask for more rounds" in note for note in short.notes)
+    assert any("4,000" in note and "rounds=" in note for note in short.notes)
 
 
 def test_threads_do_not_change_a_byte() -> None:
@@ -129,19 +129,19 @@ def test_no_token_is_longer_than_asked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon is 0; it is a bound on the entropy in nats, above 0"),
+        ({"epsilon": 0.0}, "epsilon is 0;.*entropy.*above 0"),
         ({"epsilon": float("nan")}, "epsilon is nan"),
-        ({"epsilon": -1.0, "signal": "nll"}, "a bound on the nll"),
-        ({"vocab_size": 255}, "a vocabulary of 255 has no room for the alphabet of 256 bytes"),
-        ({"vocab_size": 256, "special": ("<s>",)}, "256 bytes and 1 special tokens; ask for at least 257"),
-        ({"vocab_size": 20, "symbols": "characters"}, "a vocabulary of 20 has no room for the alphabet of"),
+        ({"epsilon": -1.0, "signal": "nll"}, "epsilon is -1;.* nll .*above 0"),
+        ({"vocab_size": 255}, r"vocabulary of 255\b.*\b256 bytes"),
+        ({"vocab_size": 256, "special": ("<s>",)}, r"256 bytes.*\b1 special.*\b257"),
+        ({"vocab_size": 20, "symbols": "characters"}, r"vocabulary of 20\b.*alphabet of"),
         ({"rounds": 0}, "rounds is 0"),
         ({"per_round": 1 << 40}, "per_round is 1,099,511,627,776"),
-        ({"order": 6}, r"order is 6; it must be in 1\.\.5"),
+        ({"order": 6}, r"order is 6;.*\b1\.\.5"),
         ({"row_quantile": 1.5}, r"row_quantile is 1\.5"),
         ({"signal": "loss"}, "signal is 'loss'; it must be entropy or nll"),
         ({"selection": "best"}, "selection is 'best'"),
-        ({"seed": 3}, "seed= is for selection=shuffle"),
+        ({"seed": 3}, "seed= .*selection=shuffle"),
         ({"unknown": "?"}, "for symbols 'characters'"),
         ({"pattern": "gpt2"}, "pattern is 'gpt2'; it must be none"),
         ({"tie_rule": "lexicographic"}, "has no option 'tie_rule'"),
@@ -153,10 +153,10 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], message: str) -> Non
 
 
 def test_no_text_and_too_much_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="the corpus has no text to train on"):
+    with pytest.raises(InputError, match="corpus has no text"):
         train(["", ""])
     monkeypatch.setattr(trainer, "MOST_TEXT", 10)
-    with pytest.raises(InputError, match="at most 10 bytes: give it less, with max_bytes"):
+    with pytest.raises(InputError, match=r"\b10 bytes.*max_bytes"):
         train(["0123456789", "0"])
 
 

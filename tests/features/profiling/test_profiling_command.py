@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,22 +51,21 @@ def test_our_kernels_and_their_peers_are_measured(kernel: str, tmp_path: Path) -
     done = small(kernel, "-o", str(output))
     assert done.exit_code == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "on a GPU: floors" in done.stdout
+    assert re.search(rf"^{kernel} .*floors$", done.stdout, re.MULTILINE)
     assert f"{kernel} {SHAPES[kernel]}" in done.stderr
     data = json.loads(output.read_text(encoding="utf-8"))
     assert data["profile"]["kernel"] == kernel
     assert data["environment"]["libraries"]["numpy"] == np.__version__
-    allowed = {"numpy has no bf16"} if TORCH else {"torch for cpu is not installed: pip install torch"}
+    allowed = "numpy .*bf16" if TORCH else "torch for cpu .*pip install torch"
     for problem in data["profile"]["problems"]:
         if not TORCH and problem["dtype"] == "bf16":
-            assert problem["reason"] == "bf16 needs torch: pip install torch, or choose --dtype fp32"
+            assert re.search("^bf16 .*pip install torch.*--dtype fp32", problem["reason"])
             continue
         assert problem["status"] == "ok", problem["reason"]
         results = [one for one in data["results"] if one["parameters"]["dtype"] == problem["dtype"]]
-        missing = [one for one in results if one["status"] != "ok"]
-        reasons = {one["reason"].partition(": set POLARS")[0] for one in missing}
         # polars reads the number of its threads once per process: here from whichever test came first.
-        assert {reason for reason in reasons if not reason.startswith("polars runs on")} <= allowed
+        for missing in (one for one in results if one["status"] != "ok"):
+            assert re.search(f"^{allowed}|POLARS_MAX_THREADS", missing["reason"])
         measured = {
             one["tokenizer"]: {m["metric"]: m for m in one["measurements"]} for one in results if one["status"] == "ok"
         }
@@ -94,7 +94,7 @@ def test_real_text() -> None:
     (problem,) = json.loads(done.stdout)["profile"]["problems"]
     tokens, vocabulary = problem["shape"]
     assert (tokens > 1000, vocabulary) == (True, 256)
-    assert problem["data"] == "sample:prose as raw_bytes encodes it, documents end to end"
+    assert re.match(r"sample:prose as raw_bytes\b", problem["data"])
 
 
 def test_a_file_is_written_whole_and_never_replaced_unasked(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_file_is_written_whole_and_never_replaced_unasked(tmp_path: Path) -> N
             ("entropy", "--shape", "5x700", "--dtype", "fp32", "--device", "cpu", "--without", "nump"),
             "unknown peer of entropy 'nump'; did you mean 'numpy'?",
         ),
-        (("entropy", "--max-seconds", "nan"), "cannot measure for nan seconds; give --max-seconds above 0"),
+        (("entropy", "--max-seconds", "nan"), "nan seconds; give --max-seconds"),
         (("entropy", "--shape", "1x4e9"), "V can be 2147483647 at most"),
         (("pair_histogram", "--shape", "10x4e9", "--device", "cpu"), "needs 96 GB on the cpu"),
         (("pair_histogram", "-c", "sampel", "-t", "raw_bytes"), "did you mean 'sample'"),
@@ -177,7 +177,7 @@ def test_an_unwritable_file_is_found_out_before_measuring(tmp_path: Path) -> Non
 
 def test_cuda_without_a_device_says_why() -> None:
     if (reason := cuda_reason()) is None:
-        pytest.skip("there is a device")
+        pytest.skip("a device is here")
     done = call("entropy", "--device", "cuda")
     assert done.exit_code == 2
     assert reason in done.stderr
@@ -217,8 +217,8 @@ def test_every_departure_of_a_histogram_is_seen() -> None:
     (peer,) = pair_peers.numpy_peers(tokens)
     keys, counts = peer.build()()
     assert peer.differs((keys, counts), ours) is None
-    assert peer.differs((keys + 1, counts), ours) == "pair 0 in the order of pairs differs"
-    assert peer.differs((keys, counts + np.array([0, 1, 0])), ours) == "count 1 in the order of pairs differs"
+    assert str(peer.differs((keys + 1, counts), ours)).startswith("pair 0 ")
+    assert str(peer.differs((keys, counts + np.array([0, 1, 0])), ours)).startswith("count 1 ")
     assert peer.differs((keys[:-1], counts[:-1]), ours) == "2 distinct pairs, ours 3"
 
 
@@ -258,7 +258,7 @@ def test_a_compiled_result_is_the_formulas(monkeypatch: pytest.MonkeyPatch) -> N
 def test_peers_on_other_threads_are_not_compared() -> None:
     pytest.importorskip("polars")
     (peer,) = pair_peers.polars_peers(np.array([1, 2, 3], np.uint32), 1023)
-    with pytest.raises(Unsupported, match=r"polars runs on \d+ threads, the others on 1023: set POLARS_MAX_THREADS"):
+    with pytest.raises(Unsupported, match=r"polars .*\d threads.*\b1023\b.*POLARS_MAX_THREADS"):
         peer.build()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -49,7 +50,7 @@ def test_a_clock_that_is_always_low_is_what_the_device_sustains() -> None:
 def test_a_call_below_the_clocks_resolution_has_no_rate() -> None:
     samples = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
     assert samples.seconds == ()
-    assert "less than the clock can tell" in str(samples.reason)
+    assert re.search("clock.*--shape", str(samples.reason))
 
 
 def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
@@ -62,7 +63,7 @@ def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_time_limit_is_a_time(seconds: float) -> None:
-    with pytest.raises(InputError, match="give --max-seconds above 0"):
+    with pytest.raises(InputError, match=rf"{seconds:g} seconds;.*--max-seconds"):
         rule_for("cpu", seconds)
 
 

@@ -39,7 +39,7 @@ def test_runs_of_sorted_keys_are_the_counts(monkeypatch: pytest.MonkeyPatch) -> 
     keys, counts = peer.build()()
     assert peer.differs((keys, counts), ours) is None
     counts[3] += 1
-    assert peer.differs((keys, counts), ours) == "count 3 in the order of pairs differs"
+    assert str(peer.differs((keys, counts), ours)).startswith("count 3 ")
     assert peer.differs((keys[1:], counts[1:]), ours) is not None
 
 
@@ -83,7 +83,7 @@ def test_what_is_compiled_is_the_formula_for_one_shape(monkeypatch: pytest.Monke
 def test_liger_is_skipped_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_peers, "version_of", lambda name: None)
     for peer in linear_peers.liger(None, None, Problem((3, 4, 5), "fp32", "cuda", 1)):
-        with pytest.raises(Unsupported, match="pip install liger-kernel"):
+        with pytest.raises(Unsupported, match=r"not installed: .*\bliger-kernel"):
             peer.build()
 
 

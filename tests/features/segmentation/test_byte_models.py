@@ -36,8 +36,8 @@ def test_entropies_are_those_of_a_loop(tmp_path: Path, size: int, bos: int | Non
 
 def test_models_whose_alphabet_is_not_bytes_are_refused(tmp_path: Path) -> None:
     folder = str(tiny.build(tmp_path / "m", tokenizer=False))
-    with pytest.raises(InputError, match="has 263 ids: it is no model of bytes"):
+    with pytest.raises(InputError, match=r"/m' has 263 ids.*\b256\b.*offset="):
         CausalPredictor.load(folder, None)
-    with pytest.raises(InputError, match="has 263 ids: it is no model of bytes"):
+    with pytest.raises(InputError, match=r"/m' has 263 ids.*\b256\b.*offset="):
         CausalPredictor.load(folder, 100)
     assert CausalPredictor.load(folder, 7).offset == 7

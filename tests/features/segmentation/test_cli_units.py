@@ -36,7 +36,7 @@ def test_units_of_invalid_utf8_are_those_of_what_stands_in_for_it(tmp_path: Path
     size, replaced = len(text.encode()), text.count("\ufffd")
     rows = [option for row in ROWS for option in ("-t", row)]
     said = call("run", *rows, "-c", f"path:{path}", "-b", "segmentation", "-o", record).stdout
-    assert f"Text as read: {replaced} invalid UTF-8 sequences replaced." in said
+    assert f"{replaced} invalid UTF-8" in said
     found = {one.case.tokenizer: one for one in store.read(record).of("segmentation")}
     assert tuple(found) == ROWS
     for row, result in found.items():
@@ -62,7 +62,7 @@ def of_ids(tmp_path: Path) -> Path:
 def test_a_model_whose_alphabet_is_not_bytes_is_refused_in_one_line(of_ids: Path, command: str) -> None:
     said = call(*command.split(), "-t", f"patches:entropy?model={of_ids}", code=2)
     assert said.stdout == ""
-    assert said.stderr == f"error: '{of_ids}' is a model of 300 symbols, not of 256\n"
+    assert re.fullmatch(rf"error: '{of_ids}' .*\b300 symbols.*\b256\n", said.stderr)
 
 
 def test_files_that_are_no_model_are_refused_in_one_line(of_ids: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_row_is_trained_once_it_is_obtained_and_again_when_its_text_changes(tm
     path, text = tmp_path / "text.txt", "hello hello world, hello"
     path.write_text("hello world. " * 40, encoding="utf-8")
     row = f"patches:entropy?corpus=path:{path}&order=2"
-    with pytest.raises(InputError, match="has not been trained yet: 'pyharness run' trains it"):
+    with pytest.raises(InputError, match=r"'patches:entropy.*text\.txt&order=2' .*'pyharness run'"):
         units(row, text)
     first = tokenizers.obtain(row)
     ends = units(row, text)
@@ -109,7 +109,7 @@ def test_the_record_says_how_patches_were_cut_and_shared_text_is_refused() -> No
     found = {one.case.corpus: one for one in record.results if one.case.benchmark == "segmentation"}
     assert found[shard.format(1)].status == "ok"
     assert found["sample:prose"].status == "failed"
-    assert "calibrated on a document that is measured" in str(found["sample:prose"].reason)
+    assert re.search("calibrated on .*calibration=", str(found["sample:prose"].reason))
     said = record.data["tokenizers"][rows[0]]["units"]
     assert said["is_causal"] is True
     assert (said["target"], said["mode"]) == (4.5, "global")
@@ -167,7 +167,7 @@ def test_a_target_that_was_missed_is_not_looked_for_again(monkeypatch: pytest.Mo
     tokenizers.obtain(row)
     with (
         predictions_refused(monkeypatch),
-        pytest.raises(InputError, match=r"no threshold gives patches of 1e\+06 bytes"),
+        pytest.raises(InputError, match=r"threshold .*\b1e\+06 bytes"),
     ):
         settings(row)
 
@@ -177,4 +177,4 @@ def test_a_target_that_no_threshold_reaches_costs_its_row() -> None:
     record = pyharness.run([row], ["sample:parallel"], ["segmentation"]).record
     (case,) = record.of("segmentation")
     assert case.status == "failed"
-    assert "no threshold gives patches of 1e+06 bytes" in str(case.reason)
+    assert re.search(r"threshold .*\b1e\+06 bytes", str(case.reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +66,11 @@ def test_entropies_are_of_the_bytes_before_in_each_text(predictor: SymbolPredict
 def test_targets_that_no_threshold_reaches_are_refused(predictor: SymbolPredictor) -> None:
     text = calibration(TEXTS[1::2]).predicted(predictor)
     for target, rule in ((1e9, PatchRule()), (6.0, PatchRule(max_patch_length=3)), (1.01, PatchRule("combined"))):
-        with pytest.raises(InputError, match=r"no threshold gives patches of .* at best .* \(threshold "):
+        with pytest.raises(InputError, match=rf"threshold .*{re.escape(f'{target:g}')} bytes.* \(threshold "):
             calibrate(text, rule, target)
-    with pytest.raises(InputError, match=r"no threshold gives patches of 4\.5 bytes"):
+    with pytest.raises(InputError, match=r"threshold .*\b4\.5 bytes"):
         calibrate(calibration(TEXTS).predicted(Level()), PatchRule(), 4.5)
-    with pytest.raises(InputError, match="the calibration text is empty"):
+    with pytest.raises(InputError, match="calibration text is"):
         calibration(["", ""])
 
 
@@ -126,5 +127,5 @@ def test_works_are_known_again_by_their_name(predictor: SymbolPredictor, tmp_pat
 
 def test_models_of_other_symbols_are_refused() -> None:
     ids = np.array([0, 299], np.uint32)
-    with pytest.raises(InputError, match="a symbol model of 300 symbols is none of bytes, which are 256"):
+    with pytest.raises(InputError, match=r"\b300 symbols .*\b256"):
         SymbolPredictor.of(SymbolModel.train([(ids, np.array([0, 2]))], 300, 2))

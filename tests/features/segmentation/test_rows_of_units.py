@@ -41,7 +41,7 @@ def test_rows_have_units_and_no_vocabulary(row: str) -> None:
     assert spec.name == row
     assert spec.instead is not None
     assert spec.instead.make(spec).segment_batch(["Hi, you.", ""]).ends[-1] == 8
-    with pytest.raises(Unsupported, match="cuts text into units and has no vocabulary; measure it with segmentation"):
+    with pytest.raises(Unsupported, match=f"'{row.partition('?')[0]}' .*no vocabulary.*segmentation"):
         tokenizers.load(spec)
 
 
@@ -57,9 +57,7 @@ def test_commands_that_need_ids_say_why_not(command: str) -> None:
     line = [sys.executable, "-m", "pyharness", command, "units:word"]
     done = subprocess.run(line, input="1", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: 'units:word' cuts text into units and has no vocabulary; measure it with segmentation (or fairness)\n"
-    )
+    assert re.fullmatch(r"error: 'units:word' .*no vocabulary.*segmentation.*\n", done.stderr)
 
 
 def test_every_benchmark_that_needs_ids_skips_them() -> None:
@@ -87,8 +85,7 @@ def test_a_run_measures_units_and_skips_the_rest() -> None:
         "fairness": "ok",
     }
     assert {row for benchmark, row in found if benchmark == "integrity"} == {"raw_bytes"}, "no ids, nothing to verify"
-    reason = "'units:sentence' cuts text into units and has no vocabulary; measure it with segmentation (or fairness)"
-    assert found["compression", rows[2]].reason == reason
+    assert re.match("'units:sentence' .*no vocabulary.*segmentation", str(found["compression", rows[2]].reason))
     about = record.data["tokenizers"][rows[2]]
     assert about["units"] == {"is_causal": False}
     assert "vocab_size" not in about

@@ -65,7 +65,7 @@ def test_what_is_not_installed_or_no_threshold_is_said(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "wtpsplit", None)
     spec = tokenizers.resolve("units:sat")
     assert spec.instead is not None
-    with pytest.raises(Unsupported, match="wtpsplit, which is not installed"):
+    with pytest.raises(Unsupported, match=r"wtpsplit.* not installed"):
         spec.instead.make(spec)
     for value in ("nan", "2", "x", "0"):
         with pytest.raises(InputError, match=f"threshold={value} is no share"):

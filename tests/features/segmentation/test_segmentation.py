@@ -49,7 +49,7 @@ def test_units_of_a_tokenizer_are_its_tokens() -> None:
     assert 0.5 < float(units["prefix_stability"].value or 0) < 1
     text = report.to_text(report.sheets(both.record))
     assert "Steadiness of units" in text
-    assert "words alike: pairs of the same word" in text
+    assert "words alike: " in text
 
 
 def test_shards_add_up_to_the_whole() -> None:
