@@ -89,7 +89,7 @@ class CorpusPass:
             self.state,
             pairs.count(Tokens.from_lists([ids for _, ids in self.for_pairs.documents()]), threads, device),
             Sampled.of(self.for_pairs),
-            continued_words.count(self.tokenizer, self.for_words.documents()),
+            continued_words.count(self.tokenizer, self.for_words.documents(), self.state.facts.vocabulary),
             Sampled.of(self.for_words),
         )
 

@@ -10,22 +10,24 @@ vocabularies. Documents whose tokens spell none of these (unknown tokens) have n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds, segments_of
+from pyharness.kernels.text import segment_ends
+from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds
 from pyharness.tokenizers import HasNormalize
 from pyharness.tokenizers.segmenting import spelled_by
-from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of
+from pyharness.types import Ids, Measurement, Tokenizer, Tokens, Vocabulary, offsets_of
 
 METRIC = "continued_word_share"
 MOST_UNPLACED = 0.01  # of the words of a sample: tokens may cut the excluded words differently
 
 Normalize = Callable[[str], str]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -38,53 +40,110 @@ class WordCuts:
     unsegmented: int = 0  # of all words, with a character of a script written without spaces
 
 
-def count(tokenizer: Tokenizer, documents: Iterable[tuple[str, Ids]]) -> WordCuts:
-    """Count the words of documents, each with the ids that the tokenizer gave it."""
-    vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
+def count(tokenizer: Tokenizer, documents: Sequence[tuple[str, Ids]], vocabulary: Vocabulary | None) -> WordCuts:
+    """Count the words of documents, each with the ids that the tokenizer gave it; ``vocabulary``: None if hidden."""
     normalize = cache(tokenizer.normalize) if isinstance(tokenizer, HasNormalize) else None
-    cuts = WordCuts()
-    for text, ids in documents:
-        segments = segments_of(text)
-        words = [WORD_LIKE.search(segment) is not None for segment in segments]
-        chosen = [segment for segment, is_word in zip(segments, words, strict=True) if is_word]
-        cuts.unsegmented += sum(UNSEGMENTED.search(word) is not None for word in chosen)
-        continued = None if vocabulary is None else _cut_segments(segments, ids, vocabulary, normalize)
-        if continued is None:
-            cuts.unplaced += len(chosen)
-        else:
-            cuts.words += len(chosen)
-            cuts.continued += int(np.count_nonzero(continued & np.array(words, np.bool_)))
-    return cuts
+    segments = SampleSegments.of([text for text, _ in documents])
+    words, unsegmented = segments.kinds()
+    placed = continued = np.zeros(len(words), np.bool_)
+    if vocabulary is not None and documents:
+        tokens = Tokens.from_lists([ids for _, ids in documents])
+        placed, continued = segments.cuts(SpelledTokens.of(tokens, vocabulary), normalize)
+    counts = (words & placed, words & continued, words & ~placed, unsegmented)
+    return WordCuts(*(int(np.count_nonzero(one)) for one in counts))
 
 
-def _cut_segments(
-    segments: Sequence[str], ids: Ids, vocabulary: Vocabulary, normalize: Normalize | None
-) -> NDArray[np.bool_] | None:
-    """Return whether a token ends inside each segment, bool [segments]; None if the tokens spell another text."""
-    spelled = spelled_by(ids, vocabulary)
-    ends = np.cumsum(vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids], dtype=np.int64)
-    for parts, data, place in _forms(segments, spelled, normalize):
-        if b"".join(parts) == data:
+@dataclass(frozen=True, slots=True)
+class SpelledTokens:
+    """The bytes of documents' tokens, end to end."""
+
+    data: bytes
+    stops: Bounds  # int64 [tokens], of tokens in ``data``
+    offsets: Bounds  # int64 [documents + 1], of documents in tokens
+    bounds: Bounds  # int64 [documents + 1], of documents in ``data``
+
+    @classmethod
+    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> SpelledTokens:
+        """Spell the tokens of documents."""
+        edges = offsets_of(vocabulary.offsets[1:][tokens.ids] - vocabulary.offsets[:-1][tokens.ids])
+        return cls(spelled_by(tokens.ids, vocabulary), edges[1:], tokens.offsets, edges[tokens.offsets])
+
+    def document(self, index: int) -> tuple[bytes, Bounds]:
+        """Return the bytes of one document's tokens, and where each token stops in them."""
+        start, stop = self.bounds[index : index + 2].tolist()
+        return self.data[start:stop], self.stops[self.offsets[index] : self.offsets[index + 1]] - start
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSegments:
+    """The UAX #29 segments of documents, end to end."""
+
+    data: bytes
+    starts: Bounds  # int64 [segments], of segments in ``data``
+    stops: Bounds
+    offsets: Bounds  # int64 [documents + 1], of documents in segments
+    bounds: Bounds  # int64 [documents + 1], of documents in ``data``
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> SampleSegments:
+        """Cut documents into segments."""
+        documents = [text.encode() for text in texts]
+        bounds = offsets_of(list(map(len, documents)))
+        segments = segment_ends(documents)
+        stops = segments.ends + np.repeat(bounds[:-1], np.diff(segments.offsets))
+        return cls(b"".join(documents), np.append(0, stops)[:-1], stops, segments.offsets, bounds)
+
+    def kinds(self) -> tuple[Flags, Flags]:
+        """Return whether a segment is a word, and whether it is one of a script without spaces: bool [segments]."""
+        kind_of = cache(_kind)
+        places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
+        kinds = np.fromiter((kind_of(self.data[start:stop]) for start, stop in places), np.uint8, len(self.stops))
+        return kinds > 0, kinds > 1
+
+    def cuts(self, tokens: SpelledTokens, normalize: Normalize | None) -> tuple[Flags, Flags]:
+        """Return whether tokens spell the document of a segment, and whether one ends inside it: bool [segments]."""
+        exact = np.array([self._document(index) == tokens.document(index)[0] for index in range(len(self.bounds) - 1)])
+        counts = np.diff(tokens.offsets)
+        shifts = np.repeat(self.bounds[:-1] - tokens.bounds[:-1], counts)  # from the tokens' bytes to the text's
+        continued = _holds_end(self.starts, self.stops, (tokens.stops + shifts)[np.repeat(exact, counts)])
+        placed = np.repeat(exact, np.diff(self.offsets))
+        for index in np.flatnonzero(~exact).tolist():
+            segments = slice(self.offsets[index], self.offsets[index + 1])
+            if (cut := _cut_segments(self._texts(segments), *tokens.document(index), normalize)) is not None:
+                placed[segments], continued[segments] = True, cut
+        return placed, continued
+
+    def _document(self, index: int) -> bytes:
+        return self.data[self.bounds[index] : self.bounds[index + 1]]
+
+    def _texts(self, segments: slice) -> list[str]:
+        places = zip(self.starts[segments].tolist(), self.stops[segments].tolist(), strict=True)
+        return [self.data[start:stop].decode() for start, stop in places]
+
+
+def _kind(segment: bytes) -> int:
+    """Return 1 for a word, 2 for one of a script without spaces, else 0."""
+    text = segment.decode()
+    return 0 if WORD_LIKE.search(text) is None else 1 if UNSEGMENTED.search(text) is None else 2
+
+
+def _cut_segments(segments: Sequence[str], spelled: bytes, ends: Bounds, normalize: Normalize | None) -> Flags | None:
+    """Return whether a token ends inside each segment, bool [segments]; None if the tokens spell another text.
+
+    ``ends``: int64 [tokens], in the bytes that the tokens spell.
+    """
+    dense, place = _without_spaces(spelled)
+    for form in (None,) if normalize is None else (None, normalize):
+        parts = [_dense(segment if form is None else form(segment)) for segment in segments]
+        if b"".join(parts) == dense:
             stops = np.cumsum(list(map(len, parts)), dtype=np.int64)
-            starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
-            return _holds_end(starts, stops, ends if place is None else place[ends])
+            return _holds_end(np.append(0, stops)[:-1], stops, place[ends])
     return None
 
 
-def _holds_end(starts: Bounds, stops: Bounds, ends: Bounds) -> NDArray[np.bool_]:
+def _holds_end(starts: Bounds, stops: Bounds, ends: Bounds) -> Flags:
     first = np.searchsorted(ends, starts, side="right")  # the first end behind the start of each segment
     return np.append(ends, np.iinfo(np.int64).max)[first] < stops
-
-
-def _forms(
-    segments: Sequence[str], spelled: bytes, normalize: Normalize | None
-) -> Iterator[tuple[list[bytes], bytes, Bounds | None]]:
-    """Yield possible spellings: bytes of each segment, of the whole, and the position in these of each spelled byte."""
-    yield [segment.encode() for segment in segments], spelled, None
-    dense, place = _without_spaces(spelled)
-    yield [_dense(segment) for segment in segments], dense, place
-    if normalize is not None:
-        yield [_dense(normalize(segment)) for segment in segments], dense, place
 
 
 def _dense(text: str) -> bytes:

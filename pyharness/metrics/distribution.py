@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import CorpusMetric, Counts
+from pyharness.metrics.counting.state import CorpusMetric, Counts, Shares
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Format, Metric
 
 ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5
 
 
-def renyi_entropy(p: NDArray[np.float64], alpha: float) -> float:
+def renyi_entropy(shares: Shares, alpha: float) -> float:
     """Return log2(sum p^alpha) / (1 - alpha) in bits; 1 is Shannon's, 0 is log2 of the types, inf is -log2 max p."""
     if alpha == 1:
-        return float(-(p * np.log2(p)).sum()) + 0.0
+        return -shares.renyi_sum(1) + 0.0
     if alpha == math.inf:
-        return float(-np.log2(p.max())) + 0.0
+        return float(-np.log2(shares.distinct[0])) + 0.0
     if alpha == 0:
-        return math.log2(len(p))
+        return math.log2(int(shares.types.sum()))
     # If one type has nearly all of p, rounding can leave a sum above 1, and so an entropy of -1e-16.
-    return max(0.0, float(np.log2((p**alpha).sum()) / (1 - alpha)))  # in this order: max(-0.0, 0.0) is -0.0
+    return max(0.0, float(np.log2(shares.renyi_sum(alpha)) / (1 - alpha)))  # in this order: max(-0.0, 0.0) is -0.0
 
 
 def efficiency(entropy: float, types: int) -> float:
@@ -45,49 +46,43 @@ def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float 
     return float(p[start:stop].sum())
 
 
-def _types(counts: Counts) -> int:
-    """Return V_obs: the number of distinct ids that occur, of every kind, over which p is defined."""
-    return int(np.count_nonzero(counts.histogram))
-
-
 def _possible_types(counts: Counts) -> int:
     """Return V plus the other ids that occur (unknown and special tokens): the possible support of p."""
-    beside = int(np.count_nonzero(counts.histogram[~counts.facts.counted]))
     # An engine that hides its vocabulary may emit ids outside V.
-    return max(counts.facts.vocab_size + beside, _types(counts))
+    return max(counts.facts.vocab_size + counts.uncounted_types, counts.types)
 
 
 def _entropy(alpha: float) -> Callable[[Counts], float]:
-    return lambda counts: renyi_entropy(counts.probabilities, alpha)
+    return lambda counts: renyi_entropy(counts.shares, alpha)
 
 
 def hartley_entropy(counts: Counts) -> float:
     """Return the Renyi entropy of order 0: log2 V_obs."""
-    if _types(counts) == 0:
+    if counts.types == 0:
         raise Undefined("no tokens were produced")
-    return math.log2(_types(counts))
+    return math.log2(counts.types)
 
 
 def renyi_efficiency(counts: Counts) -> float:
     """Return the entropy as a share of log2 V: tokens that are never used lower it."""
-    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _possible_types(counts))
+    return efficiency(renyi_entropy(counts.shares, ALPHA), _possible_types(counts))
 
 
 def renyi_efficiency_observed(counts: Counts) -> float:
     """Return the entropy as a share of log2 V_obs: the output of tokenization-scorer with power=2.5."""
-    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _types(counts))
+    return efficiency(renyi_entropy(counts.shares, ALPHA), counts.types)
 
 
 def redundancy(counts: Counts) -> float:
     """Return 1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
-    return 1 - efficiency(renyi_entropy(counts.probabilities, 1), _possible_types(counts))
+    return 1 - efficiency(renyi_entropy(counts.shares, 1), _possible_types(counts))
 
 
 def vocabulary_used(counts: Counts) -> float:
     """Return ids of V that occur / V: unknown and special tokens are on neither side."""
     if counts.facts.vocab_size == 0:
         raise Undefined("the tokenizer has no vocabulary")
-    used = int(np.count_nonzero(counts.histogram[counts.facts.counted]))
+    used = counts.types - counts.uncounted_types
     if used > counts.facts.vocab_size:
         raise Undefined(f"the engine hides its vocabulary and emits ids beyond its V of {counts.facts.vocab_size:,}")
     return used / counts.facts.vocab_size
@@ -100,10 +95,10 @@ def mean_token_bytes(counts: Counts) -> float:
     total = int(counts.histogram.sum())
     if total == 0:
         raise Undefined("no tokens were produced")
-    emitted = np.zeros(int(counts.facts.lengths.max()) + 1, np.uint64)
-    np.add.at(emitted, counts.facts.lengths, counts.histogram)
+    if total * int(counts.facts.lengths.max()) < 1 << 63:
+        return int(counts.facts.lengths @ counts.histogram.view(np.int64)) / total
     # Tokens times bytes may not fit 64 bits: Python's integers have room.
-    return sum(length * count for length, count in enumerate(emitted.tolist())) / total
+    return sum(map(operator.mul, counts.facts.lengths.tolist(), counts.histogram.tolist())) / total
 
 
 METRICS = (
@@ -156,7 +151,7 @@ METRICS = (
             "mass of the frequency ranks from 3 % to 83 %",
             grows_with_text=True,
         ),
-        lambda counts: percentile_frequency(counts.probabilities),
+        lambda counts: percentile_frequency(counts.shares.all),
     ),
     CorpusMetric(Metric("mean_token_bytes", "byte", "none", "mean length of an emitted token"), mean_token_bytes),
 )

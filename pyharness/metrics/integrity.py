@@ -13,7 +13,7 @@ from pyharness.types import COUNT, Metric, TokenKind, Vocabulary
 
 def unknown_rate(counts: Counts) -> float:
     """Return unknown-token occurrences / N."""
-    unknown = counts.facts.of_kind(TokenKind.UNKNOWN)
+    unknown = counts.facts.by_kind.get(TokenKind.UNKNOWN)
     if counts["tokens"] == 0:
         raise Undefined("no tokens were produced")
     if unknown is None:
@@ -25,7 +25,7 @@ def unknown_rate(counts: Counts) -> float:
 
 def byte_fallback_rate(counts: Counts) -> float:
     """Return tokens of the 256 byte-fallback pieces / N."""
-    fallback = counts.facts.of_kind(TokenKind.BYTE_FALLBACK)
+    fallback = counts.facts.by_kind.get(TokenKind.BYTE_FALLBACK)
     if fallback is None:
         raise Undefined("no byte-fallback pieces: in byte-level BPE a byte is an ordinary token")
     if counts["tokens"] == 0:

@@ -45,13 +45,16 @@ class Vocabulary:
         import numpy as np
 
         size = max(tokens, default=-1) + 1
+        ids = np.fromiter(tokens, np.int64, len(tokens))
         offsets = np.zeros(size + 1, np.int64)
-        table = np.full(size, TokenKind.ABSENT, np.uint8)
-        for token, data in tokens.items():
-            offsets[token + 1] = len(data)
-            table[token] = kinds.get(token, TokenKind.NORMAL)
+        offsets[ids + 1] = np.fromiter(map(len, tokens.values()), np.int64, len(tokens))
         np.cumsum(offsets, out=offsets)
-        data = b"".join(tokens[token] for token in sorted(tokens))
+        table = np.full(size, TokenKind.ABSENT, np.uint8)
+        table[ids] = TokenKind.NORMAL
+        for token, kind in kinds.items():
+            if token in tokens:
+                table[token] = kind
+        data = b"".join(map(tokens.__getitem__, np.sort(ids).tolist()))
         return cls(np.frombuffer(data, np.uint8), offsets, table)
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from pyharness import corpora, tokenizers
 from pyharness.metrics.continued_words import WordCuts, count, measure
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.tokenizers.segmenting import spelled_by
-from pyharness.types import Ids, RoundTrip, Tally, Tokenizer, Tokens, Vocabulary
+from pyharness.types import HasVocabulary, Ids, RoundTrip, Tally, Tokenizer, Tokens, Vocabulary
 
 ALPHABET = "ab c1.'é日ก\u0301\n\u202f🇪🇪"
 
@@ -45,7 +45,7 @@ class Lower(Pieces):
 
 def cuts(text: str, pieces: list[bytes], kind: type[Pieces] = Pieces) -> WordCuts:
     tokenizer = kind(pieces)
-    return count(tokenizer, [(text, tokenizer.ids)])
+    return count(tokenizer, [(text, tokenizer.ids)], tokenizer.vocabulary())
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -96,10 +96,25 @@ def test_a_word_is_cut_only_inside() -> None:
     assert cuts("日本", [b"\xe6\x97", b"\xa5\xe6\x9c", b"\xac"]) == WordCuts(words=2, continued=2, unsegmented=2)
 
 
+def test_documents_of_every_spelling_are_counted_together() -> None:
+    pieces = [b"the", b" hou", b"se", b"ahouse", b"<unk>", b" "]
+    documents = [
+        ("the house", [0, 1, 2]),
+        ("a house", [3]),
+        ("", []),
+        ("odd", [4]),
+        ("?", [5]),
+        ("the house", [0, 1, 2]),
+    ]
+    tokenizer = Pieces(pieces)
+    both = count(tokenizer, [(text, np.array(ids, np.uint32)) for text, ids in documents], tokenizer.vocabulary())
+    assert both == WordCuts(words=6, continued=2, unplaced=1)
+
+
 def test_tokens_that_spell_another_text_have_no_cuts() -> None:
     assert cuts("a bc", [b"a", b"<unk>"]) == WordCuts(unplaced=2)
     assert cuts("A bc", [b"a", b"bc"]) == WordCuts(unplaced=2)
-    hidden = count(_Hidden(), [("a bc", np.array([97], np.uint32))])
+    hidden = count(_Hidden(), [("a bc", np.array([97], np.uint32))], None)
     assert hidden == WordCuts(unplaced=2)
 
 
@@ -171,7 +186,9 @@ def test_equals_the_offsets_of_tokenizers_on_english(data: Path, name: str) -> N
 
 def check(tokenizer: Tokenizer, library: Any, texts: list[str]) -> None:
     tokens = tokenizer.encode_batch(texts)
-    word_cuts = count(tokenizer, [(text, tokens.document(index)) for index, text in enumerate(texts)])
+    assert isinstance(tokenizer, HasVocabulary)
+    documents = [(text, tokens.document(index)) for index, text in enumerate(texts)]
+    word_cuts = count(tokenizer, documents, tokenizer.vocabulary())
     by_library = np.array([of_library(library, text) for text in texts]).sum(axis=0).tolist()
     assert (word_cuts.words, word_cuts.continued, word_cuts.unplaced) == (*by_library, 0)
     assert word_cuts.continued > 100

@@ -20,7 +20,7 @@ from layout.thoroughness import examples
 from oracles import metrics as oracle
 from pyharness.metrics import distribution
 from pyharness.metrics.counting import pairs
-from pyharness.metrics.counting.state import Counts, Facts
+from pyharness.metrics.counting.state import Counts, Facts, Shares
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import TokenKind, Tokens, Vocabulary
 
@@ -44,11 +44,11 @@ def test_equals_the_published_scorer(seed: int) -> None:
         tokens += ["other"]
     text = " ".join(tokens)
     counts = counts_of(tokens)
-    p = counts.probabilities
+    p = counts.shares.all
     scored = tokenization_scorer.score(text, metric="renyi", power=2.5)
     assert distribution.renyi_efficiency_observed(counts) == pytest.approx(scored, rel=0, abs=1e-12)
     shannon = tokenization_scorer.score(text, metric="shannon_efficiency")
-    ours = distribution.efficiency(distribution.renyi_entropy(p, 1), len(p))
+    ours = distribution.efficiency(distribution.renyi_entropy(counts.shares, 1), len(p))
     assert ours == pytest.approx(shannon, rel=0, abs=1e-12)
     expected = tokenization_scorer.score(text, metric="percentile_freq", perc_start=0.03, perc_end=0.83)
     assert distribution.percentile_frequency(p) == pytest.approx(expected, rel=0, abs=1e-12)
@@ -58,8 +58,8 @@ def test_equals_the_published_scorer(seed: int) -> None:
 def test_vectors(vector: dict[str, Any]) -> None:
     expected = vector["expected"]
     counts = counts_of(vector["input"]["tokens"])
-    p = counts.probabilities
-    renyi, shannon = (distribution.renyi_entropy(p, alpha) for alpha in (2.5, 1))
+    p = counts.shares.all
+    renyi, shannon = (distribution.renyi_entropy(counts.shares, alpha) for alpha in (2.5, 1))
     found = {
         "renyi_entropy_2.5_bits": renyi,
         "shannon_bits": shannon,
@@ -175,20 +175,35 @@ def test_tokens_times_bytes_may_pass_64_bits() -> None:
     assert metric.compute(counts) == 1001 / 2
 
 
+@pytest.mark.parametrize("seed", range(examples(100)))
+def test_equal_shares_are_computed_with_once_and_summed_one_by_one(seed: int) -> None:
+    """To the last bit: against every id's own share, sorted."""
+    generator = np.random.default_rng(seed)
+    scale = generator.choice([3, 1000, 1 << 33])
+    histogram = generator.integers(0, scale, generator.integers(1, 3000)).astype(np.uint64)
+    histogram[0] += 1
+    p = np.sort(histogram[histogram > 0])[::-1].astype(np.float64)
+    p /= p.sum()
+    shares = Shares.of(histogram)
+    assert shares.all.tolist() == p.tolist()
+    assert shares.renyi_sum(1) == float((p * np.log2(p)).sum())
+    assert [shares.renyi_sum(alpha) for alpha in (2, 2.5)] == [float((p**alpha).sum()) for alpha in (2, 2.5)]
+
+
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 2.5, 3, math.inf])
 def test_renyi_of_uniform_is_log_of_types(alpha: float) -> None:
-    assert distribution.renyi_entropy(np.full(8, 1 / 8), alpha) == pytest.approx(3, abs=1e-12)
+    assert distribution.renyi_entropy(Shares.of(np.full(8, 3, np.uint64)), alpha) == pytest.approx(3, abs=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 2.5, math.inf])
 def test_one_type_has_entropy_zero_without_a_sign(alpha: float) -> None:
-    assert math.copysign(1, distribution.renyi_entropy(np.ones(1), alpha)) == 1
+    assert math.copysign(1, distribution.renyi_entropy(Shares.of(np.ones(1, np.uint64)), alpha)) == 1
 
 
 def test_renyi_is_continuous_at_one() -> None:
-    p = np.array([0.5, 0.3, 0.2])
-    near = distribution.renyi_entropy(p, 1 + 1e-7)
-    assert near == pytest.approx(distribution.renyi_entropy(p, 1), abs=1e-6)
+    shares = Shares.of(np.array([5, 3, 2], np.uint64))
+    near = distribution.renyi_entropy(shares, 1 + 1e-7)
+    assert near == pytest.approx(distribution.renyi_entropy(shares, 1), abs=1e-6)
 
 
 def test_efficiency_counts_dead_tokens() -> None:
