@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 from pyharness.kernels.text import segment_ends
 from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds
 from pyharness.tokenizers import HasNormalize
-from pyharness.tokenizers.segmenting import spelled_by
+from pyharness.tokenizers.segmenting import place_tokens, spelled_by
 from pyharness.types import Ids, Measurement, Tokenizer, Tokens, Vocabulary, offsets_of
 
 METRIC = "continued_word_share"
 MOST_UNPLACED = 0.01  # of the words of a sample: tokens may cut the excluded words differently
+NARROW = "\u202f".encode()  # the one white space inside words: without white space, these have other cuts
 
 Normalize = Callable[[str], str]
 Flags = NDArray[np.bool_]
@@ -48,30 +50,9 @@ def count(tokenizer: Tokenizer, documents: Sequence[tuple[str, Ids]], vocabulary
     placed = continued = np.zeros(len(words), np.bool_)
     if vocabulary is not None and documents:
         tokens = Tokens.from_lists([ids for _, ids in documents])
-        placed, continued = segments.cuts(SpelledTokens.of(tokens, vocabulary), normalize)
+        placed, continued = segments.cuts(tokens, vocabulary, normalize)
     counts = (words & placed, words & continued, words & ~placed, unsegmented)
     return WordCuts(*(int(np.count_nonzero(one)) for one in counts))
-
-
-@dataclass(frozen=True, slots=True)
-class SpelledTokens:
-    """The bytes of documents' tokens, end to end."""
-
-    data: bytes
-    stops: Bounds  # int64 [tokens], of tokens in ``data``
-    offsets: Bounds  # int64 [documents + 1], of documents in tokens
-    bounds: Bounds  # int64 [documents + 1], of documents in ``data``
-
-    @classmethod
-    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> SpelledTokens:
-        """Spell the tokens of documents."""
-        edges = offsets_of(vocabulary.offsets[1:][tokens.ids] - vocabulary.offsets[:-1][tokens.ids])
-        return cls(spelled_by(tokens.ids, vocabulary), edges[1:], tokens.offsets, edges[tokens.offsets])
-
-    def document(self, index: int) -> tuple[bytes, Bounds]:
-        """Return the bytes of one document's tokens, and where each token stops in them."""
-        start, stop = self.bounds[index : index + 2].tolist()
-        return self.data[start:stop], self.stops[self.offsets[index] : self.offsets[index + 1]] - start
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +81,21 @@ class SampleSegments:
         kinds = np.fromiter((kind_of(self.data[start:stop]) for start, stop in places), np.uint8, len(self.stops))
         return kinds > 0, kinds > 1
 
-    def cuts(self, tokens: SpelledTokens, normalize: Normalize | None) -> tuple[Flags, Flags]:
+    def cuts(self, tokens: Tokens, vocabulary: Vocabulary, normalize: Normalize | None) -> tuple[Flags, Flags]:
         """Return whether tokens spell the document of a segment, and whether one ends inside it: bool [segments]."""
-        exact = np.array([self._document(index) == tokens.document(index)[0] for index in range(len(self.bounds) - 1)])
+        documents = [self.data[start:stop] for start, stop in pairwise(self.bounds.tolist())]
+        stops, leads = place_tokens(tokens, documents, vocabulary)
+        exact = (leads == 0) | ((leads == 1) & np.array([NARROW not in one for one in documents]))
         counts = np.diff(tokens.offsets)
-        shifts = np.repeat(self.bounds[:-1] - tokens.bounds[:-1], counts)  # from the tokens' bytes to the text's
-        continued = _holds_end(self.starts, self.stops, (tokens.stops + shifts)[np.repeat(exact, counts)])
+        ends = (stops + np.repeat(self.bounds[:-1], counts))[np.repeat(exact, counts)]
+        continued = _holds_end(self.starts, self.stops, ends)
         placed = np.repeat(exact, np.diff(self.offsets))
         for index in np.flatnonzero(~exact).tolist():
             segments = slice(self.offsets[index], self.offsets[index + 1])
-            if (cut := _cut_segments(self._texts(segments), *tokens.document(index), normalize)) is not None:
+            cut = _cut_segments(self._texts(segments), tokens.document(index), vocabulary, normalize)
+            if cut is not None:
                 placed[segments], continued[segments] = True, cut
         return placed, continued
-
-    def _document(self, index: int) -> bytes:
-        return self.data[self.bounds[index] : self.bounds[index + 1]]
 
     def _texts(self, segments: slice) -> list[str]:
         places = zip(self.starts[segments].tolist(), self.stops[segments].tolist(), strict=True)
@@ -127,12 +108,12 @@ def _kind(segment: bytes) -> int:
     return 0 if WORD_LIKE.search(text) is None else 1 if UNSEGMENTED.search(text) is None else 2
 
 
-def _cut_segments(segments: Sequence[str], spelled: bytes, ends: Bounds, normalize: Normalize | None) -> Flags | None:
-    """Return whether a token ends inside each segment, bool [segments]; None if the tokens spell another text.
-
-    ``ends``: int64 [tokens], in the bytes that the tokens spell.
-    """
-    dense, place = _without_spaces(spelled)
+def _cut_segments(
+    segments: Sequence[str], ids: Ids, vocabulary: Vocabulary, normalize: Normalize | None
+) -> Flags | None:
+    """Return whether a token ends inside each segment, bool [segments]; None if the tokens spell another text."""
+    dense, place = _without_spaces(spelled_by(ids, vocabulary))
+    ends = np.cumsum(vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids])
     for form in (None,) if normalize is None else (None, normalize):
         parts = [_dense(segment if form is None else form(segment)) for segment in segments]
         if b"".join(parts) == dense:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from pyharness.types import (
     Segments,
     Tokenizer,
     TokenizerSpec,
+    Tokens,
     Unsupported,
     Vocabulary,
     offsets_of,
@@ -95,22 +97,31 @@ class TokenSegments:
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         """Encode documents and locate their tokens; a document whose tokens spell another text is missing."""
-        tokens, documents = self.tokenizer.encode_batch(texts, threads), [text.encode() for text in texts]
-        stops = offsets_of(_lengths(tokens.ids, self.vocabulary))  # of tokens, in all spelled bytes
-        spelled = spelled_by(tokens.ids, self.vocabulary)
-        starts = stops[tokens.offsets]  # of documents, in the same bytes
-        shifts = np.zeros(len(documents), np.int64)
-        missing = np.zeros(len(documents), np.bool_)
-        for index, data in enumerate(documents):
-            decoded = spelled[starts[index] : starts[index + 1]]
-            shifts[index] = len(decoded) - len(data)
-            missing[index] = decoded not in (data, b" " + data)
-        counts = np.diff(tokens.offsets)
-        ends = stops[1:] - np.repeat(starts[:-1] + shifts, counts)
-        before = stops[:-1] - np.repeat(starts[:-1] + shifts, counts)
-        kept = (ends > np.maximum(before, 0)) & ~np.repeat(missing, counts)
-        offsets = offsets_of(kept)[tokens.offsets]
-        return Segments(ends[kept], offsets, missing)
+        tokens = self.tokenizer.encode_batch(texts, threads)
+        stops, leads = place_tokens(tokens, [text.encode() for text in texts], self.vocabulary)
+        missing = leads < 0
+        kept = (stops > 0) & (_lengths(tokens.ids, self.vocabulary) > 0) & ~np.repeat(missing, np.diff(tokens.offsets))
+        return Segments(stops[kept], offsets_of(kept)[tokens.offsets], missing)
+
+
+def place_tokens(
+    tokens: Tokens, documents: Sequence[bytes], vocabulary: Vocabulary
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Locate the tokens of documents in their text.
+
+    Returns:
+        Where each token stops, in bytes of its document, int64 [tokens]. And the bytes that are spelled before each
+        document, int64 [documents]: 1 for the space that SentencePiece puts there; -1 if the tokens spell another text.
+    """
+    edges = offsets_of(_lengths(tokens.ids, vocabulary))
+    bounds = edges[tokens.offsets]  # of documents in what their tokens spell
+    spelled = spelled_by(tokens.ids, vocabulary)
+    leads = np.full(len(documents), -1, np.int64)
+    for index, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        lead = stop - start - len(documents[index])
+        if lead in (0, 1) and spelled[start:stop] == b" " * lead + documents[index]:
+            leads[index] = lead
+    return edges[1:] - np.repeat(bounds[:-1] + leads, np.diff(tokens.offsets)), leads
 
 
 def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:

@@ -15,8 +15,8 @@ import regex
 from numpy.typing import NDArray
 
 from pyharness.kernels.text import segment_ends
-from pyharness.tokenizers.segmenting import spelled_by
-from pyharness.types import Ids, Vocabulary
+from pyharness.tokenizers.segmenting import place_tokens
+from pyharness.types import Ids, Tokens, Vocabulary
 
 WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
 # Scripts written without spaces, in which UAX #29 cuts between characters.
@@ -60,12 +60,8 @@ def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
 
     A space that the tokenizer puts before the text (SentencePiece) is not part of its first token.
     """
-    data, spelled = text.encode(), spelled_by(ids, vocabulary)
-    if spelled not in (data, b" " + data):
-        return None
-    lengths = vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids]
-    stops = np.cumsum(lengths, dtype=np.int64)
-    return np.maximum(stops - (len(spelled) - len(data)), 0)
+    stops, leads = place_tokens(Tokens.from_lists([ids]), [text.encode()], vocabulary)
+    return None if leads[0] < 0 else np.maximum(stops, 0)
 
 
 def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
