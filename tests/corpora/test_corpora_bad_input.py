@@ -31,14 +31,14 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
         ("", ["unknown corpus ''", "sample", "FAMILY"]),
         ("smple:prose", ["'smple'", "did you mean 'sample'"]),
         ("zzzz", ["'zzzz'", "known: datasets, installed, motions, parallel, path, repeat, sample, shard"]),
-        ("sample:pros", ["part of the sample 'pros'", "'prose'"]),
+        ("sample:pros", ["sample 'pros'", "'prose'"]),
         ("sample?split=line", ["sample option 'split'", "max_bytes"]),
         ("sample:code?languages=eng_Latn", ["languages=", "sample:parallel"]),
         ("sample?languages=eng_Latin", ["language 'eng_Latin'", "'eng_Latn'"]),
         ("sample?languages=eng_Latn,eng_Latn", ["twice"]),
         (
             "sample?languages=deu_Latn&reference=eng_Latn",
-            ["reference=eng_Latn", "languages=deu_Latn", "add it"],
+            ["reference=eng_Latn", "languages=deu_Latn"],
         ),
         ("sample?reference=eng", ["reference language 'eng'", "eng_Latn"]),
         ("installed:python", ["'python'", "python-code"]),
@@ -59,18 +59,18 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
         ("parallel:nowhere", ["'nowhere'", "check"]),
         ("datasets:", ["names no dataset", "datasets:ORG/NAME"]),
         ("datasets:a/b/c", ["names no dataset"]),
-        ("datasets:./nowhere", ["no file or directory 'nowhere'"]),
-        ("repeat", ["repeat:N:CORPUS"]),
+        ("datasets:./nowhere", ["'nowhere'"]),
+        ("repeat", ["repeat:N:"]),
         ("repeat:0:sample", ["1 to 10^9"]),
         ("repeat:1000000001:sample", ["1 to 10^9"]),
-        ("repeat:x:sample", ["repeat:N:CORPUS"]),
+        ("repeat:x:sample", ["repeat:N:"]),
         ("repeat:2:smple", ["unknown corpus 'smple'"]),
         ("repeat:2:sample?split=line", ["sample option 'split'"]),
-        ("shard:0:sample", ["shard:INDEX/COUNT:CORPUS"]),
+        ("shard:0:sample", ["INDEX/COUNT"]),
         ("shard:4/4:sample", ["no shard 4 of 4", "0 to 3"]),
         ("shard:2-4/4:sample", ["no shard 2 to 4 of 4"]),
         ("shard:2-1/4:sample", ["no shard 2 to 1 of 4"]),
-        ("shard:-1/4:sample", ["shard:INDEX/COUNT:CORPUS"]),
+        ("shard:-1/4:sample", ["INDEX/COUNT"]),
     ],
 )
 def test_refused_specifications(spec: str, parts: list[str]) -> None:
@@ -93,26 +93,26 @@ def test_a_path_without_its_family(tmp_path: Path) -> None:
 
 def test_missing_files(tmp_path: Path) -> None:
     write(tmp_path / "english.txt", "a")
-    has(refusal(f"path:{tmp_path}/englsh.txt"), "no file or directory", "did you mean", "english.txt")
-    has(refusal(f"path:{tmp_path}/zzz/a.txt"), "no file or directory", "check the spelling")
-    has(refusal(f"path:{tmp_path}/*.xml"), "no file that matches", "*.xml")
-    has(refusal(f"path:{tmp_path}/english.txt?max_bytes"), "options are written ?key=value")
+    has(refusal(f"path:{tmp_path}/englsh.txt"), "englsh.txt", "did you mean", "english.txt")
+    has(refusal(f"path:{tmp_path}/zzz/a.txt"), f"{tmp_path}/zzz/a.txt", "spelling")
+    has(refusal(f"path:{tmp_path}/*.xml"), str(tmp_path), "*.xml")
+    has(refusal(f"path:{tmp_path}/english.txt?max_bytes"), "max_bytes", "?key=value")
     has(refusal(f"path:{'x' * 5000}"), "cannot read", "name too long")
 
 
 def test_a_directory_without_text(tmp_path: Path) -> None:
     write(tmp_path / "a.bin", "a")
-    has(refusal(f"path:{tmp_path}"), str(tmp_path), "no files of a known kind", ".jsonl", "glob")
+    has(refusal(f"path:{tmp_path}"), str(tmp_path), ".jsonl", "glob")
 
 
 def test_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    has(refusal(f"path:{tmp_path}/pipe"), "neither a file nor a directory", "save it to a file")
+    has(refusal(f"path:{tmp_path}/pipe"), f"{tmp_path}/pipe", "directory")
 
 
 def test_options_that_do_not_apply(tmp_path: Path) -> None:
-    has(refusal(f"path:{write(tmp_path / 'a.txt', 'a')}?field=body"), "field= does not apply", "plain text")
-    has(refusal(f"path:{write(tmp_path / 'a.jsonl', '{}')}?split=file"), "split=file does not apply", "every row")
+    has(refusal(f"path:{write(tmp_path / 'a.txt', 'a')}?field=body"), "a.txt", "field=", "plain text")
+    has(refusal(f"path:{write(tmp_path / 'a.jsonl', '{}')}?split=file"), "a.jsonl", "split=file", "row")
     has(refusal(f"path:{write(tmp_path / 'a.parquet.gz', '')}"), "Parquet", "decompress")
 
 
@@ -158,13 +158,13 @@ def test_uneven_files(eng: str, deu: str, tmp_path: Path) -> None:
 
 
 def test_parallel_directories(tmp_path: Path) -> None:
-    has(refusal(f"parallel:{tmp_path}"), "at least two languages", "found none")
+    has(refusal(f"parallel:{tmp_path}"), str(tmp_path), "languages", "none")
     write(tmp_path / "eng_Latn.txt", "a\n")
-    has(refusal(f"parallel:{tmp_path}"), "only eng_Latn")
+    has(refusal(f"parallel:{tmp_path}"), "languages", "eng_Latn")
     write(tmp_path / "deu_Latn.txt.gz", gzip.compress(b"a\n"))
     has(refusal(f"parallel:{tmp_path}?languages=eng_Latn,deu_Latin"), "language 'deu_Latin'", "'deu_Latn'")
     has(refusal(f"parallel:{tmp_path}?reference=est_Latn"), "reference language 'est_Latn'")
-    has(refusal(f"parallel:{tmp_path}?field=x"), "field= does not apply")
+    has(refusal(f"parallel:{tmp_path}?field=x"), "field=", str(tmp_path), "plain text")
     has(refusal(f"parallel:{tmp_path}?split=line"), "parallel option 'split'")
     write(tmp_path / "deu_Latn.txt", "a\n")
     has(refusal(f"parallel:{tmp_path}"), "deu_Latn.txt", "deu_Latn.txt.gz", "keep one")
@@ -186,7 +186,7 @@ def test_parallel_json_lines(tmp_path: Path) -> None:
     write(file, '{"text": {"en": "a", "de": 7}}\n')
     has(refusal(f"parallel:{file}"), "line 1", "the de text is a number")
     write(file, '{"text": {"en": "a"}}\n{"text": {"de": "b"}}\n')
-    has(refusal(f"parallel:{file}"), "fewer than two languages", "en (1), de (1)", "?languages=")
+    has(refusal(f"parallel:{file}"), str(file), "en (1), de (1)", "?languages=")
     write(file, "")
     has(refusal(f"parallel:{file}"), "first 0 rows", "none")
     has(rows_failure(f"parallel:{file}?languages=en,de"), "has no documents")

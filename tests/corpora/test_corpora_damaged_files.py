@@ -39,7 +39,7 @@ TEXT = os.urandom(150_000).hex().encode()
 def test_truncated_archives(suffix: str, kept: float, tmp_path: Path) -> None:
     data = PACKERS[suffix](TEXT)
     file = write(tmp_path / f"a.txt{suffix}", data[: int(len(data) * kept)])
-    has(failure(f"path:{file}"), str(file), "cut short", "bytes of its content", "again")
+    has(failure(f"path:{file}"), str(file), "cut short")
     has(failure(f"path:{tmp_path}"), str(file), "cut short")
 
 
@@ -152,12 +152,12 @@ def test_missing_extras_are_found_before_reading(tmp_path: Path, monkeypatch: py
     for module in ("zstandard", "pyarrow", "datasets"):
         monkeypatch.setitem(sys.modules, module, None)
     zst, parquet = write(tmp_path / "a.txt.zst", ""), write(tmp_path / "a.parquet", "")
-    has(refusal(f"path:{zst}"), "zstandard", "pip install 'pyharness[files]'")
-    has(refusal(f"path:{parquet}"), "pyarrow", "pip install 'pyharness[files]'")
-    has(refusal("datasets:org/name"), "datasets", "pip install 'pyharness[hub]'")
+    has(refusal(f"path:{zst}"), "zstandard", "pyharness[files]")
+    has(refusal(f"path:{parquet}"), "pyarrow", "pyharness[files]")
+    has(refusal("datasets:org/name"), "datasets", "pyharness[hub]")
     write(tmp_path / "eng.txt", "a")
     write(tmp_path / "deu.txt.zst", "")
-    has(refusal(f"parallel:{tmp_path}?languages=eng,deu"), "pip install 'pyharness[files]'")
+    has(refusal(f"parallel:{tmp_path}?languages=eng,deu"), "pyharness[files]")
 
 
 @pytest.mark.parametrize(("name", "module"), [("a.txt.zst", "zstandard"), ("a.parquet", "pyarrow")])
@@ -191,7 +191,7 @@ def test_empty_corpora(name: str, data: bytes | str, options: str, tmp_path: Pat
 
 def test_empty_documents_are_mentioned(tmp_path: Path) -> None:
     file = write(tmp_path / "a.txt", "\n\n\n")
-    has(failure(f"path:{file}?split=line"), "3 empty ones were left out")
+    has(failure(f"path:{file}?split=line"), "a.txt", "3 empty")
 
 
 def test_a_directory_of_binary_files_has_no_documents(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_page_that_becomes_too_large_is_never_read(tmp_path: Path, monkeypatch
     assert path.stat().st_size < 50_000
     assert sum(map(len, read(path))) == 3_000_000
     monkeypatch.setattr(parquet, "LARGEST_PAGE", 2_000_000)
-    with pytest.raises(InputError, match=r"x\.parquet has a page of 3,000,0.. bytes, which is read whole"):
+    with pytest.raises(InputError, match=r"x\.parquet .*3,000,0.. bytes"):
         read(path)
 
 
@@ -113,5 +113,5 @@ def test_damage_in_a_header_is_named(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4] = 0xFF
     path.write_bytes(bytes(data))
-    with pytest.raises(InputError, match=r"x\.parquet is damaged \(no page at byte 4\)"):
+    with pytest.raises(InputError, match=r"x\.parquet .*byte 4\b"):
         read(path)

@@ -78,9 +78,9 @@ def test_documents_without_a_work_are_dealt_out_one_by_one(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("row", "field", "said"),
     [
-        ({"text": "a", "id": "b"}, "book", r"no field 'book'; it has 'text', 'id': choose one with \?work="),
-        ({"text": "a", "book": ["b"]}, "book", "field 'book' is a list, which names no work"),
-        ({"text": "a", "book": True}, "book", "field 'book' is a boolean, which names no work"),
+        ({"text": "a", "id": "b"}, "book", r"'book'.*'text', 'id'.*work="),
+        ({"text": "a", "book": ["b"]}, "book", "'book' .*list"),
+        ({"text": "a", "book": True}, "book", "'book' .*boolean"),
     ],
 )
 def test_what_names_no_work_is_said(tmp_path: Path, row: dict[str, Any], field: str, said: str) -> None:
@@ -113,7 +113,7 @@ def test_what_is_one_work_is_one_group(tmp_path: Path, name: str) -> None:
 
 def test_plain_text_has_no_field_with_a_work(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text", encoding="utf-8")
-    with pytest.raises(InputError, match=r"work=id does not apply to.*work=\*"):
+    with pytest.raises(InputError, match=r"work=id .*a\.txt.*work=\*"):
         open_corpus(f"path:{tmp_path / 'a.txt'}?work=id")
 
 
@@ -183,7 +183,7 @@ def test_a_table_of_works_fits_its_rows(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'which'.*'line', 'of'"):
         open_corpus(f"{spec}?work=which")
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    for changed, reason in ((lines[:-1], "no work of row 200"), ([*lines, "x\ty\n"], "more lines")):
+    for changed, reason in ((lines[:-1], "row 200"), ([*lines, "x\ty\n"], "more lines")):
         table.write_text("".join(changed), encoding="utf-8")
         with pytest.raises(InputError, match=reason):
             read(f"{spec}?work=of")

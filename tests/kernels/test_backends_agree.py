@@ -47,7 +47,7 @@ def calls(backend: Backend, temperature: float) -> list[Callable[[], None]]:
 
 @pytest.mark.parametrize("temperature", OUTSIDE)
 def test_temperatures_outside_the_bounds_are_refused(backend: Backend, temperature: float) -> None:
-    text = re.escape(f"temperature must be between 1e-30 and 1e30, not {temperature:g}")
+    text = f"temperature.*1e-30.*1e30.*{re.escape(f'{temperature:g}')}"
     for call in calls(backend, temperature):
         with pytest.raises(ValueError, match=text):
             call()
@@ -81,9 +81,9 @@ def test_options_of_another_backend_are_refused(backend: Backend) -> None:
 
 
 def test_options_of_another_type_are_refused(backend: Backend) -> None:
-    options, text = ({"threads": 2.5}, "threads must be an integer, not float")
+    options, text = ({"threads": 2.5}, "threads.*float")
     if backend.kind != "core":
-        options, text = ({"stream": 2.5}, "stream must be a CUDA handle or None, not float")
+        options, text = ({"stream": 2.5}, "stream.*float")
     with pytest.raises(TypeError, match=text):
         native(backend).check_targets(backend.put(np.zeros(2, np.int64)), 3, **memory(backend), **options)
 
@@ -91,7 +91,7 @@ def test_options_of_another_type_are_refused(backend: Backend) -> None:
 def test_a_call_without_the_memory_it_needs_says_so(backend: Backend) -> None:
     if backend.kind == "core":
         pytest.skip("the core needs none")
-    with pytest.raises(ValueError, match="needs 8 bytes for the check of targets: pass allocate"):
+    with pytest.raises(ValueError, match=r"8 bytes.*targets.*allocate"):
         native(backend).check_targets(backend.put(np.zeros(2, np.int64)), 3)
 
 
@@ -101,23 +101,23 @@ def test_states_that_are_not_aligned_are_refused(backend: Backend) -> None:
     odd = backend.put(flat)[first : first + 16].reshape(2, 8)
     states = entropy_states(backend.put(LOGITS))
     for call in (lambda: entropy_finish(odd), lambda: entropy_merge(states, odd), lambda: entropy_merge(odd, states)):
-        with pytest.raises(InputError, match="must be aligned to 16 bytes: copy it"):
+        with pytest.raises(InputError, match=r"aligned.* 16 bytes"):
             call()
-    with pytest.raises(ValueError, match="states must be aligned to 16 bytes; copy it first"):
+    with pytest.raises(ValueError, match=r"states .*aligned.* 16 bytes"):
         native(backend).entropy_merge(odd, states, **memory(backend))
 
 
 @pytest.mark.parametrize(
     ("offsets", "weights", "message"),
     [
-        ([1, 4], None, "offsets must start at 0"),
-        ([0, 3, 2, 4], None, r"offsets must not fall: offsets\[2\] = 2 after 3"),
-        ([0, 3], None, "offsets must end at 4, the number of items, not at 3"),
-        ([0, 2, 4], [1, -1], r"weights must not be negative: weights\[1\] = -1"),
-        ([0, 2, 4], [1], "weights must hold 2 values, not 1"),
-        ([], None, "offsets must hold at least one value"),
-        ([0, 2, 4], [[1, 1]], "weights must have one dimension"),
-        ([0, 4], [2**63 - 1], "the weighted number of pairs does not fit 64 bits"),
+        ([1, 4], None, r"offsets .* 0\b"),
+        ([0, 3, 2, 4], None, r"offsets\[2\] = 2 .*3"),
+        ([0, 3], None, r"offsets .* 4\b.* 3\b"),
+        ([0, 2, 4], [1, -1], r"weights\[1\] = -1\b"),
+        ([0, 2, 4], [1], r"weights .* 2\b.* 1\b"),
+        ([], None, "offsets .*one value"),
+        ([0, 2, 4], [[1, 1]], "weights .*dimension"),
+        ([0, 4], [2**63 - 1], "weighted.*pairs.*64 bits"),
     ],
 )
 def test_segments_are_checked_in_the_same_words(

@@ -72,15 +72,15 @@ def test_the_emulator_refuses_to_wait_as_a_device_does(capture: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: entropy(LOGITS, targets=np.zeros(3, np.int64), outputs=("nll",)), "leave them out"),
-        (lambda: linear_entropy(LOGITS, np.ones((9, 40), np.float32)), "pass max_bytes"),
-        (lambda: pair_histogram(np.arange(9, dtype=np.uint32), device="emulated"), "outside of the capture"),
+        (lambda: entropy(LOGITS, targets=np.zeros(3, np.int64), outputs=("nll",)), "targets"),
+        (lambda: linear_entropy(LOGITS, np.ones((9, 40), np.float32)), "max_bytes"),
+        (lambda: pair_histogram(np.arange(9, dtype=np.uint32), device="emulated"), "outside"),
     ],
 )
 def test_what_waits_for_the_device_is_refused(
     backend: Backend, capture: Any, call: Callable[[], Any], said: str
 ) -> None:
-    with pytest.raises(InputError, match="being captured into a CUDA graph") as refused:
+    with pytest.raises(InputError, match="captured") as refused:
         call()
     assert said in str(refused.value)
     capture.end_capture()
@@ -116,7 +116,7 @@ def test_a_graph_of_torch() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         found = entropy(logits).entropy
-        with pytest.raises(InputError, match="outside of the capture"):
+        with pytest.raises(InputError, match="outside"):
             pair_histogram(torch.arange(9, device="cuda", dtype=torch.int32))
     for _ in range(3):
         logits.normal_(0, 3)

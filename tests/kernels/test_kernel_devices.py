@@ -61,7 +61,7 @@ def test_an_extension_that_does_not_load_says_so(monkeypatch: pytest.MonkeyPatch
         raise ImportError("undefined symbol: cudaNothing")
 
     monkeypatch.setattr(importlib, "import_module", fail)
-    assert cuda_reason() == "the CUDA kernels cannot be loaded: undefined symbol: cudaNothing"
+    assert cuda_reason().endswith("undefined symbol: cudaNothing")
 
 
 def test_the_reason_of_the_driver_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +91,8 @@ def test_a_device_that_is_too_old_is_refused_and_another_one_works(monkeypatch: 
     facts = [{"name": "Old GPU", "compute_capability": (7, 5)}, {"name": "GPU", "compute_capability": (10, 0)}]
     module = SimpleNamespace(why_unavailable=lambda: None, device_info=facts.__getitem__)
     monkeypatch.setitem(sys.modules, "pyharness._cuda", module)
-    assert cuda_reason(0) == "cuda:0 (Old GPU) has compute capability 7.5; the kernels need 8.0 or more"
-    with pytest.raises(CudaUnavailable, match=r"cuda:0 \(Old GPU\) has compute capability 7\.5"):
+    assert re.search(r"cuda:0 \(Old GPU\).*7\.5.*8\.0", str(cuda_reason(0)))
+    with pytest.raises(CudaUnavailable, match=r"cuda:0 \(Old GPU\).*7\.5"):
         module_for(Device(is_cuda=True, number=0))
     assert cuda_reason(1) is None
     assert module_for(Device(is_cuda=True, number=1)) is module
@@ -112,8 +112,8 @@ def test_importing_and_asking_needs_no_driver() -> None:
 def test_without_a_device_every_question_has_a_plain_answer() -> None:
     cuda = built("_cuda")
     if cuda.device_count():
-        pytest.skip("there is a device here")
-    with pytest.raises(ValueError, match="there is no CUDA device 0"):
+        pytest.skip("a device is here")
+    with pytest.raises(ValueError, match=r"device 0\b"):
         cuda.device_info(0)
 
 
@@ -153,7 +153,7 @@ def test_a_module_exports_nothing_of_its_parts(name: str) -> None:
     path = built(name).__file__
     nm = shutil.which("nm")
     if nm is None or path is None:
-        pytest.skip("nm is not on the PATH")
+        pytest.skip("nm is missing")
     text = subprocess.run([nm, "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in text.splitlines()}
     assert f"PyInit_{name}" in exported

@@ -146,6 +146,6 @@ def test_a_stream_of_the_other_device_is_refused(driver: Driver) -> None:
         lambda: entropy(OnDevice(np.zeros((3, 40), np.float32), 1), stream=stream),
         lambda: pair_histogram(OnDevice(np.arange(9, dtype=np.uint32), 1), stream=stream),
     ):
-        with pytest.raises(InputError, match="stream belongs to cuda:0, the arrays are on cuda:1"):
+        with pytest.raises(InputError, match=r"stream.*cuda:0.*arrays.*cuda:1"):
             call()
     assert driver.calls == []

@@ -150,7 +150,7 @@ def test_digests_tell_models_apart() -> None:
 
 @pytest.mark.parametrize("order", [0, 6, -1])
 def test_another_order_is_refused(order: int) -> None:
-    with pytest.raises(InputError, match=rf"order {order} cannot be trained; choose 1..5"):
+    with pytest.raises(InputError, match=rf"order {order} .*1\.\.5"):
         SymbolModel.train([laid([[1]])], 2, order)
 
 
@@ -172,7 +172,7 @@ def test_symbols_that_are_not_of_the_alphabet_are_refused() -> None:
 
 @pytest.mark.parametrize("batches", [[], [laid([])], [laid([[], []])]])
 def test_no_text_is_refused(batches: list[tuple[SymbolIds, Offsets]]) -> None:
-    with pytest.raises(InputError, match="no symbol to train"):
+    with pytest.raises(InputError, match="no symbol"):
         SymbolModel.train(batches, 256)
 
 
@@ -189,5 +189,5 @@ def test_another_dtype_is_refused() -> None:
 
 
 def test_more_ngrams_than_there_is_room_for_are_refused() -> None:
-    with pytest.raises(InputError, match="more than 100000 bytes: train on less text, or with a lower order"):
+    with pytest.raises(InputError, match=r" 100000 bytes.*order"):
         SymbolModel.train([long_text(1 << 20)], 1 << 20, 5, max_bytes=100_000)

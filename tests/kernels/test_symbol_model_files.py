@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_every_truncation_is_refused(saved: Path) -> None:
         saved.write_bytes(content[:length])
         assert "cut off" in refusal(saved) or length < 8
     saved.write_bytes(content + b"\0")
-    assert "goes on after its end" in refusal(saved)
+    assert "after its end" in refusal(saved)
 
 
 def test_every_flipped_bit_is_refused(saved: Path) -> None:
@@ -86,14 +87,14 @@ def test_sizes_are_checked_before_memory_is_taken(saved: Path) -> None:
     content = bytearray(saved.read_bytes())
     content[24:32] = (4_000_000_000).to_bytes(8, "little")  # entries of the first level
     saved.write_bytes(content)
-    assert "was cut off: it has" in refusal(saved)
+    assert "cut off" in refusal(saved)
     content[24:32] = b"\xff" * 8
     saved.write_bytes(content)
-    assert "no such header" in refusal(saved)
+    assert "header" in refusal(saved)
 
 
 def test_another_alphabet_is_refused(saved: Path) -> None:
-    assert "is a model of 4 symbols, not of 256" in refusal(saved, 256)
+    assert re.search("4 symbols.*256", refusal(saved, 256))
     assert SymbolModel.load(saved, 4).alphabet_size == 4
 
 
@@ -102,13 +103,13 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     assert "is no file" in refusal(tmp_path / "missing")
     text = tmp_path / "text"
     text.write_text("To be, or not to be")
-    assert "is no symbol model" in refusal(text)
+    assert "no symbol model" in refusal(text)
 
 
 def test_a_file_that_exists_is_kept(saved: Path) -> None:
     content = saved.read_bytes()
     model = model_of([[1]], 2, 1)
-    with pytest.raises(InputError, match="exists already: replace it with --force"):
+    with pytest.raises(InputError, match=f"{re.escape(str(saved))}.*--force"):
         model.save(saved)
     assert saved.read_bytes() == content
     model.save(saved, overwrite=True)

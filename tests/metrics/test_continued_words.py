@@ -137,7 +137,7 @@ class _Hidden:
     [
         (WordCuts(), "no words"),
         (WordCuts(words=99, continued=33, unplaced=1), 1 / 3),
-        (WordCuts(words=98, continued=33, unplaced=2), "2 of 100 words are in documents that their tokens do not"),
+        (WordCuts(words=98, continued=33, unplaced=2), "2 of 100 words"),
         (WordCuts(unplaced=7), "7 of 7 words"),
         (WordCuts(words=10, continued=5, unsegmented=6), "without spaces"),
         (WordCuts(words=10, continued=5, unsegmented=5), 0.5),

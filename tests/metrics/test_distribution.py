@@ -104,7 +104,7 @@ def test_a_tokenizer_with_unknown_tokens_has_the_scorers_efficiency() -> None:
     assert distribution.renyi_efficiency(counts) == pytest.approx(math.log2(3) / 2, abs=1e-12)
     assert distribution.redundancy(counts) == pytest.approx(1 - math.log2(3) / 2, abs=1e-12)
     assert distribution.hartley_entropy(counts) == math.log2(3)
-    assert distribution.vocabulary_used(counts) == 2 / 3, "the unknown token is no part of V"
+    assert distribution.vocabulary_used(counts) == 2 / 3, "V has no unknown token"
 
 
 def test_an_unknown_token_that_does_not_occur_changes_nothing() -> None:
@@ -162,7 +162,7 @@ def test_the_scorer_agrees_whatever_kinds_of_tokens_there_are(uses: list[tuple[T
 
 def test_an_engine_that_hides_its_vocabulary_and_emits_more_than_v_has_no_used_share() -> None:
     counts = counts_of_kinds(UNKNOWN_BESIDE_TWO[:3], hidden=True)
-    with pytest.raises(Undefined, match="beyond its V of 2"):
+    with pytest.raises(Undefined, match=r" V .*\b2\b"):
         distribution.vocabulary_used(counts)
     assert distribution.renyi_efficiency(counts) == 1.0
 

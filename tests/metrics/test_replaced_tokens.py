@@ -49,12 +49,14 @@ def test_the_definition(
     before, after = (Counter({data: bounds.get(data, 0) for data in LETTERS}) for bounds in (counts, others))
     share, frequency = replaced_tokens.measure(state(sorted(first), counts), state(sorted(second), others))
     if not left:
-        assert (share.value, share.reason) == (None, "both vocabularies have the same tokens")
+        assert share.value is None
+        assert "same tokens" in str(share.reason)
         return
     assert share.value == len(left) / 4
     total = sum(before[data] for data in left)
     if total == 0:
-        assert frequency.reason == "the replaced tokens do not occur in the text"
+        assert frequency.value is None
+        assert "replaced tokens" in str(frequency.reason)
         return
     expected = sum(after[data] for data in entered) / total - 1
     assert frequency.value == pytest.approx(expected)
@@ -109,7 +111,8 @@ def share_of(tokenizer: Tokenizer) -> Measurement:
 
 def test_scaffold_share_is_null_for_others() -> None:
     share = share_of(tokenizers.load("raw_bytes"))
-    assert (share.value, share.reason) == (None, "no Scaffold-BPE model, or one in which nothing was demoted")
+    assert share.value is None
+    assert "Scaffold-BPE" in str(share.reason)
 
 
 def test_scaffold_share_counts_what_is_never_written(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

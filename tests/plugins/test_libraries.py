@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -17,15 +18,13 @@ from pyharness.types import InputError, Unsupported
 def test_the_line_names_the_extra() -> None:
     with pytest.raises(InputError) as caught:
         libraries.require("reading tea leaves", "no_such_module", "tea")
-    assert str(caught.value) == (
-        "reading tea leaves needs no_such_module, which is not installed: pip install 'pyharness[tea]'"
-    )
+    assert re.match(r"reading tea leaves .*no_such_module.* 'pyharness\[tea\]'$", str(caught.value))
 
 
 def test_the_line_names_the_distribution_and_all_extras() -> None:
     with pytest.raises(Unsupported) as caught:
         libraries.require("tea", "no_such_module", ("tea", "milk"), "no-such", error=Unsupported)
-    assert str(caught.value) == "tea needs no-such, which is not installed: pip install 'pyharness[tea,milk]'"
+    assert re.match(r"tea .*no-such.* 'pyharness\[tea,milk\]'$", str(caught.value))
 
 
 def test_a_missing_package_of_a_submodule_is_missing() -> None:
@@ -42,7 +41,7 @@ def test_a_module_made_by_hand_is_installed(monkeypatch: pytest.MonkeyPatch) -> 
     assert libraries.is_installed("made_by_hand")
     assert libraries.folder_of("made_by_hand") is None
     assert libraries.load("tea", "made_by_hand", "tea") is module
-    with pytest.raises(InputError, match="tea needs made-by-hand, which has no folder here"):
+    with pytest.raises(InputError, match=r"tea .*made-by-hand.*folder"):
         libraries.require_folder("tea", "made_by_hand", "tea", "made-by-hand")
 
 
@@ -51,9 +50,7 @@ def test_a_library_that_cannot_be_imported_says_why(tmp_path: Path, monkeypatch:
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(Unsupported) as caught:
         libraries.load("tea", "torn", "milk", error=Unsupported, otherwise="drink water")
-    assert str(caught.value) == (
-        "tea needs torn, which cannot be imported (no libtorn.so): pip install 'pyharness[milk]', or drink water"
-    )
+    assert re.match(r"tea .*torn.*\(no libtorn\.so\).* 'pyharness\[milk\]'.* drink water$", str(caught.value))
 
 
 def test_asking_imports_nothing() -> None:

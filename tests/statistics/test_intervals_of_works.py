@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_each_of_few_works_is_left_out_once() -> None:
 def test_too_few_works_have_no_interval() -> None:
     found = ratio_of([1.0] * (MIN_WORKS - 1), [1] * (MIN_WORKS - 1))
     assert found.value == 1
-    assert found.no_interval == "5 independent wholes (clips), an interval needs 6"
+    assert re.match(r"5 .*clips.* 6\b", str(found.no_interval))
     assert interval(1.0, [1.0] * (MIN_WORKS - 1)) is None
 
 

@@ -115,7 +115,7 @@ def test_a_text_without_an_interval_leaves_all_without() -> None:
     found = overall([pair, (bare, bare)])
     assert found is not None
     assert found.interval is None
-    unequal = replace(pair[0], no_pair="64 documents of very unequal size")
+    unequal = replace(pair[0], no_pair="64 documents")
     found = overall([pair, (unequal, pair[1])])
     assert found is not None
     assert found.interval is None

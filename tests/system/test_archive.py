@@ -30,7 +30,7 @@ def test_what_is_stored_or_deflated_is_read_up_to_a_bound(packing: int) -> None:
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_what_is_packed_otherwise_is_refused_unread(packing: int) -> None:
-    with pytest.raises(zipfile.BadZipFile, match="is packed by method"):
+    with pytest.raises(zipfile.BadZipFile, match=f"method {packing}"):
         archive.read(archive.opened(packed(("a", b"x", packing))), "a", 10)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import signal
 import socket
@@ -101,10 +102,10 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "fsync", full)
     if writer == "cache":
-        with pytest.raises(InputError, match=r"cannot keep trained tokenizers in .* No space left"):
+        with pytest.raises(InputError, match=rf"{re.escape(str(tmp_path.parent))}.*No space left"):
             write(path)
     elif writer in WRITERS:
-        with pytest.raises(InputError, match=r"cannot write .*: No space left"):
+        with pytest.raises(InputError, match=rf"{re.escape(str(path))}.*No space left"):
             write(path)
     else:
         write(path)  # only a cache
@@ -138,9 +139,9 @@ def test_what_is_there_is_replaced_only_if_that_was_asked_for(
     path = tmp_path / "any"
     atomic_file.write(path, "mine")
     assert path.stat().st_mode & 0o777 == 0o644
-    with pytest.raises(InputError, match=r"any' exists already: replace it with --force"):
+    with pytest.raises(InputError, match=r"any' .*--force"):
         atomic_file.write(path, "yours")
-    with pytest.raises(InputError, match=r"any' exists already: replace it with --force"):
+    with pytest.raises(InputError, match=r"any' .*--force"):
         atomic_file.check(path)
     assert path.read_text(encoding="utf-8") == "mine"
     atomic_file.check(path, overwrite=True)

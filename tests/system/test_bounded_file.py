@@ -40,7 +40,7 @@ def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     for name in ("pipe", "link"):
         with pytest.raises(OSError, match="named pipe"):
             bounded_file.read(tmp_path / name, 5, "it")
-        with pytest.raises(InputError, match=r"it cannot be read: .*named pipe"):
+        with pytest.raises(InputError, match=r"it .*named pipe"):
             bounded_file.read_toml(tmp_path / name, 5, "it")
 
 
@@ -73,7 +73,7 @@ def test_keys_of_very_many_parts(name: str, tmp_path: Path) -> None:
         assert bounded_file.read_toml(path, 1 << 20, "it")
     for form in ("{} = 1", "[{}]", "x = {{ {} = 1 }}"):
         path.write_text(form.format(".".join([name] * (bounded_file.MOST_PARTS + 1))), encoding="utf-8")
-        with pytest.raises(InputError, match="it has a key of more than 100 parts"):
+        with pytest.raises(InputError, match=r"it .*key.* 100 parts"):
             bounded_file.read_toml(path, 1 << 20, "it")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import time
@@ -53,13 +54,13 @@ def test_lines_come_whole_and_in_order(program: Program) -> None:
 
 
 def test_how_it_ended(program: Program) -> None:
-    assert died(program("sys.exit('no such thing')")) == "ended with status 1: no such thing"
-    assert died(program("os.abort()")).startswith("was killed by signal 6")
+    assert re.search(r"status 1\b.*no such thing$", died(program("sys.exit('no such thing')")))
+    assert "signal 6" in died(program("os.abort()"))
 
 
 def test_memory_is_limited_and_the_limit_is_said(program: Program) -> None:
     command = program("held = []\nwhile True: held.append(b'x' * (8 << 20))")
-    assert died(command, memory_limit=100_000_000) == "was stopped at 0.1 GB of memory (memory_limit)"
+    assert re.search(r"0\.1 GB.*memory_limit", died(command, memory_limit=100_000_000))
 
 
 def test_memory_of_what_it_started_counts(program: Program) -> None:
@@ -151,7 +152,7 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(subprocess, "Popen", none_left)
-    with pytest.raises(InputError, match="cannot start a process to work in: Too many open files"):
+    with pytest.raises(InputError, match=r"process.*: Too many open files"):
         Child(["program"])
 
 
@@ -168,7 +169,7 @@ def measured(row: str, **options: object) -> CaseResult:
 @pytest.mark.usefixtures("doubles")
 def test_a_case_without_bounds_is_stopped_at_the_memory_limit() -> None:
     result = measured("hungry", memory_limit="300MB")
-    assert result.reason == "the process was stopped at 0.3 GB of memory (memory_limit)"
+    assert re.search(r"0\.3 GB.*memory_limit", str(result.reason))
 
 
 @pytest.mark.usefixtures("doubles")

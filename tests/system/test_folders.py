@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_too_little_room_is_said_before_anything_is_written(tmp_path: Path, monk
         begun.append(None)
         yield from chunks()
 
-    with pytest.raises(InputError, match=r"16\.8 MB are to be written to .*, and 16\.8 MB are free there; make room"):
+    with pytest.raises(InputError, match=rf"16\.8 MB.*{re.escape(str(tmp_path))}.*16\.8 MB"):
         write_folder(tmp_path / "f", {"a": b"1", "b": Streamed(16 << 20, large)})
     assert not begun
     assert not list(tmp_path.iterdir())

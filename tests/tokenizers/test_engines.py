@@ -153,7 +153,7 @@ SLOW = ("fastokens tiktoken/qwen.tiktoken", "fastokens kimi_k2/kimi_k2.tiktoken"
 def test_what_an_engine_cannot_run_is_said() -> None:
     if not libraries.is_installed("rs_bpe"):
         pytest.skip("rs_bpe is not installed")
-    with pytest.raises(InputError, match="has cl100k_base and o200k_base compiled in"):
+    with pytest.raises(InputError, match=r"rs_bpe.*cl100k.*o200k"):
         tokenizers.resolve("rs_bpe+tiktoken:r50k_base")
 
 
@@ -175,7 +175,7 @@ def test_calls_without_threads_are_not_timed_on_several(spec: str, directions: t
         "decoding": lambda: tokenizers.timed_decode(row, tokens, 2),
     }
     for direction in directions:
-        with pytest.raises(Unsupported, match=f"has no threads for {direction}: it cannot be timed on 2"):
+        with pytest.raises(Unsupported, match=rf"threads.*{direction}.* 2\b"):
             calls[direction]()
 
 
@@ -222,13 +222,13 @@ def test_an_unknown_split_pattern_is_refused_by_gigatoken(tmp_path: Path) -> Non
     path = tmp_path / "x.tiktoken"
     path.write_bytes(rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}))
     spec = rf"gigatoken+file:{path}?pattern=\w+|\W+"
-    with pytest.raises(InputError, match="has no code for the split pattern"):
+    with pytest.raises(InputError, match=r"gigatoken.*pattern"):
         load(spec)
 
 
 @pytest.mark.parametrize("engine", ["rs_bpe:cl100k_base", "quicktok:cl100k_base", "splintr:cl100k_base"])
 def test_an_id_outside_the_vocabulary_does_not_crash(engine: str) -> None:
-    with pytest.raises(InputError, match="is not in the vocabulary"):
+    with pytest.raises(InputError, match=r"id 4000000000 .*vocabulary"):
         load(engine).decode(np.array([4_000_000_000], np.uint32))
 
 
@@ -241,7 +241,7 @@ def test_a_pool_has_one_size_for_life(monkeypatch: pytest.MonkeyPatch) -> None:
     pool.start(4)
     pool.require(4)
     pool.require(1)
-    with pytest.raises(InputError, match="time each number of threads in a process of its own"):
+    with pytest.raises(InputError, match=r"engine.*threads.*process"):
         pool.require(2)
     assert FASTOKENS_POOL.smallest == 1
 
@@ -263,8 +263,8 @@ def test_fastokens_has_its_own_spelling_of_cl100k() -> None:
     )
     for text in TEXTS[:1] + TEXTS[2:]:  # the second ends in a newline and white space
         assert np.array_equal(home.encode_batch([text]).ids, fast.encode_batch([text]).ids)
-    with pytest.raises(InputError, match=r"unknown spelling of .*'fats'; did you mean 'fast'"):
+    with pytest.raises(InputError, match=r"spelling .*'fats'.*'fast'"):
         tokenizers.load("fastokens+tiktoken:cl100k_base?spelling=fats")
     for other in ("tiktoken:o200k_base", "deepseek"):
-        with pytest.raises(InputError, match=r"spelling=fast is for .* of cl100k"):
+        with pytest.raises(InputError, match=r"spelling=fast .*cl100k"):
             tokenizers.load(f"fastokens+{other}?spelling=fast")

@@ -23,11 +23,11 @@ from pyharness.vocabularies.files import vocabulary_file
     ("content", "expected"),
     [
         (b"", "is empty"),
-        (b"\0" * 100, "is no tokenizer file"),
-        (b"hello there\nthis is prose\n", "is no tokenizer file"),
-        (bytes(range(256)) * 4, "is no tokenizer file"),
-        (b"\xff\xfe{\0}\0", "is no tokenizer file"),
-        (b"[1, 2]", "is no tokenizer file"),
+        (b"\0" * 100, "no tokenizer file"),
+        (b"hello there\nthis is prose\n", "no tokenizer file"),
+        (bytes(range(256)) * 4, "no tokenizer file"),
+        (b"\xff\xfe{\0}\0", "no tokenizer file"),
+        (b"[1, 2]", "no tokenizer file"),
     ],
 )
 def test_no_tokenizer_file(content: bytes, expected: str, tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_unreadable_things(tmp_path: Path) -> None:
     path.symlink_to(path)
     with pytest.raises(InputError):
         tokenizers.load(f"file:{path}")
-    with pytest.raises(InputError, match="empty tokenizer specification"):
+    with pytest.raises(InputError, match=r"tokenizer .*'file:/tmp"):
         tokenizers.load("file:/tmp/\0")
-    with pytest.raises(InputError, match="is not a file"):
+    with pytest.raises(InputError, match="/dev/null"):
         tokenizers.load("file:/dev/null")
 
 
@@ -65,19 +65,19 @@ def line(token: bytes, rank: object) -> bytes:
 @pytest.mark.parametrize(
     ("extra", "expected"),
     [
-        (b"!!!! 256\n", "line 257: b'!!!!' is not base64"),
-        (b"aGU 256\n", "is not base64"),
-        (b"aGU= 25x\n", "rank b'25x' is not an integer"),
-        (b"aGU= -1\n", "rank b'-1' is not an integer"),
-        (b"aGU= 1.5\n", "is not an integer"),
-        (b"aGU= " + b"9" * 5000 + b"\n", "is not an integer"),
-        (line(b"he", BIG), "rank 1099511627776 is too large"),
-        (line(b"he", 1 << 24), "is too large; ids are below 16,777,216"),
-        (line(b"he", 255), r"rank 255 belongs to both b'\\xff' and b'he'"),
-        (line(b"he", 256) + line(b"he", 257), r"token b'he' occurs twice \(ranks 256 and 257\)"),
-        (b"aGU=\n", "is not a base64 token and a rank"),
-        (b"aGU= 256 257\n", "is not a base64 token and a rank"),
-        (b"aGU=\0 256\n", "is not base64"),
+        (b"!!!! 256\n", "line 257.*b'!!!!'.*base64"),
+        (b"aGU 256\n", "line 257.*b'aGU'.*base64"),
+        (b"aGU= 25x\n", "rank b'25x' .*integer"),
+        (b"aGU= -1\n", "rank b'-1' .*integer"),
+        (b"aGU= 1.5\n", r"rank b'1\.5' .*integer"),
+        (b"aGU= " + b"9" * 5000 + b"\n", "rank b'999.*integer"),
+        (line(b"he", BIG), "rank 1099511627776 "),
+        (line(b"he", 1 << 24), "rank 16777216 .*16,777,216"),
+        (line(b"he", 255), r"rank 255 .*b'\\xff'.*b'he'"),
+        (line(b"he", 256) + line(b"he", 257), r"token b'he' .*256.*257"),
+        (b"aGU=\n", "line 257.*base64.*rank"),
+        (b"aGU= 256 257\n", "line 257.*base64.*rank"),
+        (b"aGU=\0 256\n", "line 257.*base64"),
     ],
 )
 def test_rank_files(extra: bytes, expected: str, tmp_path: Path) -> None:
@@ -89,19 +89,19 @@ def test_rank_files(extra: bytes, expected: str, tmp_path: Path) -> None:
 def test_a_cut_off_rank_file(tmp_path: Path) -> None:
     path = tmp_path / "x.tiktoken"
     path.write_bytes(lines()[:-1000])
-    refused(path, "of the 256 single bytes", "?pattern=gpt2")
+    refused(path, "256.*bytes", "?pattern=gpt2")
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("?pattern=gpt2&special=<s>", "is not CONTENT:ID"),
-        ("?pattern=gpt2&special=<s>:-5", "is not CONTENT:ID"),
-        (f"?pattern=gpt2&special=<s>:{BIG}", "is not CONTENT:ID with an id below"),
-        ("?pattern=gpt2&special=<s>:7", "special token '<s>' has id 7, which belongs to"),
-        ("?pattern=gpt2&special=<s>:300,<t>:300", "which belongs to '<s>'"),
-        ("?pattern=(", "was refused by tiktoken"),
-        ("?pattern=\\p{Nonsense}", "was refused by tiktoken"),
+        ("?pattern=gpt2&special=<s>", "CONTENT:ID"),
+        ("?pattern=gpt2&special=<s>:-5", "'<s>:-5'.*CONTENT:ID"),
+        (f"?pattern=gpt2&special=<s>:{BIG}", f"<s>:{BIG}.*CONTENT:ID"),
+        ("?pattern=gpt2&special=<s>:7", "'<s>' .*id 7,"),
+        ("?pattern=gpt2&special=<s>:300,<t>:300", "'<t>' .*id 300,.*'<s>'"),
+        ("?pattern=(", "refused by tiktoken"),
+        ("?pattern=\\p{Nonsense}", "refused by tiktoken"),
     ],
 )
 def test_options_of_rank_files(options: str, expected: str, tmp_path: Path) -> None:
@@ -119,20 +119,20 @@ def tekken() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda c: c.pop("config"), "'config' is 'None', not an object"),
-        (lambda c: c["config"].update(pattern=5), "'pattern' is '5', not a string"),
-        (lambda c: c["config"].update(default_vocab_size=BIG), "'default_vocab_size' is 1099511627776"),
-        (lambda c: c["config"].update(default_vocab_size=5000), "needs 4,990 entries, the file has 256"),
+        (lambda c: c.pop("config"), "'config' .*'None'.*object"),
+        (lambda c: c["config"].update(pattern=5), "'pattern' .*'5'.*string"),
+        (lambda c: c["config"].update(default_vocab_size=BIG), "'default_vocab_size' .*1099511627776"),
+        (lambda c: c["config"].update(default_vocab_size=5000), r"4,990 .*256\b"),
         (
             lambda c: c["config"].update(default_num_special_tokens=True),
-            "'default_num_special_tokens' is 'True'",
+            "'default_num_special_tokens' .*'True'",
         ),
-        (lambda c: c["vocab"][5].update(rank=6), "vocab entry 5 is not"),
-        (lambda c: c["vocab"][5].update({"token_bytes": "?"}), "vocab entry 5 is not base64"),
-        (lambda c: c["vocab"][5].update({"token_bytes": "ü"}), "vocab entry 5 is not base64"),
-        (lambda c: c["vocab"][5].update({"token_bytes": "AA=="}), "entries 0 and 5 are both"),
-        (lambda c: c.update(special_tokens=[{"rank": 11, "token_str": "<s>"}]), "has rank 11, not below 10"),
-        (lambda c: c.update(special_tokens=[7]), "special token 7 has no rank"),
+        (lambda c: c["vocab"][5].update(rank=6), "vocab entry 5 "),
+        (lambda c: c["vocab"][5].update({"token_bytes": "?"}), "vocab entry 5 .*base64"),
+        (lambda c: c["vocab"][5].update({"token_bytes": "ü"}), "vocab entry 5 .*base64"),
+        (lambda c: c["vocab"][5].update({"token_bytes": "AA=="}), "entries 0 and 5 "),
+        (lambda c: c.update(special_tokens=[{"rank": 11, "token_str": "<s>"}]), r"rank 11\b.*10\b"),
+        (lambda c: c.update(special_tokens=[7]), "special token 7 .*rank"),
     ],
 )
 def test_tekken(change: Callable[[dict[str, Any]], object], expected: str, tmp_path: Path) -> None:
@@ -156,21 +156,21 @@ BPE = message(2, b"\x18\x02")
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (UNKNOWN + piece(b"a")[:-3], "is cut off or broken"),
-        (UNKNOWN + b"\x0a\xff\xff\xff\xff\x0f", "a field claims 4,294,967,295 bytes"),
-        (UNKNOWN + b"\x0a" + b"\xff" * 12, "a number of more than 10 bytes"),
+        (UNKNOWN + piece(b"a")[:-3], "cut off"),
+        (UNKNOWN + b"\x0a\xff\xff\xff\xff\x0f", "field .*4,294,967,295 bytes"),
+        (UNKNOWN + b"\x0a" + b"\xff" * 12, "number .*10 bytes"),
         (UNKNOWN + b"\x0b", "wire type 3"),
         (UNKNOWN + b"\x02\x00", "field number 0"),
-        (UNKNOWN + b"\x08\x05", "piece is a number"),
-        (UNKNOWN + piece(b""), "piece 1 is empty"),
-        (UNKNOWN + piece(b"\xff\xfe"), "piece 1 is not valid UTF-8"),
-        (UNKNOWN + piece(b"a") + piece(b"a"), "pieces 1 and 2 are both 'a'"),
-        (UNKNOWN + piece(b"a", float("nan")), "score of piece 1 is not a number"),
-        (UNKNOWN + piece(b"a", kind=9), "score or type that is none"),
-        (UNKNOWN + piece(b"a", kind=6), "of type BYTE but reads 'a'"),
-        (piece(b"a"), "has 0 unknown pieces"),
-        (UNKNOWN + piece(b"u", kind=2), "has 2 unknown pieces"),
-        (UNKNOWN + piece(b"a") + message(2, b"\x18\x09"), "unknown SentencePiece model type 9"),
+        (UNKNOWN + b"\x08\x05", "piece .*number"),
+        (UNKNOWN + piece(b""), "piece 1 .*empty"),
+        (UNKNOWN + piece(b"\xff\xfe"), "piece 1 .*UTF-8"),
+        (UNKNOWN + piece(b"a") + piece(b"a"), "pieces 1 and 2 .*'a'"),
+        (UNKNOWN + piece(b"a", float("nan")), "score .*piece 1 .*number"),
+        (UNKNOWN + piece(b"a", kind=9), "piece 1 .*type"),
+        (UNKNOWN + piece(b"a", kind=6), "piece 1 .*BYTE.*'a'"),
+        (piece(b"a"), "0 unknown"),
+        (UNKNOWN + piece(b"u", kind=2), "2 unknown"),
+        (UNKNOWN + piece(b"a") + message(2, b"\x18\x09"), r"model type 9\b"),
     ],
 )
 def test_sentencepiece(content: bytes, expected: str, tmp_path: Path) -> None:

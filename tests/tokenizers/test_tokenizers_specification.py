@@ -30,22 +30,22 @@ def test_parse() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "empty tokenizer specification"),
-        ("file:", "incomplete tokenizer specification"),
-        ("+raw_bytes", "incomplete tokenizer specification"),
+        ("", "tokenizer .*''"),
+        ("file:", "tokenizer .*'file:'"),
+        ("+raw_bytes", r"tokenizer .*'\+raw_bytes'"),
         ("a+b+c:d", "two engines"),
         ("raw_byte", "did you mean 'raw_bytes'"),
         ("cl100k", "did you mean 'tiktoken:cl100k_base'"),
-        ("mistral", "needs an argument: mistral:tekken"),
-        ("raw_bytes:1", "takes no argument"),
-        ("raw_bytes?a=1", "takes no options"),
-        ("raw_bytes?a", "is not key=value"),
+        ("mistral", "'mistral' .*mistral:tekken"),
+        ("raw_bytes:1", "raw_bytes.* argument"),
+        ("raw_bytes?a=1", "raw_bytes.* options"),
+        ("raw_bytes?a", "option 'a'.*key=value"),
         ("tiktoken:cl100k", "did you mean 'cl100k_base'"),
         ("gigatok+raw_bytes", "did you mean 'gigatoken'"),
-        ("gigatoken+raw_bytes", "cannot run 'raw_bytes'"),
-        ("file:/no/such/file", "no file /no/such/file"),
-        ("file:/" + "a" * 5000, "cannot look for"),
-        ("hf:../../etc/passwd", "is not hf:ORGANISATION/NAME"),
+        ("gigatoken+raw_bytes", "gigatoken.*'raw_bytes'"),
+        ("file:/no/such/file", " /no/such/file"),
+        ("file:/" + "a" * 5000, "/aaaa.* too long"),
+        ("hf:../../etc/passwd", "hf:ORGANISATION/NAME"),
     ],
 )
 def test_wrong_specifications(spec: str, message: str) -> None:
@@ -64,13 +64,13 @@ def test_a_name_that_one_family_alone_knows_stands_for_its_row(bare: str, full: 
 
 
 def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it is a path: write 'file:"):
+    with pytest.raises(InputError, match="'file:"):
         tokenizers.resolve(str(tmp_path))
 
 
 def test_a_folder_is_searched(tmp_path: Path) -> None:
     names = r"tokenizer\.json, tekken\.json, tokenizer\.model, model\.json, \*\.tiktoken"
-    with pytest.raises(InputError, match=f"looked for {names}"):
+    with pytest.raises(InputError, match=names):
         tokenizers.resolve(f"file:{tmp_path}")
     write(tmp_path, "cl100k_base.tiktoken", rank_data())
     assert tokenizers.resolve(f"file:{tmp_path}?pattern=cl100k_base").library == "tiktoken"
@@ -81,7 +81,7 @@ def test_a_folder_is_searched(tmp_path: Path) -> None:
 
 def test_rank_files_say_their_pattern(tmp_path: Path) -> None:
     spec = write(tmp_path, "mine.tiktoken", rank_data())
-    with pytest.raises(InputError, match=r"does not say how text is split.*cl100k_base"):
+    with pytest.raises(InputError, match=r"mine\.tiktoken.*cl100k_base"):
         tokenizers.resolve(spec)
     with pytest.raises(InputError, match="did you mean 'cl100k_base'"):
         tokenizers.resolve(f"{spec}?pattern=cl100kbase")
@@ -99,9 +99,9 @@ def test_kind_is_told_by_content(tmp_path: Path) -> None:
 
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda *names: None)
-    with pytest.raises(InputError, match=r"pip install 'pyharness\[zoo\]'"):
+    with pytest.raises(InputError, match=r"'pyharness\[zoo\]'"):
         tokenizers.resolve("mistral:v3")
-    with pytest.raises(InputError, match=r"pip install 'pyharness\[engines\]'"):
+    with pytest.raises(InputError, match=r"'pyharness\[engines\]'"):
         tokenizers.resolve("quicktok:cl100k_base")
 
 
@@ -113,7 +113,7 @@ def test_without_network_advice_comes_quickly(tmp_path: Path, monkeypatch: pytes
         tokenizers.load("tiktoken:cl100k_base")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     if libraries.is_installed("huggingface_hub"):
-        with pytest.raises(InputError, match=r"tokenizer\.json elsewhere and use file:PATH"):
+        with pytest.raises(InputError, match=r"tokenizer\.json.*file:PATH"):
             tokenizers.load("hf:openai-community/gpt2")
 
 

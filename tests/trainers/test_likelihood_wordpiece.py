@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -85,19 +86,19 @@ def test_what_is_trained_encodes_as_the_reference(tmp_path: Path) -> None:
 def test_words_that_the_model_calls_unknown_are_left_out() -> None:
     trained = train(["ab " + "x" * 101], 300)
     assert vocabulary_of(trained) == ["[UNK]", "a", "##b", "ab"]
-    assert "1 words of more than 100 characters" in trained.notes[0]
+    assert re.match("1 .* 100 characters", trained.notes[0])
     assert not trained.complete
 
 
 @pytest.mark.parametrize(
     ("texts", "size", "said"),
     [
-        (["the quick brown fox"], 1, "no room for more than its special tokens"),
-        (["the quick brown fox"], 9, r"no room for the alphabet of this text .* at least 16"),
-        ([], 300, "no text to train on"),
-        ([""], 300, "no text to train on"),
+        (["brown the quick fox"], 1, r"vocabulary of 1\b.*special"),
+        (["brown the quick fox"], 9, r"vocabulary of 9\b.*alphabet.* 16\b"),
+        ([], 300, "no text"),
+        ([""], 300, "no text"),
         (["a"], 2**30, "at most 16,777,216"),
-        (["fine", "ab\ud800"], 300, "document 1 has a lone surrogate at character 2"),
+        (["fine", "ab\ud800"], 300, "document 1 .*surrogate.*character 2"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(texts: list[str], size: int, said: str) -> None:

@@ -214,20 +214,20 @@ def test_a_limit_on_characters_of_bytes() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limit_alphabet": 3}, "limit_alphabet is for symbols 'characters'"),
-        ({"limit_alphabet": 0, "symbols": "characters"}, "limit_alphabet is 0; it must be in 1.."),
-        ({"limit_alphabet": 1, "symbols": "characters", "initial_alphabet": "xy"}, "the initial alphabet has 2 char"),
-        ({"max_token_characters": 0}, "max_token_characters is 0; it must be in 1.."),
-        ({"end_of_word_suffix": "\ud800"}, "is not Unicode text"),
-        ({"end_of_word_suffix": "</w>"}, r"no room for the alphabet of 512 bytes; ask for at least 512$"),
+        ({"limit_alphabet": 3}, "limit_alphabet.*'characters'"),
+        ({"limit_alphabet": 0, "symbols": "characters"}, r"limit_alphabet.* 0\b.* 1\.\."),
+        ({"limit_alphabet": 1, "symbols": "characters", "initial_alphabet": "xy"}, r"limit_alphabet.* 1\b.* 2\b"),
+        ({"max_token_characters": 0}, r"max_token_characters.* 0\b.* 1\.\."),
+        ({"end_of_word_suffix": "\ud800"}, r"'\\ud800'.*Unicode"),
+        ({"end_of_word_suffix": "</w>"}, r"vocabulary of 300\b.*alphabet.* 512\b"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(["abc abc"], 300, **options)
-    with pytest.raises(InputError, match="has no option 'end_of_word_suffix'"):
+    with pytest.raises(InputError, match=r"scaffold-bpe.*'end_of_word_suffix'"):
         trainers.options_of("scaffold-bpe", vocab_size=300, end_of_word_suffix="</w>")
-    with pytest.raises(InputError, match="without prefix and suffix"):
+    with pytest.raises(InputError, match=r"Scaffold.*suffix"):
         train(in_forms(pieces_of({"ab": 1}), suffix="</w>"), 9, scaffold=True)
 
 

@@ -159,31 +159,31 @@ def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("name", "size", "options", "said"),
     [
-        ("bpe", 255, {}, "no room for the alphabet of 256 bytes; ask for at least 256"),
-        ("bpe", 256, {"special": ("<e>",)}, "ask for at least 257"),
-        ("scaffold-bpe", 3, {"symbols": "characters"}, "ask for at least 8, or train on bytes"),
-        ("bpe", 0, {}, "vocab_size is 0"),
-        ("bpe", 2**31, {}, "vocab_size is 2,147,483,648"),
-        ("bpe", 300, {"special": ("<e>", "<e>")}, "'<e>' is given twice"),
+        ("bpe", 255, {}, r"vocabulary of 255\b.*alphabet.* 256\b"),
+        ("bpe", 256, {"special": ("<e>",)}, r"vocabulary of 256\b.* 257\b"),
+        ("scaffold-bpe", 3, {"symbols": "characters"}, r"vocabulary of 3\b.* 8\b"),
+        ("bpe", 0, {}, r"vocab_size.* 0\b"),
+        ("bpe", 2**31, {}, "vocab_size.* 2,147,483,648"),
+        ("bpe", 300, {"special": ("<e>", "<e>")}, "'<e>' .*twice"),
         ("bpe", 300, {"special": ("",)}, "empty"),
         ("bpe", 300, {"pattern": "gtp2"}, "did you mean 'gpt2'"),
-        ("bpe", 300, {"pattern": "(a"}, "does not compile"),
-        ("bpe", 300, {"min_frequency": 0}, "min_frequency is 0; it must be in 1"),
-        ("bpe", 300, {"initial_alphabet": "a"}, "for symbols 'characters'"),
-        ("bpe", 300, {"trace": True}, "no option 'trace'; trainers with it: scaffold-bpe"),
-        ("scaffold-bpe", 300, {"tie_rule": "first_seen"}, "no option 'tie_rule'"),
-        ("unigram", 300, {"pattern": "gpt2"}, "no option 'pattern'"),
-        ("ffbpe", 300, {"pattern": "cl100k"}, "pattern is 'cl100k'; it must be gpt2"),
-        ("tokenizers-bpe", 200, {}, "at least 256"),
-        ("tokenizers-bpe", 2**30, {}, "at most 16,777,216"),
+        ("bpe", 300, {"pattern": "(a"}, "compile"),
+        ("bpe", 300, {"min_frequency": 0}, r"min_frequency.* 0\b.* 1\b"),
+        ("bpe", 300, {"initial_alphabet": "a"}, "initial alphabet.*'characters'"),
+        ("bpe", 300, {"trace": True}, "option 'trace'.*scaffold-bpe"),
+        ("scaffold-bpe", 300, {"tie_rule": "first_seen"}, "option 'tie_rule'"),
+        ("unigram", 300, {"pattern": "gpt2"}, "option 'pattern'"),
+        ("ffbpe", 300, {"pattern": "cl100k"}, "pattern.* 'cl100k'.*gpt2"),
+        ("tokenizers-bpe", 200, {}, r"\b256\b"),
+        ("tokenizers-bpe", 2**30, {}, "16,777,216"),
         ("tokenizers-unigram", 300, {"pattern": "(a"}, "compile"),
-        ("wordpiece", 1, {}, "no room"),
+        ("wordpiece", 1, {}, r"vocabulary of 1\b"),
         ("unigram", 2**30, {}, "at most"),
-        ("unigram", 100_000, {"byte_fallback": False}, r"ask for at most \d+"),
-        ("unigram", 300, {"character_coverage": 0.5}, r"character_coverage is 0\.5; it must be in 0\.98\.\.1"),
-        ("unigram", 300, {"max_token_length": 1000}, r"max_token_length is 1,000; it must be in 1\.\.512"),
-        ("sentencepiece-bpe", 5, {}, r"ask for at least \d+"),
-        ("bpe", 300, {"threads": 0}, "threads is 0"),
+        ("unigram", 100_000, {"byte_fallback": False}, r" at most \d+"),
+        ("unigram", 300, {"character_coverage": 0.5}, r"character_coverage.* 0\.5\b.* 0\.98\.\.1"),
+        ("unigram", 300, {"max_token_length": 1000}, r"max_token_length.* 1,000\b.* 1\.\.512"),
+        ("sentencepiece-bpe", 5, {}, r"vocabulary of 5\b.* at least \d+"),
+        ("bpe", 300, {"threads": 0}, r"threads.* 0\b"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(name: str, size: int, options: dict[str, Any], said: str) -> None:
@@ -194,13 +194,13 @@ def test_what_cannot_be_trained_is_refused(name: str, size: int, options: dict[s
 @pytest.mark.parametrize("name", ["bpe", "scaffold-bpe", "wordpiece", "tokenizers-bpe", "unigram", "sentencepiece-bpe"])
 @pytest.mark.parametrize("texts", [[], [""]])
 def test_an_empty_corpus_is_refused(name: str, texts: list[str]) -> None:
-    with pytest.raises(InputError, match="no text to train on"):
+    with pytest.raises(InputError, match="no text"):
         train(name, texts, 300)
 
 
 @pytest.mark.parametrize("name", ["bpe", "tokenizers-bpe", "unigram"])
 def test_a_lone_surrogate_is_refused_with_its_place(name: str) -> None:
-    with pytest.raises(InputError, match="document 1 has a lone surrogate at character 2"):
+    with pytest.raises(InputError, match=r"document 1 .*surrogate.*character 2"):
         train(name, ["fine", "ab\ud800"], 300)
 
 
@@ -216,7 +216,7 @@ def test_what_reading_raises_is_what_training_raises(name: str) -> None:
 
 def test_a_pattern_that_backtracks_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "TextSplitter", lambda pattern: bpe.TextSplitter(pattern, time_limit=0.2))
-    with pytest.raises(InputError, match="may backtrack without end"):
+    with pytest.raises(InputError, match="backtrack"):
         train("bpe", ["a" * 40 + "b"], 300, pattern=r"(?<!x)(?:a|a)*c|(?:a|aa)+$")
 
 
@@ -238,9 +238,9 @@ def test_a_limited_alphabet_of_wordpiece() -> None:
 
 
 def test_a_vocabulary_is_never_larger_than_asked() -> None:
-    with pytest.raises(InputError, match=r"a vocabulary of 20 has no room .* ask for at least 37$"):
-        train("wordpiece", ["the quick brown fox jumps over it"], 20)
-    assert train("wordpiece", ["the quick brown fox jumps over it"], 37).vocab_size == 37
+    with pytest.raises(InputError, match=r"vocabulary of 20\b.* 37\b"):
+        train("wordpiece", ["it jumps over the brown quick fox"], 20)
+    assert train("wordpiece", ["it jumps over the brown quick fox"], 37).vocab_size == 37
 
 
 def test_gigatoken_leaves_no_copy_of_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

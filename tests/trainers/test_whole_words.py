@@ -58,6 +58,6 @@ def test_the_share_of_unknown_tokens_is_measured(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", sorted(UNITS))
 def test_what_cannot_be_trained_is_refused(name: str) -> None:
-    for texts, size, said in (([], 9, "no text to train on"), (["a b"], 1, "no room for more than its special")):
+    for texts, size, said in (([], 9, "no text"), (["a b"], 1, "vocabulary of 1 .*special")):
         with pytest.raises(InputError, match=said):
             trainers.train(name, asked(name, texts=lambda texts=texts: texts, vocab_size=size))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -124,21 +125,23 @@ def ranks(count: int) -> bytes:
 def test_a_rank_file_with_a_known_name_is_whole_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "cl100k_base.tiktoken"
     path.write_bytes(ranks(300))
-    with pytest.raises(InputError, match="is named for cl100k_base, which has 100,256 ranks, and has 300: it is cut"):
+    with pytest.raises(InputError, match=r"cl100k_base.*100,256.*300.* cut off"):
         tokenizers.resolve(f"file:{path}")
-    with pytest.raises(InputError, match="is named for cl100k_base"):
+    with pytest.raises(InputError, match=r"cl100k_base.*100,256"):
         tokenizers.resolve(f"native+file:{path}")
     assert tokenizers.resolve(f"file:{path}?pattern=cl100k_base").path == str(path)
 
 
-@pytest.mark.parametrize(("last", "says"), [(b"MTAwMA== 29", "occurs twice"), (b"MTIzNDU= 3", "belongs to both")])
+@pytest.mark.parametrize(
+    ("last", "says"), [(b"MTAwMA== 29", "b'1000' .*twice"), (b"MTIzNDU= 3", r"rank 3\b.*b'12345'")]
+)
 def test_a_last_rank_that_lost_its_digits(last: bytes, says: str, tmp_path: Path) -> None:
     path = tmp_path / "x.tiktoken"
     path.write_bytes(ranks(290) + last)
     with pytest.raises(InputError, match=says):
         tokenizers.load(f"file:{path}?pattern=gpt2")
     path.write_bytes(ranks(290) + base64.b64encode(b"new") + b" 2900")
-    with pytest.raises(InputError, match=r"ends within its last line \(rank 2900 after 289\)"):
+    with pytest.raises(InputError, match=r"rank 2900\b.*289\b"):
         tokenizers.load(f"file:{path}?pattern=gpt2")
     path.write_bytes(ranks(290).rstrip())
     assert tokenizers.load(f"file:{path}?pattern=gpt2").vocab_size == 290, "only the newline is missing"
@@ -152,7 +155,7 @@ def test_published_files_that_were_cut(data: Path, file: str, tmp_path: Path) ->
     (tmp_path / "own.tiktoken").write_bytes(b"".join(whole.splitlines(keepends=True)[:5000]))
     name = Path(file).stem
     tokenizer = tokenizers.load(f"file:{tmp_path / 'own.tiktoken'}?pattern={name}")
-    assert any(note.startswith(f"it begins as {name} does and has 5,000 of its") for note in tokenizer.notes)
+    assert any(re.search(rf"\b{name}\b.*5,000", note) for note in tokenizer.notes)
 
 
 @pytest.mark.data

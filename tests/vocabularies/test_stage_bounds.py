@@ -72,12 +72,12 @@ def replace(content: str, **pattern: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
-        ([replace("x" * 100_000, String="a")], "can make a text 100,000 times longer; at most 100 are"),
-        ([replace("aa", String="a")] * 64, "times longer"),
-        ([replace("x" * 200, Regex="")], "200 times longer"),
-        ([{"type": "Prepend", "prepend": "x" * 100_000}], "100,000 characters are put before every text"),
-        ([{"type": "Split", "pattern": {"Regex": "a" * 100_000}}], "a regular expression of 100,000 characters"),
-        ([{"type": "Split", "pattern": {"Regex": "((a{999}){999}){999}"}}], "repeats to 99.,...,... elements"),
+        ([replace("x" * 100_000, String="a")], r"100,000 times.* 100\b"),
+        ([replace("aa", String="a")] * 64, "times"),
+        ([replace("x" * 200, Regex="")], "200 times"),
+        ([{"type": "Prepend", "prepend": "x" * 100_000}], "100,000 characters"),
+        ([{"type": "Split", "pattern": {"Regex": "a" * 100_000}}], "regular expression .*100,000"),
+        ([{"type": "Split", "pattern": {"Regex": "((a{999}){999}){999}"}}], "99.,...,... elements"),
     ],
 )
 def test_steps_without_bounds(steps: list[dict[str, Any]], says: str) -> None:
@@ -113,7 +113,7 @@ def test_files_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
 
 def test_a_pattern_that_is_given_is_bounded(tmp_path: Path) -> None:
     (tmp_path / "x.tiktoken").write_bytes(rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}))
-    with pytest.raises(InputError, match="pattern=: a regular expression that repeats to 1,000,"):
+    with pytest.raises(InputError, match=r"pattern=.* 1,000,"):
         tokenizers.load(f"file:{tmp_path / 'x.tiktoken'}?pattern=((a{{1000}}){{1000}}b)")
 
 

@@ -87,20 +87,20 @@ def test_pattern_and_special_tokens(tmp_path: Path) -> None:
     assert ours.model.splitter == "cl100k"
     assert ours.encode("hello<|x|>", allowed_special={"<|x|>"}).tolist() == [259, 261]
     assert BpeTokenizer(import_model(path)).model.splitter == "gpt2"
-    with pytest.raises(InputError, match="is an expression of one's own"):
+    with pytest.raises(InputError, match=r"\\w\+"):
         import_model(path, pattern=r"\w+")
-    with pytest.raises(InputError, match="has id 5000, but tokenizers gives it 261"):
+    with pytest.raises(InputError, match=r"id 5000\b.* 261\b"):
         import_model(path, special={"<|x|>": 5000})
 
 
 @pytest.mark.parametrize(
     ("merges", "message"),
     [
-        ("h e\n\nl l\n", "line 2: '' is not two tokens"),
-        ("h e\nl l x\n", "line 2: 'l l x' is not two tokens"),
-        ("h e\nl q\n", r"merge 1 \('l' \+ 'q'\) needs 'lq', which is not in the vocabulary"),
-        (b"h e\n\xff l\n", "not valid UTF-8"),
-        ("h e\nl l\nll", "line 3: 'll' is not two tokens"),
+        ("h e\n\nl l\n", "line 2: ''"),
+        ("h e\nl l x\n", "line 2: 'l l x'"),
+        ("h e\nl q\n", r"merge 1 \('l' \+ 'q'\).*'lq'.*vocabulary"),
+        (b"h e\n\xff l\n", "UTF-8"),
+        ("h e\nl l\nll", "line 3: 'll'"),
     ],
 )
 def test_damaged_merges(tmp_path: Path, merges: str | bytes, message: str) -> None:
@@ -115,24 +115,24 @@ def test_windows_ends_of_lines(tmp_path: Path) -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path)
-    with pytest.raises(InputError, match=r"needs the merges.txt beside it: give its path"):
+    with pytest.raises(InputError, match=r"merges\.txt.*path"):
         import_model(path.read_bytes())
-    with pytest.raises(InputError, match=r"has the merges of a vocabulary: name the vocab.json beside it"):
+    with pytest.raises(InputError, match=r"merges.*vocab\.json"):
         import_model(tmp_path / "merges.txt")
     (tmp_path / "merges.txt").unlink()
-    with pytest.raises(InputError, match=r"needs its merges in a file merges.txt beside it, and there is none"):
+    with pytest.raises(InputError, match=r"merges\.txt.*none"):
         import_model(path)
     path.rename(tmp_path / "other.json")
-    with pytest.raises(InputError, match=r"but not named vocab.json"):
+    with pytest.raises(InputError, match=r"other\.json.*vocab\.json"):
         import_model(tmp_path / "other.json")
     lacking = dict(FILE["vocab"])
     del lacking["a"]
-    with pytest.raises(InputError, match=r"is no byte-level vocabulary \(there is no 'a'\)"):
+    with pytest.raises(InputError, match=r"byte-level.*'a'"):
         import_model(write(tmp_path, lacking))
     marked = FILE["vocab"] | {f"{letter}</w>": 300 + byte for byte, letter in BYTE_ALPHABET.items()}
-    with pytest.raises(InputError, match=r"is no byte-level vocabulary \(words end in '</w>'\)"):
+    with pytest.raises(InputError, match=r"byte-level.*'</w>'"):
         import_model(write(tmp_path, marked))
-    with pytest.raises(InputError, match="the id of 'a' is 'x', not an integer"):
+    with pytest.raises(InputError, match=r"id .*'a' .*'x'"):
         import_model(write(tmp_path, FILE["vocab"] | {"a": "x"}))
 
 

@@ -145,14 +145,14 @@ def test_bad_models_are_refused(case: str) -> None:
 
 def test_wrong_dtypes_and_ids_are_refused() -> None:
     good = oracle.model({0: b"a", 1: b"b"}, rules=[(0, 1, 1)])
-    with pytest.raises(TypeError, match="base must have dtype uint32"):
+    with pytest.raises(TypeError, match=r"base.*uint32"):
         BpeEncoder(dataclasses.replace(good, base=good.base.astype(np.int64)))
     encoder = BpeEncoder(good)
-    with pytest.raises(ValueError, match=r"base\[0\] = 2 is not below the limit 2"):
+    with pytest.raises(ValueError, match=r"base\[0\] = 2"):
         encoder.encode(ids([2]))
     with pytest.raises(ValueError, match=r"base\[1\] = 9"):
         encoder.encode_batch(ids([0, 9]), np.array([0, 2]))
-    with pytest.raises(ValueError, match="must end at 2"):
+    with pytest.raises(ValueError, match=r"offsets.* 2\b"):
         encoder.encode_batch(ids([0, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match="threads"):
         encoder.encode_batch(ids([0, 1]), np.array([0, 2]), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_a_file_without_a_decoder_says_that_tokens_are_joined_with_spaces(tmp_pa
     model = import_model(file)
     tokenizer = BpeTokenizer(model)
     assert tokenizer.decode(tokenizer.encode("hello w!")) == "hello Ġw !".encode()
-    assert "lossy: no decoder: tokens are joined with spaces" in tokenizer.notes
+    assert any(re.match("lossy:.*decoder.*spaces", note) for note in tokenizer.notes)
     kept = load_bytes(save_bytes(model), "kept")
     assert kept.decoder == "spaces"
     written = json.loads(tokenizer_json(model))
@@ -206,7 +207,7 @@ def test_bytes_that_are_no_text() -> None:
     data = bytes(range(256)) + "é".encode()[:1]
     assert ours.decode(ours.encode(data)) == data
     characters = BpeTokenizer(import_model(json.dumps(characters_file(normalizer={"type": "NFC"})).encode()))
-    with pytest.raises(InputError, match="not UTF-8 at byte 1"):
+    with pytest.raises(InputError, match=r"UTF-8.*byte 1"):
         characters.encode_batch(["he", b"h\xff"])
 
 
@@ -214,10 +215,10 @@ def test_bytes_that_are_no_text() -> None:
     ("options", "message"),
     [
         ({"method": "longest"}, "did you mean 'longest_match'"),
-        ({"dropout": 1.5}, "dropout is 1.5; it is a probability"),
-        ({"dropout": float("nan")}, "it is a probability"),
+        ({"dropout": 1.5}, r"dropout.*1\.5"),
+        ({"dropout": float("nan")}, "dropout.*nan"),
         ({"seed": -1}, "seed is -1"),
-        ({"method": "longest_match", "dropout": 0.1}, "longest_match makes none"),
+        ({"method": "longest_match", "dropout": 0.1}, "dropout.*longest_match"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
@@ -228,7 +229,7 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("name", ["ranks", "sentencepiece", "words with a suffix"])
 @pytest.mark.parametrize("stranger", [4_000_000_000, -1])
 def test_an_id_that_is_none(name: str, stranger: int, pairs: dict[str, tuple[Tokenizer, Tokenizer]]) -> None:
-    with pytest.raises(InputError, match=f"id {stranger} is not in the vocabulary"):
+    with pytest.raises(InputError, match=f"id {stranger} .*vocabulary"):
         pairs[name][1].decode(np.array([1, stranger]))
 
 
@@ -265,7 +266,7 @@ def test_options_of_a_row(tmp_path: Path) -> None:
     assert any("longest match" in note for note in tokenizers.load(longest).notes)
     sampled = tokenizers.load(f"native+{spec}&dropout=1&seed=2")
     assert sampled.encode_batch(["hello"]).ids.tolist() == list(b"hello")
-    with pytest.raises(InputError, match="dropout=x is not a number"):
+    with pytest.raises(InputError, match="dropout=x"):
         tokenizers.load(f"native+{spec}&dropout=x")
     with pytest.raises(InputError, match="dropout"):
         tokenizers.resolve(f"{spec}&dropout=0.1")

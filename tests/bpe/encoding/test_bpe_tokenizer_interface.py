@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 from functools import partial
@@ -56,10 +57,10 @@ def test_pickles_and_copies(name: str) -> None:
 
 def test_a_pickle_is_checked_as_a_file() -> None:
     data = pickle.dumps(RANKS)
-    with pytest.raises(InputError, match="damaged or was edited"):
+    with pytest.raises(InputError, match="digest is"):
         pickle.loads(data.replace(b'"whole_pieces": true', b'"whole_pieces":false'))  # noqa: S301
     kind, (cls, content, options) = RANKS.__reduce__()
-    with pytest.raises(InputError, match=r"dropout is 1\.5"):
+    with pytest.raises(InputError, match=r"dropout.*1\.5"):
         kind(cls, content, options | {"dropout": 1.5})
 
 
@@ -106,7 +107,7 @@ def test_the_guard_refuses_what_tiktoken_refuses(text: str, allowed: Any, disall
         expected = home.encode(whole, allowed_special=allowed, disallowed_special=disallowed)
     except ValueError:
         for given in (text, whole.encode()):
-            with pytest.raises(InputError, match=r"^text 0 spells the special token '[^\n]*$"):
+            with pytest.raises(InputError, match=f"^text 0 .*'({'|'.join(map(re.escape, SPECIALS))})'"):
                 RANKS.encode(given, allowed_special=allowed, disallowed_special=disallowed)
     else:
         found = RANKS.encode(text, allowed_special=allowed, disallowed_special=disallowed)
@@ -114,16 +115,14 @@ def test_the_guard_refuses_what_tiktoken_refuses(text: str, allowed: Any, disall
 
 
 def test_the_guard_says_where() -> None:
-    with pytest.raises(
-        InputError, match="text 1 spells the special token '<|a|>' at character 3, which is".replace("|", r"\|")
-    ):
+    with pytest.raises(InputError, match=r"text 1 .*'<\|a\|>' at character 3\b"):
         RANKS.encode_batch(["he", "hé <|a|>"], disallowed_special={"<|a|>"})
     with pytest.raises(InputError, match="at byte 4"):
         RANKS.encode("hé <|a|>".encode(), disallowed_special="all")
     for options in ({"allowed_special": {"<|A|>"}}, {"disallowed_special": ["<|A|>"]}):
         with pytest.raises(InputError, match=r"unknown special token '<.A.>'; did you mean '<.a.>'"):
             RANKS.encode("he", **options)
-    with pytest.raises(InputError, match=r"allowed_special is '<.a.>'; it is 'all' or a set of special tokens"):
+    with pytest.raises(InputError, match=r"allowed_special.*'<.a.>'.*'all'"):
         RANKS.encode("he", allowed_special="<|a|>")
     with pytest.raises(TypeError, match="not one text"):
         RANKS.encode_batch("<|a|>", allowed_special="all")
@@ -174,10 +173,10 @@ def test_single_tokens_as_tiktoken_has_them() -> None:
         assert RANKS.encode_single_token(data) == home.encode_single_token(data) == token
     assert RANKS.encode_single_token("hello") == home.encode_single_token("hello")
     assert RANKS.encode_single_token("<|a|>") == 300
-    with pytest.raises(InputError, match="no single token is b'hello he'"):
+    with pytest.raises(InputError, match="b'hello he'"):
         RANKS.encode_single_token("hello he")
     for stranger in (262, -1, 303, 1 << 40):
-        with pytest.raises(InputError, match=f"id {stranger} is not in the vocabulary"):
+        with pytest.raises(InputError, match=f"id {stranger} .*vocabulary"):
             RANKS.decode_single_token_bytes(stranger)
         assert RANKS.id_to_token(stranger) is None
     assert RANKS.decode_single_token_bytes(np.uint32(257)) == b"ll"  # type: ignore[arg-type]

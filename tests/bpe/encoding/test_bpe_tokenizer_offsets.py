@@ -73,19 +73,19 @@ def test_offsets_as_sentencepiece_has_them(fallback: bool) -> None:
     if fallback:
         assert ours.encode_with_offsets("hené")[1].tolist()[-2:] == [[3, 4], [3, 4]]
     else:
-        with pytest.raises(InputError, match="the tokens do not spell the text from byte 2 on"):
+        with pytest.raises(InputError, match=r"from byte 2\b"):
             ours.encode_with_offsets("hené")
 
 
 def test_text_without_places() -> None:
     ours = BpeTokenizer(import_model(json.dumps(byte_level() | {"normalizer": {"type": "Lowercase"}}).encode()))
     assert ours.encode_with_offsets("he")[1].tolist() == [[0, 2]]
-    with pytest.raises(InputError, match=r"from byte 1 on \(b'E' became b'e'\)"):
+    with pytest.raises(InputError, match=r"byte 1\b.*b'E'.*b'e'"):
         ours.encode_with_offsets("hE")
-    with pytest.raises(InputError, match="the ids give bytes that are no text"):
+    with pytest.raises(InputError, match=r"ids .*at byte 2"):
         RANKS.decode_with_offsets(np.array([256, 200], np.uint32))
     words = BpeTokenizer(import_model(json.dumps(words_file(suffix="</w>")).encode()))
-    with pytest.raises(InputError, match="changes tokens when it joins them"):
+    with pytest.raises(InputError, match=r"decoder.*places"):
         words.decode_with_offsets(np.array([1], np.uint32))
 
 
@@ -116,7 +116,7 @@ def test_a_stream_of_every_kind_of_file(name: str, data: st.DataObject) -> None:
 
 def test_a_decoder_that_goes_back_on_what_it_gave() -> None:
     pytest.importorskip("tokenizers", reason="decoders are run by the library")
-    with pytest.raises(InputError, match="when more tokens come: decode all ids at once"):
+    with pytest.raises(InputError, match=r"decoder.* at once"):
         list(tokenizer_of("words with a prefix").decode_stream([0, 0]))
 
 
@@ -143,7 +143,7 @@ def test_a_stream_gives_characters_when_they_are_whole() -> None:
     assert [(text, consumed) for text in stream] == [
         ("he", 1), ("é", 3), ("\U0001f600", 7), ("\ufffdll", 9), ("\ufffd", 10),
     ]  # fmt: skip
-    with pytest.raises(InputError, match="id 5000 is not in the vocabulary"):
+    with pytest.raises(InputError, match=r"id 5000 .*vocabulary"):
         list(RANKS.decode_stream([256, 5000]))
     with pytest.raises(TypeError, match="float"):
         list(RANKS.decode_stream([1.5]))  # type: ignore[list-item]

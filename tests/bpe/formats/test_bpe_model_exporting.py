@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -231,7 +232,7 @@ def test_canonical_rules_give_the_ids_of_any_model(seed: int) -> None:
 
 def test_unreachable_tokens_are_whole_pieces_in_tokenizers() -> None:
     model = unreachable_tokens()
-    assert any("1 tokens are only as a whole piece" in note for note in model.notes)
+    assert any(re.match("1 .*whole piece", note) for note in model.notes)
     data = export_model(model, "tokenizer.json")
     assert json.loads(data)["model"]["ignore_merges"]
     encoder = in_tokenizers(data)

@@ -28,7 +28,7 @@ def test_rules_that_no_order_of_ids_expresses() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc", 258: b"abc"}
     rules = [(98, 99, 257), (97, 98, 256), (97, 257, 258)]
     model = _model(tokens, rules)
-    with pytest.raises(InputError, match="token 256 is merged after token 257"):
+    with pytest.raises(InputError, match=r"256.* after .*257"):
         export_model(model, "tiktoken")
     # In this order of ids, "xy" + "z" and "x" + "yz" are both neighbours, and the rules know only one.
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}

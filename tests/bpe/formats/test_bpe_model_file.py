@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -124,13 +125,13 @@ def test_characters() -> None:
 def test_bad_trainings() -> None:
     result = trained("gpt2")
     for special in (("a", "a"), ("",)):
-        with pytest.raises(InputError, match="special tokens must differ"):
+        with pytest.raises(InputError, match=rf"special tokens .*{re.escape(str(list(special)))}"):
             model_of_training(result, "gpt2", special=special)
-    with pytest.raises(InputError, match="half a surrogate pair"):
+    with pytest.raises(InputError, match=r"special.*surrogate"):
         model_of_training(result, "gpt2", special=("\udcff",))
-    with pytest.raises(InputError, match="none of the special tokens"):
+    with pytest.raises(InputError, match="unknown token '<unk>'"):
         model_of_training(result, "gpt2", unknown="<unk>")
-    with pytest.raises(InputError, match="its alphabet is empty"):
+    with pytest.raises(InputError, match="alphabet"):
         model_of_training(train(WeightedPieces.of_characters({}), 0), "gpt2")
 
 
@@ -141,7 +142,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write"):
         save(trained_model("gpt2"), tmp_path / "no" / "model.json")
     bad = model_of_training(trained("gpt2"), "gpt2", origin={"time": float("nan")})
-    with pytest.raises(InputError, match="cannot be written as JSON"):
+    with pytest.raises(InputError, match=r"model\.json .*JSON"):
         save(bad, tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 

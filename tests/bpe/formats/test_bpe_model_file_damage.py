@@ -149,13 +149,13 @@ def test_a_round_trip_that_cannot_be(name: str) -> None:
 
 
 def test_symbols_that_cannot_give_text_back() -> None:
-    with pytest.raises(InputError, match="lossy at best: symbols carry '</w>'"):
+    with pytest.raises(InputError, match=r"lossy.*'</w>'"):
         save_bytes(dataclasses.replace(trained_model("gpt2"), suffix="</w>"))
-    with pytest.raises(InputError, match="lossy at best: some characters have no symbol"):
+    with pytest.raises(InputError, match=r"lossy.*characters"):
         save_bytes(dataclasses.replace(character_model(), round_trip="normalised"))
     model = import_model(sentencepiece_data(2, byte_fallback=True))
     swapped = (model.fallback[1], model.fallback[0], *model.fallback[2:])
-    with pytest.raises(InputError, match="byte 0x00 falls back on an id that is not this byte"):
+    with pytest.raises(InputError, match=r"byte 0x00.* id"):
         save_bytes(dataclasses.replace(model, fallback=swapped))
 
 
@@ -231,7 +231,7 @@ def test_what_cannot_have_a_digest(value: bytes) -> None:
 
 def test_rules_that_take_hours_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_check, "MOST_COMPARED", 1000)
-    with pytest.raises(InputError, match=r"the rules give .* bytes; a model gives at most 1,000"):
+    with pytest.raises(InputError, match=r" rules .* 1,000\b"):
         load_bytes(written("gpt2"), "model.json")
 
 

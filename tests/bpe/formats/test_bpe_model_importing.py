@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,27 +118,27 @@ def test_ranks(tmp_path: Path) -> None:
     model = import_model(gap, pattern=GPT2, special={"<x>": 280})
     assert (model.splitter, model.whole_pieces, model.special) == ("gpt2", True, {"<x>": 280})
     assert model.vocabulary.kinds[270] == TokenKind.ABSENT
-    assert any("ids below the largest have no token" in note for note in model.notes)
-    assert any("1 tokens are only as a whole piece" in note for note in model.notes)
+    assert any(re.match(r"\d+ ids .* no token", note) for note in model.notes)
+    assert any(re.match("1 .*whole piece", note) for note in model.notes)
     assert load_bytes(save_bytes(model), "x").notes == model.notes
-    with pytest.raises(InputError, match="does not say how text is split"):
+    with pytest.raises(InputError, match="pattern"):
         import_model(gap)
     (tmp_path / "r50k_base.tiktoken").write_bytes(gap)
-    with pytest.raises(InputError, match=r"named for r50k_base, which has 50,256 ranks, and has 263: it is cut off"):
+    with pytest.raises(InputError, match=r"r50k_base.*50,256.*263"):
         import_model(tmp_path / "r50k_base.tiktoken")
     assert import_model(tmp_path / "r50k_base.tiktoken", pattern="r50k_base").splitter == "gpt2"
     own = import_model(gap, pattern=r"\w+|\W")
     assert own.splitter == r"\w+|\W"
     assert any("tiktoken drops it" in note for note in own.notes)
-    with pytest.raises(InputError, match="leave both out"):
+    with pytest.raises(InputError, match=r"split.*special"):
         import_model(json.dumps(byte_level()).encode(), pattern="gpt2")
     with pytest.raises(InputError, match="unknown split pattern 'gpt3'"):
         import_model(gap, pattern="gpt3")
     for content, token, reason in (
-        ("<x>", 2**31, "ids are from 0 to below"),
-        ("<x>", True, "is 'True', not an integer"),
-        ("", 301, "is no text"),
-        ("\ud800", 301, "is no text"),
+        ("<x>", 2**31, str(2**31)),
+        ("<x>", True, "'<x>'.*'True'"),
+        ("", 301, "''"),
+        ("\ud800", 301, r"'\\ud800'"),
     ):
         with pytest.raises(InputError, match=reason):
             import_model(gap, pattern="gpt2", special={content: token})

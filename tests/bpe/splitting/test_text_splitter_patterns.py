@@ -156,21 +156,21 @@ def test_a_pattern_that_backtracks_without_end() -> None:
 
 
 def test_an_expression_meets_invalid_utf8() -> None:
-    with pytest.raises(InputError, match="text 1 is not UTF-8 at byte 2"):
+    with pytest.raises(InputError, match=r"text 1 .*UTF-8 at byte 2"):
         TextSplitter(r"\b\w+").split_batch([b"fine", b"ab\xff"])
 
 
 def test_bad_batches() -> None:
     splitter = SPLITTERS["cl100k"]
-    with pytest.raises(TypeError, match="texts must be a sequence"):
+    with pytest.raises(TypeError, match=r"texts.*sequence"):
         splitter.split_batch("one text")
-    with pytest.raises(TypeError, match=r"texts\[1\] must be str or bytes"):
+    with pytest.raises(TypeError, match=r"texts\[1\].*bytes"):
         splitter.split_batch(["a", 3])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="surrogates not allowed"):
+    with pytest.raises(ValueError, match="surrogate"):
         splitter.split_batch(["\ud800"])
-    with pytest.raises(ValueError, match="threads must be in"):
+    with pytest.raises(ValueError, match="threads"):
         splitter.split_batch(["a"], threads=0)
-    with pytest.raises(ValueError, match="unknown split pattern 'x'; known: none, whitespace, gpt2"):
+    with pytest.raises(ValueError, match=r"pattern 'x'.*none, whitespace, gpt2"):
         _core.split_texts("x", ["a"])
 
 

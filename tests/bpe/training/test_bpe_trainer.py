@@ -119,9 +119,9 @@ def test_characters() -> None:
     assert strings(model) == {0: "中".encode(), 1: "文".encode(), 2: "文中".encode(), 3: "中文中".encode()}
     given_ = WeightedPieces.of_characters({"ab": 1}, alphabet=["b", "z", "a"])
     assert given_.symbols.tolist() == [2, 0]
-    with pytest.raises(InputError, match="the alphabet has no 'b'"):
+    with pytest.raises(InputError, match=r"alphabet.*'b'"):
         WeightedPieces.of_characters({"ab": 1}, alphabet=["a"])
-    with pytest.raises(InputError, match="the alphabet has no 'a'"):
+    with pytest.raises(InputError, match=r"alphabet.*'a'"):
         WeightedPieces.of_characters({"ab": 1}, alphabet=[])
 
 
@@ -149,13 +149,13 @@ def test_equals_the_trainer_of_tokenizers() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vocab_size": 255}, "at least 256, the size of the alphabet"),
-        ({"vocab_size": 1 << 31}, "below 2"),
-        ({"vocab_size": 300, "min_frequency": 0}, "at least 1"),
-        ({"vocab_size": 300, "max_token_length": 0}, "at least 1"),
-        ({"vocab_size": 300, "max_token_characters": 0}, "max_token_characters is 0; it must be at least 1"),
-        ({"vocab_size": 300, "scaffold": True, "tie_rule": "first_seen"}, "smallest_ids"),
-        ({"vocab_size": 300, "tie_rule": "random"}, "unknown tie rule 'random'; known: smallest_ids"),
+        ({"vocab_size": 255}, "vocab_size.*256"),
+        ({"vocab_size": 1 << 31}, "vocab_size.*2147483648"),
+        ({"vocab_size": 300, "min_frequency": 0}, "min_frequency.*1"),
+        ({"vocab_size": 300, "max_token_length": 0}, "max_token_length.*1"),
+        ({"vocab_size": 300, "max_token_characters": 0}, "max_token_characters.*0.*1"),
+        ({"vocab_size": 300, "scaffold": True, "tie_rule": "first_seen"}, "Scaffold.*'smallest_ids'.*'first_seen'"),
+        ({"vocab_size": 300, "tie_rule": "random"}, "'random'.*smallest_ids"),
     ],
 )
 def test_options_out_of_range(options: dict[str, Any], message: str) -> None:

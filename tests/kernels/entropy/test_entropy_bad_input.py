@@ -84,25 +84,25 @@ class FlaggedArray:
 @pytest.mark.parametrize(
     ("logits", "message"),
     [
-        ([[1.0, 2.0]], "logits must be an array that speaks DLPack .*, not list"),
-        (np.zeros(5, np.float32), r"two dimensions, \[rows, vocabulary\], not 1: reshape"),
-        (np.zeros((2, 3, 5), np.float32), r"two dimensions, \[rows, vocabulary\], not 3: reshape"),
-        (np.zeros((3, 5)), "float32, float16, bfloat16, not float64: convert"),
-        (np.zeros((3, 5), np.int32), "not int32: convert"),
-        (np.zeros((3, 5), np.complex64), "not complex64: convert"),
-        (np.zeros((3, 5), ">f4"), "the machine's byte order"),
-        (np.zeros((3, 5), "S4"), "must hold numbers"),
-        (np.zeros((5, 3), np.float32).T, "contiguous in its last dimension; its stride is 3: copy it"),
-        (np.zeros((3, 10), np.float32)[:, ::2], "its stride is 2: copy it"),
-        (np.zeros((3, 0), np.float32), "1 to 2147483647 columns, not 0"),
+        ([[1.0, 2.0]], "logits .*DLPack.*list"),
+        (np.zeros(5, np.float32), r"logits .*\[rows, vocabulary\].* 1\b"),
+        (np.zeros((2, 3, 5), np.float32), r"logits .*\[rows, vocabulary\].* 3\b"),
+        (np.zeros((3, 5)), "logits .*float32, float16, bfloat16.*float64"),
+        (np.zeros((3, 5), np.int32), r"logits .*\bint32"),
+        (np.zeros((3, 5), np.complex64), "logits .*complex64"),
+        (np.zeros((3, 5), ">f4"), "byte order"),
+        (np.zeros((3, 5), "S4"), "numbers"),
+        (np.zeros((5, 3), np.float32).T, r"logits .*stride.* 3\b"),
+        (np.zeros((3, 10), np.float32)[:, ::2], r"logits .*stride.* 2\b"),
+        (np.zeros((3, 0), np.float32), r"columns.* 0\b"),
         (np.zeros(62, np.uint8)[1:61].view(np.float32).reshape(3, 5), "aligned"),
-        (np.zeros((3, 5), np.clongdouble), "numbers of at most 128 bits, not dtype complex256"),
-        (OddArray(on_metal), "DLPack type 8: move it to the CPU or to a CUDA device"),
-        (OddArray(without_bits), "not items of 0 bits"),
+        (np.zeros((3, 5), np.clongdouble), "128 bits.*complex256"),
+        (OddArray(on_metal), r"DLPack type 8\b.*CUDA"),
+        (OddArray(without_bits), r"\b0 bits"),
         # Products that wrap around to a small number would pass for small arrays.
-        (OddArray(shaped(2**34, 2**30)), "lengths from 0 on whose product is below 2.63"),
-        (OddArray(shaped(0, 2**34, 2**30), (3, 5, 1)), "lengths from 0 on whose product is below 2.63"),
-        (OddArray(shaped(-3, 5)), "lengths from 0 on"),
+        (OddArray(shaped(2**34, 2**30)), "lengths.*product"),
+        (OddArray(shaped(0, 2**34, 2**30), (3, 5, 1)), "lengths.*product"),
+        (OddArray(shaped(-3, 5)), r"lengths from 0\b"),
     ],
 )
 def test_logits(logits: Any, message: str) -> None:
@@ -119,12 +119,12 @@ def test_too_many_columns() -> None:
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        (np.zeros(2, np.int64), r"targets must have shape \[3\], one per row, not \[2\]"),
-        (np.zeros((3, 1), np.int64), r"targets must have shape \[3\]"),
-        (np.zeros(3, np.uint32), "targets must hold int32 or int64, not uint32: convert"),
-        (np.zeros(3), "targets must hold int32 or int64, not float64"),
-        (np.zeros(6, np.int64)[::2], "targets must be contiguous; its stride is 2"),
-        ([0, 0, 0], "targets must be an array"),
+        (np.zeros(2, np.int64), r"targets .*\[3\].*\[2\]"),
+        (np.zeros((3, 1), np.int64), r"targets .*\[3\]"),
+        (np.zeros(3, np.uint32), "targets .*int64.*uint32"),
+        (np.zeros(3), "targets .*int64.*float64"),
+        (np.zeros(6, np.int64)[::2], r"targets .*stride.* 2\b"),
+        ([0, 0, 0], "targets .*list"),
     ],
 )
 def test_targets(targets: Any, message: str) -> None:
@@ -139,23 +139,23 @@ def test_targets_outside_the_vocabulary(backend: Backend, dtype: type, row: int,
     targets[row] = identifier
     if row == 1:
         targets[2] = 99  # the first one is named
-    with pytest.raises(InputError, match=rf"targets\[{row}\] = {identifier} is not an id of the vocabulary: 0\.\.4"):
+    with pytest.raises(InputError, match=rf"targets\[{row}\] = {identifier} .*0\.\.4"):
         entropy(backend.put(LOGITS), targets=backend.put(targets))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"outputs": ("entropy", "perplexity")}, "unknown output 'perplexity'; known: entropy, log_sum_exp, nll"),
-        ({"outputs": ()}, "outputs is empty"),
-        ({"outputs": ("nll",)}, "nll needs targets"),
-        ({"unit": "bans"}, "unknown unit 'bans'; known: nats, bits"),
-        ({"stream": 7}, "stream is for CUDA arrays; these are on the CPU"),
-        ({"temperature": 0.0}, "temperature must be between"),
-        ({"temperature": -1.0}, "temperature must be between"),
-        ({"temperature": float("nan")}, "temperature must be between 1e-30 and 1e30, not nan"),
-        ({"temperature": float("inf")}, "not inf"),
-        ({"temperature": 1e-31}, "not 1e-31"),
+        ({"outputs": ("entropy", "perplexity")}, "'perplexity'.*entropy, log_sum_exp, nll"),
+        ({"outputs": ()}, "outputs"),
+        ({"outputs": ("nll",)}, "nll.*targets"),
+        ({"unit": "bans"}, "unit 'bans'.*nats, bits"),
+        ({"stream": 7}, "stream.*CUDA.*CPU"),
+        ({"temperature": 0.0}, r"temperature.* 0\b"),
+        ({"temperature": -1.0}, r"temperature.* -1\b"),
+        ({"temperature": float("nan")}, "temperature.*1e-30.*1e30.*nan"),
+        ({"temperature": float("inf")}, "temperature.* inf"),
+        ({"temperature": 1e-31}, "temperature.* 1e-31"),
     ],
 )
 def test_options(arguments: dict[str, Any], message: str) -> None:
@@ -172,15 +172,15 @@ def test_threads(threads: int) -> None:
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (EntropyOutputs(), "out has nothing; outputs asks for entropy"),
-        (EntropyOutputs(margin=floats()), "out has margin; outputs asks for entropy"),
-        (EntropyOutputs(entropy=floats(), margin=floats()), "out has entropy, margin; outputs asks for entropy"),
-        (EntropyOutputs(entropy=floats(4)), r"out.entropy must have shape \[3\], one per row, not \[4\]"),
-        (EntropyOutputs(entropy=np.zeros(3)), "out.entropy must hold float32, not float64"),
-        (EntropyOutputs(entropy=floats(6)[::2]), "out.entropy must be contiguous"),
-        (EntropyOutputs(entropy=read_only()), "out.entropy is read-only"),
-        (EntropyOutputs(entropy=[0.0] * 3), "out.entropy must be an array"),
-        (floats(), "out must be EntropyOutputs with an array per name, not ndarray"),
+        (EntropyOutputs(), "out.*nothing.*entropy"),
+        (EntropyOutputs(margin=floats()), "out.*margin.*entropy"),
+        (EntropyOutputs(entropy=floats(), margin=floats()), "out.*entropy, margin.*entropy"),
+        (EntropyOutputs(entropy=floats(4)), r"out\.entropy.*\[3\].*\[4\]"),
+        (EntropyOutputs(entropy=np.zeros(3)), r"out\.entropy.*float32.*float64"),
+        (EntropyOutputs(entropy=floats(6)[::2]), r"out\.entropy.*contiguous"),
+        (EntropyOutputs(entropy=read_only()), r"out\.entropy.*read-only"),
+        (EntropyOutputs(entropy=[0.0] * 3), r"out\.entropy.*list"),
+        (floats(), "EntropyOutputs.*ndarray"),
     ],
 )
 def test_out(out: EntropyOutputs, message: str) -> None:
@@ -208,13 +208,13 @@ def test_out_that_would_be_lost(flags: int) -> None:
 def test_out_that_shares_memory() -> None:
     room = np.zeros(40, np.float32)
     logits, both = room[:15].reshape(3, 5), ("entropy", "margin")
-    with pytest.raises(InputError, match=r"out\.entropy shares memory with logits: pass memory of its own"):
+    with pytest.raises(InputError, match=r"out\.entropy.*memory.*logits"):
         entropy(logits, out=EntropyOutputs(entropy=room[14:17]))
-    with pytest.raises(InputError, match=r"out\.entropy shares memory with logits"):
+    with pytest.raises(InputError, match=r"out\.entropy.*memory.*logits"):
         entropy(logits[::-1], out=EntropyOutputs(entropy=room[:3]))
-    with pytest.raises(InputError, match=r"out\.entropy shares memory with out\.margin"):
+    with pytest.raises(InputError, match=r"out\.entropy.*memory.*out\.margin"):
         entropy(logits, outputs=both, out=EntropyOutputs(entropy=room[15:18], margin=room[17:20]))
-    with pytest.raises(InputError, match=r"out\.argmax shares memory with targets"):
+    with pytest.raises(InputError, match=r"out\.argmax.*memory.*targets"):
         entropy(logits, targets=IDS, outputs="argmax", out=EntropyOutputs(argmax=IDS))
     results = entropy(logits, outputs=both, out=EntropyOutputs(entropy=room[15:18], margin=room[18:21]))
     assert results.entropy.tolist() == pytest.approx([np.log(5)] * 3)

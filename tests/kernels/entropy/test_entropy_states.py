@@ -122,26 +122,26 @@ def test_what_does_not_fit_is_refused() -> None:
     read_only = states.copy()
     read_only.flags.writeable = False
     for bad, message in (
-        (np.zeros((3, 7), np.float32), "states must be float32"),
-        (np.zeros((3, 8)), "states must be float32"),
-        (np.zeros((3, 16), np.float32)[:, ::2], "states must be contiguous"),
-        (read_only, "states is read-only"),
+        (np.zeros((3, 7), np.float32), "states.*float32"),
+        (np.zeros((3, 8)), "states.*float32"),
+        (np.zeros((3, 16), np.float32)[:, ::2], "states.*contiguous"),
+        (read_only, "states.*read-only"),
     ):
         with pytest.raises(InputError, match=message):
             entropy_merge(bad, states)
-    with pytest.raises(InputError, match="states has 3 rows on cpu, other 2 on cpu"):
+    with pytest.raises(InputError, match=r"states.*3.*other.*2"):
         entropy_merge(states, states[:2].copy())
-    with pytest.raises(InputError, match="other must be float32"):
+    with pytest.raises(InputError, match=r"other.*float32"):
         entropy_merge(states, states.astype(np.float16))
-    with pytest.raises(InputError, match="states shares memory with other"):
+    with pytest.raises(InputError, match=r"states.*memory.*other"):
         entropy_merge(states[1:], states[:2])
-    with pytest.raises(InputError, match=r"out\.entropy shares memory with states"):
+    with pytest.raises(InputError, match=r"out\.entropy.*memory.*states"):
         entropy_finish(states, out=EntropyOutputs(entropy=states[0, :3]))
-    with pytest.raises(InputError, match="stream is for CUDA arrays"):
+    with pytest.raises(InputError, match=r"stream.*CUDA"):
         entropy_merge(states, states.copy(), stream=1)
-    with pytest.raises(InputError, match="stream is for CUDA arrays"):
+    with pytest.raises(InputError, match=r"stream.*CUDA"):
         entropy_finish(states, stream=1)
-    with pytest.raises(InputError, match="unknown output 'perplexity'"):
+    with pytest.raises(InputError, match="output 'perplexity'"):
         entropy_finish(states, outputs=("perplexity",))
     with pytest.raises(InputError, match="temperature"):
         entropy_finish(states, temperature=0)

@@ -218,27 +218,27 @@ def test_torch(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hidden": np.zeros(4, np.float32)}, "hidden must have shape .*, not .4."),
-        ({"weight": np.zeros((3, 4, 1), np.float32)}, "weight must have shape"),
-        ({"hidden": np.zeros((2, 0), np.float32)}, "hidden must have shape"),
-        ({"hidden": np.zeros((2, 4))}, "hidden must hold float32, float16, bfloat16, not float64"),
-        ({"hidden": np.zeros((2, 5), np.float32)}, "hidden has width 5, weight 4"),
-        ({"weight": np.zeros((9, 4), np.float16)}, "hidden holds float32, weight float16"),
-        ({"bias": np.zeros(9, np.float16)}, "hidden holds float32, bias float16"),
-        ({"bias": np.zeros(8, np.float32)}, r"bias must have shape \[9\], one per row of weight, not \[8\]"),
-        ({"vocab_size": 0}, "vocab_size must be 1 to 9"),
-        ({"vocab_size": 10}, "vocab_size must be 1 to 9, the rows of weight, not 10"),
-        ({"weight": np.zeros((0, 4), np.float32)}, "vocab_size must be 1 to 0"),
-        ({"max_bytes": 100}, "max_bytes = 100 does not hold one logit and its state; [0-9]+ does"),
-        ({"targets": np.array([0, 7]), "vocab_size": 7}, r"targets\[1\] = 7 is not an id of the vocabulary: 0\.\.6"),
-        ({"targets": np.zeros(3, np.int64)}, r"targets must have shape \[2\]"),
-        ({"outputs": ("nll",)}, "nll needs targets"),
+        ({"hidden": np.zeros(4, np.float32)}, r"hidden .*shape.*\[4\]"),
+        ({"weight": np.zeros((3, 4, 1), np.float32)}, "weight .*shape"),
+        ({"hidden": np.zeros((2, 0), np.float32)}, "hidden .*shape"),
+        ({"hidden": np.zeros((2, 4))}, "hidden .*float32, float16, bfloat16.*float64"),
+        ({"hidden": np.zeros((2, 5), np.float32)}, "hidden.*5.*weight.*4"),
+        ({"weight": np.zeros((9, 4), np.float16)}, "hidden.*float32.*weight.*float16"),
+        ({"bias": np.zeros(9, np.float16)}, "hidden.*float32.*bias.*float16"),
+        ({"bias": np.zeros(8, np.float32)}, r"bias .*\[9\].*\[8\]"),
+        ({"vocab_size": 0}, r"vocab_size .*9.* 0\b"),
+        ({"vocab_size": 10}, "vocab_size .*9.* 10"),
+        ({"weight": np.zeros((0, 4), np.float32)}, r"vocab_size .* 0\b"),
+        ({"max_bytes": 100}, r"max_bytes = 100\b.* [0-9]+ "),
+        ({"targets": np.array([0, 7]), "vocab_size": 7}, r"targets\[1\] = 7\b.*0\.\.6"),
+        ({"targets": np.zeros(3, np.int64)}, r"targets .*\[2\]"),
+        ({"outputs": ("nll",)}, "nll.*targets"),
         ({"temperature": 0}, "temperature"),
-        ({"unit": "bans"}, "unknown unit"),
-        ({"stream": 1}, "stream is for CUDA arrays"),
-        ({"out": EntropyOutputs(entropy=np.zeros(3, np.float32))}, "out.entropy must have shape"),
-        ({"hidden": [[1.0] * 4]}, "hidden must be an array"),
-        ({"max_bytes": -1}, "max_bytes = -1 does not hold one logit"),
+        ({"unit": "bans"}, "unit 'bans'"),
+        ({"stream": 1}, "stream.*CUDA"),
+        ({"out": EntropyOutputs(entropy=np.zeros(3, np.float32))}, r"out\.entropy .*shape"),
+        ({"hidden": [[1.0] * 4]}, "hidden .*list"),
+        ({"max_bytes": -1}, r"max_bytes = -1\b"),
         ({"bias": SHARED, "out": EntropyOutputs(entropy=SHARED[:2])}, "out.entropy shares memory with bias"),
     ],
 )
@@ -251,5 +251,5 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -
 def test_bfloat16_without_a_library_is_refused() -> None:
     """NumPy cannot multiply what it cannot hold."""
     hidden = Bfloat16Array(np.zeros((2, 4), np.uint16))
-    with pytest.raises(InputError, match="NumPy cannot hold this array"):
+    with pytest.raises(InputError, match="NumPy"):
         linear_entropy(hidden, hidden)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -80,25 +79,25 @@ def test_one_id_that_is_another_changes_its_block_alone(length: int, bit: int) -
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64, np.uint16, np.float64])
 def test_ids_of_another_type_are_refused(dtype: type) -> None:
-    with pytest.raises(TypeError, match=f"ids must have dtype uint32, not {np.dtype(dtype)}"):
+    with pytest.raises(TypeError, match=f"ids.*uint32.*{np.dtype(dtype)}"):
         id_digests(np.zeros(3, dtype), np.array([0, 3]), np.zeros(1, np.uint64))
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"ids": np.zeros(8, np.uint32)[::2]}, "ids must be C-contiguous"),
-        ({"ids": np.zeros((2, 2), np.uint32)}, "ids must have one dimension"),
-        ({"offsets": np.array([0, 3])}, "offsets must end at 4"),
-        ({"offsets": np.array([1, 4])}, "offsets must start at 0"),
-        ({"offsets": np.array([0, 5, 4])}, "offsets must not fall"),
-        ({"offsets": np.zeros(0, np.int64)}, "at least one value"),
-        ({"keys": np.zeros(2, np.uint64)}, "keys must hold 1"),
-        ({"token_bytes": np.zeros((1, 1), np.uint16)}, "token_bytes must have one dimension"),
+        ({"ids": np.zeros(8, np.uint32)[::2]}, "ids .*contiguous"),
+        ({"ids": np.zeros((2, 2), np.uint32)}, "ids .*dimension"),
+        ({"offsets": np.array([0, 3])}, r"offsets .* 4\b"),
+        ({"offsets": np.array([1, 4])}, r"offsets .* 0\b"),
+        ({"offsets": np.array([0, 5, 4])}, r"offsets\[2\] = 4"),
+        ({"offsets": np.zeros(0, np.int64)}, "offsets .*one value"),
+        ({"keys": np.zeros(2, np.uint64)}, r"keys .* 1\b"),
+        ({"token_bytes": np.zeros((1, 1), np.uint16)}, "token_bytes"),
     ],
 )
 def test_what_does_not_fit_is_refused(changed: dict[str, Any], message: str) -> None:
     right = {"ids": np.zeros(4, np.uint32), "offsets": np.array([0, 4]), "keys": np.zeros(1, np.uint64)}
     assert id_digests(**right).blocks.tolist() == [0]
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=message):
         id_digests(**{**right, **changed})

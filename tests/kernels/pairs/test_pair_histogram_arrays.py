@@ -50,7 +50,7 @@ def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch
     for position in (0, 7, 11):
         ids = [1] * 12
         ids[position] = value
-        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = {value} is not an id"):
+        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = {value}\b"):
             pair_histogram(tensor(backend, ids, dtype), **where(backend))
     with pytest.raises(ValueError, match=r"tokens\[0\]"):
         pair_histogram(tensor(backend, [value], dtype), **where(backend))

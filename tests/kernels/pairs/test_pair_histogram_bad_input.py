@@ -99,7 +99,7 @@ def test_sums_of_weights_near_64_bits(backend: Backend) -> None:
 
 def test_a_stream_that_is_no_handle_is_refused() -> None:
     counter = module("_emulated").PairCounter("partition", lambda size, _: np.empty(size, np.uint8))
-    with pytest.raises(ValueError, match="stream must be a CUDA handle, which -1 is not"):
+    with pytest.raises(ValueError, match=r"stream.*-1"):
         counter.order(-1)
 
 
@@ -115,19 +115,19 @@ def test_dense_names_the_id_that_is_too_large(backend: Backend, small: None, mon
 
 def test_where_and_how() -> None:
     ids = np.zeros(4, np.uint32)
-    with pytest.raises(InputError, match="unknown method 'partitoin'; did you mean 'partition'"):
+    with pytest.raises(InputError, match=r"method 'partitoin'.*'partition'"):
         pair_histogram(ids, method="partitoin")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="method 'sort' is for CUDA"):
+    with pytest.raises(InputError, match=r"method 'sort'.*CUDA"):
         pair_histogram(ids, method="sort")
     with pytest.raises(InputError, match="unknown device 'gpu'"):
         pair_histogram(ids, device="gpu")
     for device in ("cpu", "emulated"):
         if device == "emulated":
             module("_emulated")
-        with pytest.raises(InputError, match="stream is for CUDA"):
+        with pytest.raises(InputError, match=r"stream.*CUDA"):
             pair_histogram(ids, device=device, stream=1)
     cuda = Device(is_cuda=True, number=0)
-    with pytest.raises(InputError, match="stream belongs to cuda:1"):
+    with pytest.raises(InputError, match=r"stream.*cuda:1\b"):
         stream_handle(SimpleNamespace(device_id=1, ptr=5), library_of(ids, device_pairs.HOST), cuda)
 
 
@@ -136,7 +136,7 @@ def test_cuda_without_a_device_says_why() -> None:
 
     if cuda_reason() is None:
         pytest.skip("there is a CUDA device")
-    with pytest.raises(CudaUnavailable, match="CUDA is not available"):
+    with pytest.raises(CudaUnavailable):
         pair_histogram(np.zeros(4, np.uint32), device="cuda")
 
 

@@ -41,9 +41,9 @@ def test_nothing_is_added_when_an_id_is_out_of_range() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     tokens = Tokens.from_lists([[0], [1]])
     groups, out = np.zeros(2, np.uint8), np.zeros((1, 3), np.uint64)
-    with pytest.raises(ValueError, match=r"groups\[0\] = 5 is not below the 1 rows"):
+    with pytest.raises(ValueError, match=r"groups\[0\] = 5\b"):
         token_frequency(tokens.ids, tokens.offsets, groups + np.uint8(5), out)
-    with pytest.raises(ValueError, match="groups must hold 2"):
+    with pytest.raises(ValueError, match=r"groups.* 2\b"):
         token_frequency(tokens.ids, tokens.offsets, groups[:1], out)
     with pytest.raises(ValueError, match="must end at 2"):
         token_frequency(tokens.ids, np.array([0, 1, 9]), groups, out)
@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_refused() -> None:
         token_frequency(tokens.ids, tokens.offsets, groups, np.zeros((3, 2), np.uint64).T)
     with pytest.raises(ValueError, match="not below"):
         token_frequency(tokens.ids, tokens.offsets, groups, np.zeros((1, 0), np.uint64))
-    with pytest.raises(TypeError, match="out must have dtype uint64"):
+    with pytest.raises(TypeError, match=r"out.*uint64"):
         token_frequency(tokens.ids, tokens.offsets, groups, out.astype(np.int64))
     frozen = np.zeros((1, 3), np.uint64)
     frozen.flags.writeable = False

@@ -50,5 +50,5 @@ def test_witnesses_on_request(tmp_path: Path) -> None:
 
 
 def test_witnesses_is_yes_or_no() -> None:
-    with pytest.raises(InputError, match="witnesses = 3 is not true or false"):
+    with pytest.raises(InputError, match=r"witnesses = 3\b"):
         suite.plan(session.declare(["raw_bytes"], benchmarks=[{"name": "reachability", "witnesses": 3}]))

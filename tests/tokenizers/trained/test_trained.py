@@ -108,7 +108,7 @@ def test_resolving_and_loading_train_nothing(text: Path, cache: Path) -> None:
     spec = tokenizers.resolve(row(text))
     assert spec.path is None
     assert spec.source.startswith("tokenizers-bpe trained on path:")
-    with pytest.raises(InputError, match="has not been trained yet: 'pyharness run' trains it"):
+    with pytest.raises(InputError, match="'pyharness run'"):
         tokenizers.load(spec)
     assert not cache.exists()
 
@@ -206,7 +206,7 @@ def test_a_run_over_trained_rows() -> None:
     assert about["revision"]
     assert TOKENIZER.parse(about["spec"]).argument == "scaffold-bpe"
     (skipped,) = [one for one in found.record.of("replaced_tokens") if one.status == "skipped"]
-    assert skipped.reason == "a bpe vocabulary replaces nothing of itself"
+    assert "bpe vocabulary" in str(skipped.reason)
     (pair,) = [one for one in found.record.of("replaced_tokens") if one.status == "ok"]
     values = {one.metric: one.value for one in pair.measurements}
     share = next(one for one in found.record.of("vocabulary") if one.case.tokenizer == rows[1]).measurements[2]

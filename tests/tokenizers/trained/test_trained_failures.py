@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -103,7 +104,7 @@ def test_a_library_that_aborts_costs_its_rows_only_and_is_tried_again(
     assert result["compression", "raw_bytes"].status == "ok"
     assert result["compression", row(text)].status == "failed"
     reason = result["integrity", row(text)].reason or ""
-    assert reason.startswith("tokenizers-bpe gave nothing: training was killed by signal 6")
+    assert re.match(r"tokenizers-bpe .*signal 6\b", reason)
     assert tokenizers.resolve(row(text)).path is None
     assert tokenizers.obtain(row(text)).path is not None
 
@@ -111,13 +112,13 @@ def test_a_library_that_aborts_costs_its_rows_only_and_is_tried_again(
 @pytest.mark.parametrize(
     ("status", "stderr", "expected"),
     [
-        (-6, "", "was killed by signal 6"),
-        (-9, "", "was killed by signal 9 (by the system, perhaps for lack of memory, or by somebody)"),
-        (1, "Traceback\n  x\nTypeError: no\n\n", "ended with status 1: TypeError: no"),
+        (-6, "", r"signal 6\b"),
+        (-9, "", r"signal 9\b.*memory"),
+        (1, "Traceback\n  x\nTypeError: no\n\n", r"status 1\b.*TypeError: no$"),
     ],
 )
 def test_how_a_process_ended(status: int, stderr: str, expected: str) -> None:
-    assert child_process.ending(status, stderr) == expected
+    assert re.search(expected, child_process.ending(status, stderr))
 
 
 def test_a_text_that_a_trainer_refuses_costs_its_rows_only(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +140,7 @@ def test_files_are_moved_in_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     with trained_cache.locked({"trainer": "x"}) as place:
         monkeypatch.setattr(atomic_file, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
-        with pytest.raises(InputError, match=r"disk full; name another folder in PYHARNESS_CACHE"):
+        with pytest.raises(InputError, match=r"disk full.*PYHARNESS_CACHE"):
             place.keep("d" * 32, found)
         assert place.find() is None
         monkeypatch.undo()
@@ -169,13 +170,13 @@ def test_processes_that_want_the_same_at_once(text: Path, cache: Path) -> None:
 @pytest.mark.parametrize(
     ("specification", "message"),
     [
-        ("trained:bpe", r"'trained:bpe' lacks vocab_size=; write trained:bpe\?vocab_size=8192&corpus=sample"),
-        ("trained:bpe?vocab_size=300", "lacks corpus="),
-        ("trained:bpee?vocab_size=300&corpus=sample", "unknown trainer 'bpee'; did you mean 'bpe'"),
-        ("trained:bpe?vocab_size=x&corpus=sample", "vocab_size=x is not a whole number"),
-        ("trained:bpe?vocab_size=-5&corpus=sample", "vocab_size=-5 is not a whole number"),
-        ("trained:bpe?vocab_size=9999999999999999999&corpus=sample", "is not a whole number"),
-        ("trained:bpe?vocab_size=300&corpus=sampel", "unknown corpus 'sampel'; did you mean 'sample'"),
+        ("trained:bpe", r"'trained:bpe' .*vocab_size=8192&corpus="),
+        ("trained:bpe?vocab_size=300", "corpus="),
+        ("trained:bpee?vocab_size=300&corpus=sample", "trainer 'bpee'.*'bpe'"),
+        ("trained:bpe?vocab_size=x&corpus=sample", "vocab_size=x "),
+        ("trained:bpe?vocab_size=-5&corpus=sample", "vocab_size=-5 "),
+        ("trained:bpe?vocab_size=9999999999999999999&corpus=sample", "vocab_size=9999999999999999999 "),
+        ("trained:bpe?vocab_size=300&corpus=sampel", "corpus 'sampel'.*'sample'"),
         ("trained:bpe?vocab_size=300&corpus=sample&size=3", "'size'"),
         ("trained:bpe?vocab_size=300&corpus=sample&max_bytes=2", "'max_bytes'"),  # an option of the corpus, unescaped
         ("trained:unigram?vocab_size=300&corpus=sample&pattern=gpt2", "no option 'pattern'"),
