@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +36,7 @@ from pyharness.types import (
     Unsupported,
     counted,
     listed,
-)
+)  # fmt: skip
 
 STEADY_SLICES = 7
 REPLAYS = 3
@@ -177,7 +176,7 @@ def fastest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
 def _winner(rows: Sequence[Steady]) -> str:
     """Name the fastest row with its speed, and the rows tied with it or, without any, the next row."""
     (best, speed), *others = sorted(rows, key=lambda row: -(row[1].value or 0))
-    tied = [result.case.tokenizer for result, one in others if not _is_told_apart(speed, one)]
+    tied = [result.case.tokenizer for result, one in others if not _differs(speed, one)]
     next_best, slower = others[0]
     behind = f" (tied with {listed(tied)})" if tied else f", then {_speed(next_best, slower)}"
     return _speed(best, speed) + behind
@@ -191,52 +190,27 @@ RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_sec
 
 WHOLE_PERCENT = Format("{:.0f}", 100, "%")
 NOISY = 0.1  # spread of steady figures that makes them unreliable
-MOST_PAIRS = 5  # of rows that are named
 
 
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Report the spread, and for rows with a large one, the other rows from which they still differ."""
+    """Explain the spread, and name the rows with a large one."""
     del data
-    yield "spread: standard deviation of the repetitions before it, over their mean."
-    steady = [
-        (result, one) for result in results for one in result.measurements if one.part == "steady" and not one.paired
-    ]
-    spread = {id(one) for _, one in steady if (noise(one.samples) or 0) > NOISY}
-    if not spread:
-        return
-    rows = dict.fromkeys(result.case.tokenizer for result, one in steady if id(one) in spread)
-    pairs = [pair for pair in combinations(steady, 2) if {id(one) for _, one in pair} & spread and _is_one_task(*pair)]
-    open_ = dict.fromkeys(_named(*pair) for pair in pairs if not _is_told_apart(*(one for _, one in pair)))
-    parts = [f"Spread by more than {NOISY:.0%}: {', '.join(rows)}"]
-    if open_:
-        more = f" and {len(open_) - MOST_PAIRS} more pairs" if len(open_) > MOST_PAIRS else ""
-        parts.append(f"not told apart by the 95 % interval of their ratio: {', '.join(list(open_)[:MOST_PAIRS])}{more}")
-    elif pairs:
-        parts.append("told apart all the same from every other row, by the 95 % interval of the ratio")
-    if not all(result.case.parameters.get("rounds") for result, _ in steady):
-        parts.append("rows took no turns, so the machine may be in it: measure with rounds=10, or ask pyharness gate")
-    yield f"{'; '.join(parts)}."
+    yield "spread: coefficient of variation of the repetitions."
+    steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
+              if one.part == "steady" and not one.paired]  # fmt: skip
+    if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):
+        in_turn = all(result.case.parameters.get("rounds") for result in results)
+        yield f"Spread above {NOISY:.0%}: {', '.join(rows)}." + " Interleave the rows: rounds=10." * (not in_turn)
 
 
 Steady: TypeAlias = tuple[CaseResult, Measurement]
 
 
-def _is_one_task(one: Steady, other: Steady) -> bool:
-    """Return whether sample i of both is of the same slice of text, or the same round."""
-    (mine, first), (theirs, second) = one, other
-    same_text = mine.tally == theirs.tally and mine.case.corpus == theirs.case.corpus
-    return first.metric == second.metric and same_text and mine.case.parameters == theirs.case.parameters
-
-
-def _is_told_apart(one: Measurement, other: Measurement) -> bool:
+def _differs(one: Measurement, other: Measurement) -> bool:
     if len(one.samples) != len(other.samples) or min((*one.samples, *other.samples)) <= 0:
         return False
     interval = rounds_of_rows.ratio_interval(rounds_of_rows.ratios(one.samples, other.samples))
     return interval is not None and not interval[0] <= 1 <= interval[1]
-
-
-def _named(one: Steady, other: Steady) -> str:
-    return f"{one[0].case.tokenizer} and {other[0].case.tokenizer}"
 
 
 TABLE = Table(
@@ -268,33 +242,41 @@ RATIO_TABLE = Table(
     needs=("encode_speed_ratio",),
 )
 
-_PHASES = "cold: first text in a fresh process; steady: new text; replay: the same text again."
-_ABOUT = "A stroke is a repetition, a dot their median, a line its 95 % interval."
 PLOTS = (
     Plot(
         Table(
-            "Speed of encoding",
-            columns=(Column("encode_bytes_per_second", "{part}", each=True, interval=True),),
-            notes=(_PHASES, noisy),
+            "Compression against throughput",
+            columns=(
+                Column("bytes_per_token", "bytes/token"),
+                Column("encode_bytes_per_second", "MB/s", part="steady"),
+            ),
             sized=False,
-            per=("threads",),
+            joined=("threads",),
+            needs=("bytes_per_token", "encode_bytes_per_second"),
         ),
-        f"{_ABOUT} {_PHASES}",
+        "Right: fewer tokens. Up: faster encoding of new text, with the first number of threads of the suite.",
+        drawing="frontier",
+        axis="throughput",
         log=True,
     ),
     Plot(
         Table(
-            "Speed of decoding",
-            columns=(Column("decode_bytes_per_second", "{part}", each=True, interval=True),),
+            "Throughput on new text",
+            columns=(
+                Column("encode_bytes_per_second", "encode", part="steady", interval=True),
+                Column("decode_bytes_per_second", "decode", part="steady", interval=True),
+            ),
+            notes=(noisy,),
             sized=False,
             per=("threads",),
         ),
-        _ABOUT,
+        "A stroke is a repetition, a dot their median, a line its 95 % CI.",
+        axis="throughput",
         log=True,
     ),
     Plot(
         RATIO_TABLE,
-        "Speed in each round relative to the reference in the same round; a stroke is a round. Above 1 is faster.",
+        "Speed relative to the reference in the same round; a stroke is a round. Above 1 is faster.",
         at=1.0,
     ),
 )

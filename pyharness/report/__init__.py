@@ -17,7 +17,7 @@ from pyharness.report.exporters import (
     to_parquet,
     to_pull_request,
     to_text,
-)
+)  # fmt: skip
 from pyharness.report.exporters.comment import append_step_summary
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import case_in_words, case_name
@@ -25,25 +25,7 @@ from pyharness.report.sheet.strings import shorten, visible
 from pyharness.report.tables import flat_sheet, sheets
 
 __all__ = [
-    "Cell",
-    "Comment",
-    "Heading",
-    "Sheet",
-    "append_step_summary",
-    "case_in_words",
-    "case_name",
-    "difference_sheets",
-    "flat_differences",
-    "flat_sheet",
-    "sheets",
-    "shorten",
-    "to_csv",
-    "to_html",
-    "to_json",
-    "to_markdown",
-    "to_page",
-    "to_parquet",
-    "to_pull_request",
-    "to_text",
-    "visible",
-]
+    "Cell", "Comment", "Heading", "Sheet", "append_step_summary", "case_in_words", "case_name", "difference_sheets",
+    "flat_differences", "flat_sheet", "sheets", "shorten", "to_csv", "to_html", "to_json", "to_markdown", "to_page",
+    "to_parquet", "to_pull_request", "to_text", "visible",
+]  # fmt: skip

@@ -26,7 +26,7 @@ from pyharness.report.sheet.columns import (
     interval_notes,
     published_rows,
     with_undeclared,
-)
+)  # fmt: skip
 from pyharness.report.sheet.strings import shorten, writable
 from pyharness.report.summary import summary_sheets
 from pyharness.statistics.intervals import interval_of, lack_of
@@ -102,15 +102,14 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
     return [sheet for sheet in filled if sheet.rows]
 
 
-def plotted(record: Record) -> Iterator[tuple[str, Plot, Sheet]]:
-    """Yield every table that a benchmark draws, with the benchmark's name; skip tables without rows."""
+def plotted(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
+    """Yield every drawing of a benchmark, with the benchmark's name, and its tables that have rows."""
     finished = _finished(record)
     for name in _order(record):
         own, reported = _reported(record, name)
         for plot in benchmarks()[name].plots if name in benchmarks() and own else ():
-            for sheet in Filling(record.data, plot.table, own, reported, finished).sheets():
-                if sheet.rows:
-                    yield name, plot, sheet
+            filled = Filling(record.data, plot.table, own, reported, finished).sheets()
+            yield name, plot, [sheet for sheet in filled if sheet.rows]
 
 
 def _finished(record: Record) -> dict[str | None, list[CaseResult]]:

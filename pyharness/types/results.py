@@ -68,7 +68,7 @@ PLAIN = Format()
 COUNT = Format("{:,.0f}")
 PERCENT = Format("{:.2f}", 100, "%")
 MEGABYTES = Format("{:.1f}", 1e-6, "MB")
-MEGA_PER_SECOND = Format("{:.2f}", 1e-6, "M/s")
+MEGA_PER_SECOND = Format("{:.2f}", 1e-6, "MB/s")
 MILLISECONDS = Format("{:.4g}", 1e3, "ms")
 SECONDS = Format("{:.3f}", 1, "s")
 RATIO = Format("{:.2f} x", 1, "x")
@@ -277,7 +277,7 @@ class Listing:
 # How to draw the numbers of a table. ``dots``: one panel per column, with a dot for each row. ``dots by column``: one
 # panel per row, with a dot for each column. ``points``: each row is a point at its first number, in one panel for each
 # of its other numbers.
-Drawing: TypeAlias = Literal["dots", "dots by column", "points"]
+Drawing: TypeAlias = Literal["dots", "dots by column", "points", "frontier"]  # frontier: of the first two numbers
 
 
 @dataclass(frozen=True, slots=True)

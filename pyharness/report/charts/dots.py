@@ -1,4 +1,4 @@
-"""Rows with values as dots: their 95 % intervals, every sample, and a line at the reference; in one or more panels."""
+"""Rows with values as dots: their 95 % CIs, every sample, and a line at the reference; in one or more panels."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.palette import FONT_SIZE, INK, LETTER, QUIET, SERIES
+from pyharness.report.charts.palette import BETTER, FONT_SIZE, INK, LETTER, QUIET, WORSE, RowLook, literal
 from pyharness.report.charts.scales import Scale, labels, spoken
 from pyharness.report.sheet import Cell
 
 MOST_ROWS = 60  # more are drawn from both ends; the table has the middle
 MOST_SPOKEN = 60  # marks with spoken text; with more of them, the table serves a listener better
 _LONGEST = 26  # characters of a label
-_ROW, _WIDTH, _NARROW = 20, 460, 200  # pixels: of a row, of a panel alone, of one of several
-_BESIDE = 3  # panels next to each other
+_ROW = 20  # pixels
+_WIDTHS = {1: 640, 2: 420, 3: 280}  # of a panel, by the number of those next to each other
+_OF_VERDICTS = {"better": BETTER.light, "worse": WORSE.light}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Dot:
     row: str
     cell: Cell
     panel: str = ""
+    series: str = ""  # the row of the page whose look it has
+    verdict: str = ""  # "better" or "worse": has its colour, and is read out
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class _Shown:
 
 def dots(
     drawn: Sequence[Dot], name: str, axis: str, *, reference: str | None = None, at: float | None = None,
-    log: bool = False,
+    log: bool = False, rows: Sequence[str] = (), beside: int = max(_WIDTHS),
 ) -> str:  # fmt: skip
     """Return SVG text.
 
@@ -60,13 +63,15 @@ def dots(
         drawn: rows in their order, panel by panel; a row may be missing from a panel.
         name: of the chart, for people who cannot see it.
         axis: the quantity of the values, with their unit.
-        reference: the row whose value has a line through its panel, and a diamond.
+        reference: the row whose value has a line through its panel.
         at: the place of a line in every panel, in the unit of the cells' values as shown.
         log: whether the axis is logarithmic; words replace values that are not above zero.
+        rows: all rows of the page in their order, each with a look of its own; without them, all look alike.
+        beside: panels next to each other.
     """
-    rows = list(dict.fromkeys(dot.row for dot in drawn))
-    left_out = len(rows) - MOST_ROWS
-    kept = rows if left_out <= 0 else [*rows[: MOST_ROWS // 2], *rows[-(MOST_ROWS // 2) :]]
+    names = list(dict.fromkeys(dot.row for dot in drawn))
+    left_out = len(names) - MOST_ROWS
+    kept = names if left_out <= 0 else [*names[: MOST_ROWS // 2], *names[-(MOST_ROWS // 2) :]]
     shown = [_Shown.of(dot) for dot in drawn if dot.row in set(kept)]
     scale = Scale.of((number for one in shown for number in (*one.numbers, at)), log)
     row_labels = labels(kept, _LONGEST)
@@ -74,54 +79,55 @@ def dots(
         axis = f"{axis} (rows {MOST_ROWS // 2 + 1} to {MOST_ROWS // 2 + left_out}: in the table)"
     panels = labels((dot.panel for dot in drawn), _LONGEST)
     values = [{"l": row_labels[one.dot.row], "p": panels[one.dot.panel], **datum}
-              for one in shown for datum in _data(one, scale, reference)]  # fmt: skip
+              for one in shown for datum in _data(one, scale, reference, rows)]  # fmt: skip
     if at is not None:
         values += [{"k": "at", "v": scale.place(at), "p": panel} for panel in panels.values()]
-    size = {"width": _WIDTH if len(panels) == 1 else _NARROW, "height": _ROW * len(kept)}
+    beside = min(beside, len(panels)) if beside in _WIDTHS else max(_WIDTHS)
+    size = {"width": _WIDTHS[max(beside, 1)], "height": _ROW * len(kept)}
     aria = len(shown) <= MOST_SPOKEN
     name = name if aria else f"{name}: {len(shown):,} numbers, which are in the table below"
     layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis, aria=aria), **size}
     if len(panels) == 1:
         return draw({"data": {"values": values}, **layers}, name)
-    facet = {"facet": {"field": "p", "sort": list(panels.values())}, "columns": _BESIDE, "spec": layers}
+    facet = {"facet": {"field": "p", "sort": list(panels.values())}, "columns": beside, "spec": layers}
     return draw({"data": {"values": values}, **facet}, name)
 
 
-def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
+def _data(one: _Shown, scale: Scale, reference: str | None, rows: Sequence[str]) -> Iterator[Spec]:
     """Return the marks of a dot, kind by kind."""
     place, dot = scale.place(one.value), one.dot
-    is_reference = dot.row == reference
     label = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))
+    look = RowLook.of(rows.index(dot.series) if dot.series in rows else 0)
+    colour = _OF_VERDICTS.get(dot.verdict, look.colour)
     if place is None:
         why = "no number" if one.value is None else f"{dot.cell.text}, which this scale has no place for"
         yield {"k": "none", "v": scale.low, "t": why, "d": f"{label}: {why}"}
         return
-    if is_reference:
+    if dot.row == reference:
         yield {"k": "at", "v": place}
     if one.interval is not None:
-        low, high = (scale.place(end) for end in one.interval)
-        yield {"k": "interval", "v": scale.low if low is None else low, "w": scale.low if high is None else high}
+        low, high = map(scale.edge, one.interval)
+        yield {"k": "interval", "c": colour, "v": low, "w": high}
     yield from ({"k": "sample", "v": scale.place(sample)} for sample in one.samples if scale.place(sample) is not None)
-    yield {"k": "reference" if is_reference else "dot", "v": place, "d": f"{label}: {dot.cell.text}"}
+    text = ", ".join(filter(None, (dot.cell.text, dot.verdict)))
+    yield {"k": "dot", "v": place, "d": f"{label}: {text}", "c": colour, "h": look.shape}
 
 
 def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list[Spec]:
-    x = {"field": "v", "type": "quantitative", "scale": scale.encoded(), "title": axis, "axis": scale.axis()}
+    x = scale.encoded("v", axis)
     room = LETTER * max(map(len, rows), default=0) + 8
     row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True, "minExtent": room}
     y = {"field": "l", "type": "nominal", "scale": {"domain": list(rows)}, "sort": None, "axis": row_axis}
     described = {"description": {"field": "d"}}
-    first, second = SERIES[0].light, SERIES[1].light
+    shape = {"shape": literal("h")} if aria else {}  # of many, circles are joined
     marks: tuple[tuple[str, Spec, Spec], ...] = (
         ("at", {"type": "rule", "color": QUIET.light, "strokeDash": [4, 3], "aria": False}, {"x": x}),
-        ("interval", {"type": "rule", "color": first, "strokeWidth": 2, "aria": False},
-         {"x": x, "x2": {"field": "w"}, "y": y}),
+        ("interval", {"type": "rule", "strokeWidth": 2, "aria": False},
+         {"x": x, "x2": {"field": "w"}, "y": y, "color": literal("c")}),
         ("sample", {"type": "tick", "color": QUIET.light, "thickness": 1, "size": 11, "opacity": 1, "aria": False},
          {"x": x, "y": y}),
-        ("dot", {"type": "point", "shape": "circle", "filled": True, "color": first, "size": 55, "opacity": 1},
-         {"x": x, "y": y, **described}),
-        ("reference", {"type": "point", "shape": "diamond", "filled": True, "color": second, "size": 90, "opacity": 1},
-         {"x": x, "y": y, **described}),
+        ("dot", {"type": "point", "filled": True, "size": 60, "opacity": 1},
+         {"x": x, "y": y, "color": literal("c"), **shape, **described}),
         ("none", {"type": "text", "align": "left", "dx": 3, "fontSize": FONT_SIZE, "color": INK.light},
          {"x": x, "y": y, "text": {"field": "t"}, **described}),
     )  # fmt: skip

@@ -99,6 +99,9 @@ def _copied(element: ET.Element) -> ET.Element:
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), attributes)
     text = element.text or ""
     copy.text = text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(text) else text
+    if copy.get("role") == "img" and copy.tag != "text" and "aria-label" in copy.attrib:
+        # Read out, and shown on hovering.
+        ET.SubElement(copy, "title").text = copy.attrib.pop("aria-label")
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
     _inherit(copy)
@@ -132,27 +135,33 @@ def _inherit(group: ET.Element) -> None:
 
 
 def _join(group: ET.Element) -> None:
-    """Join elements that only differ in their place into one path: the grid, intervals, samples, silent dots."""
+    """Join elements that only differ in their place, colour by colour: the grid, intervals, samples, silent dots."""
     if group.tag != "g" or len(group) < _FEW:
         return
-    if all(one.attrib.keys() == {"cx", "cy", "r"} for one in group) and len({one.get("r") for one in group}) == 1:
-        drawn = "".join(f"M{one.get('cx')},{one.get('cy')}h0" for one in group)
-        dots = {"d": drawn, "stroke-width": f"{2 * float(group[0].get('r', '0')):g}", "stroke-linecap": "round"}
-        group[:] = [ET.Element("path", dots | {"stroke": group.get("fill", "none")})]
-        return
-    paths = [_path(one) for one in group]
-    if None not in paths:
-        group[:] = [ET.Element("path", {"d": "".join(filter(None, paths))})]
+    joined: dict[tuple[tuple[str, str], ...], str] = {}
+    for one in group:
+        if (path := _path(one, group)) is None:
+            return
+        look, drawn = path
+        joined[look] = joined.get(look, "") + drawn
+    group[:] = [ET.Element("path", dict(look) | {"d": drawn}) for look, drawn in joined.items()]
 
 
-def _path(element: ET.Element) -> str | None:
-    """Return the path data of a line or a path; None for an element with more than its place."""
-    if element.tag == "path" and element.attrib.keys() == {"d"} and element.attrib["d"].startswith("M"):
-        return element.attrib["d"]
-    match = _PLACE.fullmatch(element.get("transform", "translate(0,0)"))
-    if element.tag != "line" or match is None or not element.attrib.keys() <= {"transform", "x2", "y2"}:
+def _path(element: ET.Element, group: ET.Element) -> tuple[tuple[tuple[str, str], ...], str] | None:
+    """Return look and path data of a line, a path or a silent dot; None for an element with more than these."""
+    rest = dict(element.attrib)
+    if element.tag == "circle" and rest.keys() <= {"cx", "cy", "r", "fill"}:
+        width = f"{2 * float(rest['r']):g}"
+        colour = rest.get("fill", group.get("fill", "none"))
+        look = ("stroke", colour), ("stroke-width", width), ("stroke-linecap", "round")
+        return look, f"M{rest['cx']},{rest['cy']}h0"
+    look = tuple((key, rest.pop(key)) for key in ("stroke",) if key in rest)
+    if element.tag == "path" and rest.keys() == {"d"} and rest["d"].startswith("M"):
+        return look, rest["d"]
+    match = _PLACE.fullmatch(rest.get("transform", "translate(0,0)"))
+    if element.tag != "line" or match is None or not rest.keys() <= {"transform", "x2", "y2"}:
         return None
-    return f"M{match[1]},{match[2]}l{element.get('x2', '0')},{element.get('y2', '0')}"
+    return look, f"M{match[1]},{match[2]}l{rest.get('x2', '0')},{rest.get('y2', '0')}"
 
 
 def _as_circle(element: ET.Element) -> ET.Element:

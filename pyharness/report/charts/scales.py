@@ -45,6 +45,10 @@ class Scale:
             return None
         return min(max(value, self.low), self.high)
 
+    def edge(self, value: float) -> float:
+        """Return the place of an end of an interval: the lower edge for one without a place."""
+        return self.low if (place := self.place(value)) is None else place
+
     def share(self, value: float) -> float:
         """Return the position along the axis of a value with a place, from 0 to 1."""
         if self.log:
@@ -52,12 +56,14 @@ class Scale:
             return (math.log(value) - low) / (high - low)
         return (value - self.low) / (self.high - self.low)
 
-    def encoded(self) -> dict[str, Any]:
-        """Return the scale in Vega-Lite."""
+    def encoded(self, field: str, title: str) -> dict[str, Any]:
+        """Return a field on this axis in Vega-Lite."""
         kind = {"type": "log"} if self.log else {"zero": False}
-        return {"domain": [self.low, self.high], "nice": False, **kind}
+        scale = {"domain": [self.low, self.high], "nice": False, **kind}
+        title = f"{title}, log scale" if self.log else title
+        return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": self._axis()}
 
-    def axis(self) -> dict[str, Any]:
+    def _axis(self) -> dict[str, Any]:
         """Return ticks of the axis and their labels: 1k and 2M for large numbers, plain ones otherwise."""
         large = max(abs(self.low), abs(self.high)) >= _LONG
         ticks = {"values": self._powers()} if self.log else {"tickCount": 5}

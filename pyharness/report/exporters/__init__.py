@@ -8,13 +8,5 @@ from pyharness.report.exporters.markup import to_html, to_markdown, to_page
 from pyharness.report.exporters.text import to_text
 
 __all__ = [
-    "Comment",
-    "to_csv",
-    "to_html",
-    "to_json",
-    "to_markdown",
-    "to_page",
-    "to_parquet",
-    "to_pull_request",
-    "to_text",
-]
+    "Comment", "to_csv", "to_html", "to_json", "to_markdown", "to_page", "to_parquet", "to_pull_request", "to_text",
+]  # fmt: skip

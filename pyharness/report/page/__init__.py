@@ -7,17 +7,6 @@ from pyharness.report.page.markup import lack, render
 from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section, Verbatim
 
 __all__ = [
-    "Block",
-    "Download",
-    "Figure",
-    "Page",
-    "RecordFile",
-    "Section",
-    "Verbatim",
-    "lack",
-    "page_of",
-    "page_of_pairs",
-    "page_of_sheets",
-    "render",
-    "to_report",
-]
+    "Block", "Download", "Figure", "Page", "RecordFile", "Section", "Verbatim", "lack", "page_of", "page_of_pairs",
+    "page_of_sheets", "render", "to_report",
+]  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -27,10 +28,10 @@ from pyharness.report.ranking import (
     ranks_of,
     text_needs_clarity,
     value_cell,
-)
+)  # fmt: skip
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
-from pyharness.report.sheet.parts import Block, Figure, Section
+from pyharness.report.sheet.parts import Figure, Section
 from pyharness.statistics.family import Overall, agreed, clear, overall, told_apart
 from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format, Measurement
@@ -130,8 +131,7 @@ class Ranking:
     @property
     def direction(self) -> Direction:
         """The better direction."""
-        direction: Direction = self.record.data["metrics"][self.metric]["direction"]
-        return direction
+        return cast("Direction", self.record.data["metrics"][self.metric]["direction"])
 
     @property
     def texts(self) -> list[str]:
@@ -151,19 +151,10 @@ class Ranking:
         competes = [column[named].competes for column in self.columns.values() if named in column]
         return str(named) if competes and all(competes) else self.rows[0]
 
-    def name_cell(self, row: str) -> Cell:
-        """Return the name of a row, marked if it was trained on a text."""
-        return name_cell(self.columns, row)
-
     def value(self, text: str, row: str) -> Cell:
         """Return the value of a row on a text, with its interval."""
         ranked = self.columns[text].get(row)
         return Cell() if ranked is None else value_cell(ranked, self.metric)
-
-    def rank(self, text: str, row: str) -> Cell:
-        """Return the rank of a row on a text."""
-        ranked = self.columns[text].get(row)
-        return Cell() if ranked is None else rank_cell(ranked)
 
     def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
         """Return a row's excess over the reference, with the paired interval and the verdict."""
@@ -193,21 +184,14 @@ def rankings_of(record: Record) -> Iterator[Ranking]:
 def answer(record: Record) -> Iterator[Section]:
     """Yield one section for each metric that rows are ranked by."""
     for ranking in rankings_of(record):
-        yield Section(ranking.name.capitalize(), tuple(_blocks(ranking)))
-
-
-def _blocks(ranking: Ranking) -> Iterator[Block]:
-    yield _overall(ranking)
-    yield _differences(ranking)
+        yield Section(ranking.name.capitalize(), (_overall(ranking), _differences(ranking)))
 
 
 def cost_sheets(record: Record) -> Iterator[Sheet]:
     """Yield one sheet for each metric that rows are ranked by: costs of each row on each text, with its rank."""
     for ranking in rankings_of(record):
-        noun, columns = (
-            best_noun(ranking.benchmark, ranking.metric),
-            {text: ranking.columns[text] for text in ranking.texts},
-        )
+        noun = best_noun(ranking.benchmark, ranking.metric)
+        columns = {text: ranking.columns[text] for text in ranking.texts}
         notes = (*ranking.left_out, cost_note(ranking.benchmark, ranking.metric), NOTES[0])
         yield cost_sheet(f"Cost relative to the {noun}", ranking.metric, ranking.rows, columns, notes)
 
@@ -220,21 +204,15 @@ def _overall(ranking: Ranking) -> Sheet:
         headings += [Heading("overall", "number", "times", ranking.direction), Heading("#")]
     for text in ranking.texts:
         headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
-    rows = tuple(
-        (
-            ranking.name_cell(row),
-            *(over_all.get(row, (Cell(), Cell())) if several else ()),
-            *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))),
-        )
-        for row in ranking.rows
-    )
+    rows = []
+    for row in ranking.rows:
+        cells = [name_cell(ranking.columns, row), *(over_all.get(row, (Cell(), Cell())) if several else ())]
+        for text in ranking.texts:
+            cells += [ranking.value(text, row), rank_cell(ranking.columns[text].get(row))]
+        rows.append(tuple(cells))
     note = (OVERALL_NOTE.format(reference=ranking.reference),) * several
     notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
-    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, (*ranking.left_out, *note, *notes))
-
-
-def _better(direction: Direction) -> str:
-    return "" if direction == "none" else f", {direction} is better"
+    return Sheet(f"All texts, by {ranking.name}", tuple(headings), tuple(rows), (*ranking.left_out, *note, *notes))
 
 
 def _differences(ranking: Ranking) -> Figure:
@@ -244,23 +222,19 @@ def _differences(ranking: Ranking) -> Figure:
     for row in ranking.rows:
         if row == ranking.reference:
             continue
-        cells = {text: ranking.difference(text, row) for text in ranking.texts}
-        drawn += [Dot(row, cell, panel=text) for text, (cell, _) in cells.items()]
-        rows.append(
-            (ranking.name_cell(row), *(one for cell, verdict in cells.values() for one in (cell, Cell(verdict))))
-        )
+        found = {text: ranking.difference(text, row) for text in ranking.texts}
+        drawn += [Dot(row, cell, panel=text, series=row) for text, (cell, _) in found.items()]
+        judged = [one for cell, verdict in found.values() for one in (cell, Cell(verdict))]
+        rows.append((name_cell(ranking.columns, row), *judged))
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = [Heading("tokenizer", "name")]
     for text in ranking.texts:
         headings += [Heading(text, "number", unit, direction, metric), Heading("verdict", "word")]
     description = (
-        f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95 % "
-        "CI. A line that crosses 0 is not significant."
+        f"{ranking.unit}, {direction} is better. A dot is the difference on a text, a line its paired 95 % CI. "
+        "A line that crosses 0 is not significant."
     )
-    numbers = Sheet(
-        title,
-        tuple(headings),
-        tuple(rows),
-        (*ranking.left_out, "±: half-width of the paired 95 % CI of the difference. The verdict follows it."),
-    )
-    return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)
+    notes = *ranking.left_out, "±: half-width of the paired 95 % CI of the difference. The verdict follows it."
+    numbers = Sheet(title, tuple(headings), tuple(rows), notes)
+    of_page = list(ranking.record.data["tokenizers"])
+    return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0, rows=of_page), numbers)

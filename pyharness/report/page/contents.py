@@ -1,6 +1,6 @@
 """Contents of a page, in their order: of a record, of several, and of a comparison.
 
-In a comparison, the resolved differences come first, as dots around zero, then all others.
+In a comparison, the significant differences come first, as dots around zero, then all others.
 """
 
 from __future__ import annotations
@@ -44,13 +44,9 @@ class Compared:
     refused: str | None = None
 
 
-def compare_pairs(pairs: Sequence[Pair]) -> list[Compared]:
-    """Compare each pair by itself: a pair that read different texts is left out, the others stay."""
-    return [_compared(pair) for pair in pairs]
-
-
-def comparison_sections(found: Sequence[Compared]) -> Iterator[Section]:
-    """Yield resolved differences, all others, and the cases that were not compared."""
+def comparison_sections(pairs: Iterable[Pair]) -> Iterator[Section]:
+    """Yield significant differences, all others, and the cases that were not compared, each pair by itself."""
+    found = list(map(compare_pair, pairs))
     yield Section("Significant differences", tuple(_resolved(found)))
     left = [(one, resolved_first(one.differences)[1]) for one in found]
     others = [_sheet(one, differences) for one, differences in left if differences]
@@ -58,10 +54,11 @@ def comparison_sections(found: Sequence[Compared]) -> Iterator[Section]:
         yield Section("Differences that are not significant", (*_notes(found), *others), folded=True)
     if refused := [text_row(one.pair.title, one.refused) for one in found if one.refused is not None]:
         headings = Heading("case", "prose"), Heading("reason", "prose")
-        yield Section("Not compared", (Sheet("Cases that nothing was compared of", headings, tuple(refused)),))
+        yield Section("Not compared", (Sheet("Cases without a comparison", headings, tuple(refused)),))
 
 
-def _compared(pair: Pair) -> Compared:
+def compare_pair(pair: Pair) -> Compared:
+    """Return the differences of a pair, or why there are none, such as different texts."""
     if pair.other is None:
         return Compared(pair, refused="there is none in B")
     if not pair.measured:
@@ -75,11 +72,10 @@ def _compared(pair: Pair) -> Compared:
 
 
 def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
-    resolved = [(one, resolved_first(one.differences)[0]) for one in found]
-    resolved = [(one, differences) for one, differences in resolved if differences]
+    resolved = [(one, some) for one in found if (some := resolved_first(one.differences)[0])]
     total = sum(len(one.differences) for one in found)
     count = sum(len(differences) for _, differences in resolved)
-    yield f"{count:,} of {total:,} differences B - A are resolved: the paired 95 % interval leaves zero out."
+    yield f"{count:,} of {total:,} differences B - A are significant: their paired 95 % CI does not contain 0."
     if resolved:
         yield from _notes(found)
     for place, (one, differences) in enumerate(resolved):
@@ -87,22 +83,19 @@ def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
         if place >= MOST_FIGURES:
             yield sheet
             continue
-        drawn = [Dot(each.name, _relative(one, each)) for each in differences]
-        description = "B - A as a share of A; lines: paired 95 % intervals; at the broken line nothing differs."
+        drawn = [Dot(each.name, _relative(one, each), verdict=each.verdict) for each in differences]
+        description = "B - A as a share of A. Lines: paired 95 % CIs. Dashed line: no difference."
         svg = dots(drawn, one.pair.title, "B - A, % of A", at=0.0)
         yield Figure(one.pair.title, description, svg, sheet)
 
 
-def _notes(found: Sequence[Compared]) -> Iterator[str]:
-    yield from notes_below([each for one in found for each in one.differences])
+def _notes(found: Sequence[Compared]) -> tuple[str, ...]:
+    return notes_below([each for one in found for each in one.differences])
 
 
 def _sheet(one: Compared, differences: Sequence[Difference]) -> Sheet:
-    rows, notes = (
-        tuple(_row(one, each) for each in differences),
-        (*judged_otherwise(differences), *along_curve(differences)),
-    )
-    return Sheet(one.pair.title, _HEADINGS, rows, notes)
+    notes = *judged_otherwise(differences), *along_curve(differences)
+    return Sheet(one.pair.title, _HEADINGS, tuple(_row(one, each) for each in differences), notes)
 
 
 def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
@@ -114,7 +107,8 @@ def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
         n=_amount(one, each), unit=unit, reason=each.no_interval,
     )  # fmt: skip
     sides = (_side(result, each, unit) for result in (one.pair.one, one.pair.other))
-    return Cell(each.name), Cell(unit), *sides, cell, _relative(one, each), Cell(_way(each)), Cell(each.verdict)
+    better = Cell(None if each.direction == "none" else each.direction)
+    return Cell(each.name), Cell(unit), *sides, cell, _relative(one, each), better, Cell(each.verdict)
 
 
 def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
@@ -128,7 +122,7 @@ def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
 def _relative(one: Compared, each: Difference) -> Cell:
     share = each.share
     if share is None or each.a is None:
-        return Cell(None, reason="A is 0, or there is no number: a share of it is none")
+        return Cell(None, reason="A is 0, or has no number")
     interval = None if each.interval is None else (each.interval[0] / abs(each.a), each.interval[1] / abs(each.a))
     return Cell(share, _SHARE, interval, not each.deterministic, case=one.pair.title, n=_amount(one, each))
 
@@ -139,10 +133,6 @@ def _amount(one: Compared, each: Difference) -> str | None:
 
 def _measured(result: CaseResult, each: Difference) -> Measurement:
     return next(mine for mine in result.measurements if (mine.metric, mine.part) == (each.metric, each.part))
-
-
-def _way(each: Difference) -> str | None:
-    return None if each.direction == "none" else each.direction
 
 
 MOST_CELLS = 6000  # of tables outside sections: a megabyte
@@ -169,10 +159,9 @@ def to_report(sources: Sequence[RecordFile]) -> str:
 def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
     """Return the page about records, with all entries of listings; ``every``: with all metrics."""
     if len(sources) == 1:
-        (source,) = sources
-        sections = _sections(source.record, every)
-        lead = *summary_sheets(source.record), *cost_sheets(source.record)
-        return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources), lead)
+        record = sources[0].record
+        lead = *summary_sheets(record), *cost_sheets(record)
+        return Page(_title(record), tuple(_sections(record, every)), _about(sources[0]), *_ends(sources), lead)
     named = _named(sources)
     return Page(
         f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every)),
@@ -194,7 +183,7 @@ def page_of_pairs(
     sections = [Section(sheet.title, (sheet,)) for sheet in before]
     if len(sources) > 1:
         sections.append(what_differs(_named(sources)))
-    sections += comparison_sections(compare_pairs(pairs))
+    sections += comparison_sections(pairs)
     return Page(title, tuple(sections), "B - A: each difference with its paired interval.", *_ends(sources))
 
 
@@ -218,7 +207,7 @@ def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:
 def _comparison_blocks(a: Record, b: Record) -> Iterator[Section | str]:
     """Yield differences of two records, as far as they share cases."""
     try:
-        yield from comparison_sections(compare_pairs(comparison.pairs_of_records(a, b)))
+        yield from comparison_sections(comparison.pairs_of_records(a, b))
     except InputError as error:
         yield f"Nothing is compared: {error}."
 
@@ -266,7 +255,7 @@ def _sections(record: Record, every: bool) -> Iterator[Section]:
     kept = _within(rest, MOST_CELLS)
     blocks: list[Block] = [sheet for sheet in rest if sheet in kept]
     if left_out := [sheet.title for sheet in rest if sheet not in kept]:
-        blocks.append(f"{len(left_out):,} more tables have no room here; pyharness report lists them all as text.")
+        blocks.append(f"{len(left_out):,} more tables have no room here. pyharness report lists all as text.")
         blocks.append(Section("Tables that are left out", tuple(left_out), folded=True))
     if blocks:
         yield Section("All other tables" if made else "Tables", tuple(blocks), folded=bool(made))

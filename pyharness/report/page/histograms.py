@@ -12,9 +12,8 @@ from pyharness.report.charts import AxisLabel, Line, Panel, Point, curves
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import row_cell, trained_note
 from pyharness.report.sheet.parts import Figure, Section
-from pyharness.report.sheet.strings import shorten, visible
 from pyharness.store import Record
-from pyharness.types import COUNT, CaseResult, Format, Histogram
+from pyharness.types import COUNT, CaseResult, Format, Histogram, counted
 
 _DIGITS = Format("{:.0f}")
 MOST_ROWS = 8  # drawn rows, the reference first: lines of more cannot be distinguished
@@ -28,6 +27,7 @@ class TextHistograms:
     text: str
     results: tuple[CaseResult, ...]  # one for each row
     left_out: tuple[str, ...]  # rows and texts that are not drawn, in sentences
+    rows: list[str]  # all of the page
 
     @classmethod
     def of(cls, record: Record, name: str, first: int, series: Sequence[str]) -> TextHistograms | None:
@@ -46,10 +46,10 @@ class TextHistograms:
         reference = record.data["suite"].get("reference")
         ordered = sorted(rows.values(), key=lambda one: one.case.tokenizer != reference)
         kept, others = tuple(ordered[:MOST_ROWS]), len(by_text) - 1
-        left_out = [f"Drawn on {text}; the record has the counts of {others:,} more."] if others else []
+        left_out = [f"Drawn: {text}. The record has the counts of {counted(others, 'more text')}."] if others else []
         if len(ordered) > MOST_ROWS:
-            left_out.append(f"{MOST_ROWS} of {len(ordered):,} rows are drawn; the record has the counts of all.")
-        return cls(name, text, kept, tuple(left_out))
+            left_out.append(f"Drawn: {MOST_ROWS} of {len(ordered):,} rows. The record has the counts of all.")
+        return cls(name, text, kept, tuple(left_out), list(record.data["tokenizers"]))
 
     def histograms(self) -> Iterator[tuple[CaseResult, Histogram]]:
         """Yield rows with their histogram."""
@@ -119,7 +119,7 @@ def _lengths_figure(counted: TextHistograms) -> Figure:
         "Per cent of the tokens of the text, and of the entries of the vocabulary, that have so many bytes or more. "
         "The further right a line of the left falls, the longer the tokens that the text is cut into."
     )
-    drawn = curves(panels, title, AxisLabel("bytes of a token", log=True))
+    drawn = curves(panels, title, AxisLabel("bytes of a token", log=True), counted.rows)
     return Figure(title, description, drawn, _lengths_sheet(counted, title))
 
 
@@ -146,10 +146,8 @@ _BY_RANK = "Tokens by rank"
 _RANKS_NOTES = (
     "A cell: tokens of the text whose ids have these ranks; rank 1 is the commonest id. Ids: those that occur.",
     "Occurrences of an id: tokens of a bin / its ids, at the geometric middle of its ranks.",
-    "Counts of this very text: no interval says what other text of the kind would give.",
+    "Counts of this text alone, without a CI.",
 )
-_LONGEST = 22  # characters of a row above a panel
-_WIDE = 2.0  # a range of this factor gets a logarithmic axis
 
 
 def ranks(record: Record) -> Iterator[Section]:
@@ -159,15 +157,12 @@ def ranks(record: Record) -> Iterator[Section]:
 
 
 def _ranks_figure(counted: TextHistograms) -> Figure:
-    (first, reference), *others = [(result.case.tokenizer, one) for result, one in counted.histograms()]
-    lines = (frequencies(row, histogram) for row, histogram in ((first, reference), *others))
-    panels = [Panel("occurrences of an id", AxisLabel("times", log=True), tuple(lines))]
-    description = "How often an id occurs in the text, by its rank, both logarithmic: Zipf's law is a straight line."
-    if others:
-        panels.append(_beside(first, reference, others))
-        description += f" Beside it the tokens that ids of about a rank make, in per cent of those of {first}."
+    lines = tuple(frequencies(result.case.tokenizer, known) for result, known in counted.histograms())
+    panel = Panel("", AxisLabel("occurrences of an id", log=True), lines)
+    description = "How often an id occurs in the text, by its rank: Zipf's law is a straight line."
     title = f"{_BY_RANK}: {counted.text}"
-    return Figure(title, description, curves(panels, title, AxisLabel("rank", log=True)), _ranks_sheet(counted, title))
+    drawn = curves([panel], title, AxisLabel("rank", log=True), counted.rows)
+    return Figure(title, description, drawn, _ranks_sheet(counted, title))
 
 
 def frequencies(row: str, histogram: Histogram) -> Line:
@@ -176,22 +171,6 @@ def frequencies(row: str, histogram: Histogram) -> Line:
     points = [(math.sqrt(low * (low + types - 1)), tokens / types) for low, tokens, types in bins if types]
     description = f"{sum(histogram.counts[TYPES]):,} ids, the commonest {histogram.counts[TEXT][0]:,} times"
     return Line(row, tuple(Point(x, y, description) for x, y in points), marked=False)
-
-
-def relative(row: str, histogram: Histogram, reference: Histogram) -> Line:
-    """Return tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
-    middles = (math.sqrt(low * (high - 1)) for low, high in zip(histogram.edges, histogram.edges[1:], strict=False))
-    pairs = zip(middles, histogram.counts[TEXT], reference.counts[TEXT], strict=False)
-    points = [(x, 100 * mine / theirs) for x, mine, theirs in pairs if theirs]
-    description = f"{min(y for _, y in points):.1f} to {max(y for _, y in points):.1f} %" if points else ""
-    return Line(row, tuple(Point(x, y, description) for x, y in points), marked=False)
-
-
-def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]]) -> Panel:
-    lines = [relative(row, histogram, reference) for row, histogram in ((first, reference), *others)]
-    ends = [point.y for line in lines for point in line.points if point.y > 0]
-    log = bool(ends) and max(ends) >= _WIDE * min(ends)
-    return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", AxisLabel("%", log=log), tuple(lines))
 
 
 def _ranks_sheet(counted: TextHistograms, title: str) -> Sheet:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ class ShownCell:
     tip: str  # shown on hovering and focus: the value of a number, then other facts; "" if it adds nothing
     kind: Kind
     bar: int | None = None  # length from 0 to BARS, the longest
+    mark: str = ""  # class of a best number, or of a verdict
 
 
 def narrowed(sheet: Sheet) -> Sheet:
@@ -50,11 +51,37 @@ def narrowed(sheet: Sheet) -> Sheet:
 
 def shown_rows(sheet: Sheet) -> list[list[ShownCell]]:
     """Return rows of a sheet: long names are cut, and names of a column stay different."""
-    columns = [_names(sheet, place) if one.kind == "name" else {} for place, one in enumerate(sheet.headings)]
-    return [
-        [_shown(cell, heading, names) for cell, heading, names in zip(row, sheet.headings, columns, strict=True)]
-        for row in sheet.rows
+    columns = [
+        (one, _names(sheet, place) if one.kind == "name" else {}, _marks(sheet, place))
+        for place, one in enumerate(sheet.headings)
     ]
+    return [
+        [
+            replace(_shown(cell, heading, names), mark=marks[number])
+            for cell, (heading, names, marks) in zip(row, columns, strict=True)
+        ]
+        for number, row in enumerate(sheet.rows)
+    ]
+
+
+VERDICTS = {"better": "better", "improvement": "better", "worse": "worse", "regression": "worse"}
+
+
+def _marks(sheet: Sheet, place: int) -> list[str]:
+    """Return classes of the cells of a column: of verdicts, and of the best numbers.
+
+    The best are those of rank 1, if ranks are in the next column. If not, they are the best shown, if any differ.
+    """
+    heading, cells = sheet.headings[place], [row[place] for row in sheet.rows]
+    if heading.kind == "word":
+        return [VERDICTS.get(str(cell.value), "") for cell in cells]
+    if sheet.columns[place + 1 : place + 2] == ("#",):
+        return ["best" if row[place + 1].value == 1 else "" for row in sheet.rows]
+    values = [float(cell.value) for cell in cells if isinstance(cell.value, int | float)]
+    if heading.direction == "none" or len(values) < 2 or min(values) == max(values):
+        return [""] * len(cells)
+    best = max(values) if heading.direction == "higher" else min(values)
+    return ["best" if cell.value == best else "" for cell in cells]
 
 
 def halves(rows: Sequence[Sequence[ShownCell]]) -> tuple[Sequence[Sequence[ShownCell]], Sequence[Sequence[ShownCell]]]:
@@ -90,7 +117,7 @@ def _said(cell: Cell, heading: Heading) -> Iterator[str]:
     """Yield facts about a number, from its value to its case."""
     yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
     if cell.interval is not None:
-        yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
+        yield "95 % CI {:.6g} to {:.6g}".format(*cell.interval)
     yield from _brief(cell.reason, f"of {cell.n}" if cell.n else None, cell.case)
 
 
@@ -108,7 +135,7 @@ COLOURS = {  # name: on light, on dark
     "link": ("#0b57a4", "#8ec5ff"),
     "bar": ("#a5cdef", "#1c466c"),
 }
-WRITTEN = ("ink", "quiet", "link")  # colours of text
+WRITTEN = ("ink", "quiet", "link", "better", "worse")  # colours of text
 BEHIND = ("page", "raised", "bar")  # colours behind text
 
 
@@ -152,15 +179,8 @@ def policy(style: str, script: str) -> str:
     If an escape failed, an element of foreign text could neither run code nor load anything. It could still be a link,
     or lead elsewhere by itself (``<meta http-equiv="refresh">``): no policy within a page stops that.
     """
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_digest(style)}'",
-            f"script-src '{_digest(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    code = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    return f"default-src 'none'; {code}; base-uri 'none'; form-action 'none'"
 
 
 def _digest(text: str) -> str:
@@ -199,7 +219,9 @@ def _asset(name: str) -> str:
 
 def _sized(svg: str) -> str:
     """Give a drawing its own size: its text is as large as other text, on narrow screens, too."""
-    return _VIEW.sub(r'<svg width="\1" height="\2" ', svg, count=1)
+    return _VIEW.sub(
+        lambda view: f'<svg width="{float(view[1]) / 16:g}rem" height="{float(view[2]) / 16:g}rem" ', svg, count=1
+    )
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +22,8 @@ from pyharness.report.tables import listing_sheets, plotted
 from pyharness.store import Record, case_record_kind
 from pyharness.types import Plot
 
-MOST_DRAWN = 6  # of one plot with a table for each text: the others are in the tables below
+FRONTIER = "frontier"
+MOST_DRAWN = 6  # texts of one plot: the others are in the tables below
 _WIDE = 2.0  # positive values with a range of this factor get a logarithmic axis, if their plot has one
 
 
@@ -42,28 +44,69 @@ def listings(record: Record) -> Iterator[Section]:
             yield Section(sheet.title, (sheet,), folded=True)
 
 
+def tradeoffs(record: Record) -> Iterator[Section]:
+    """Yield one section for each drawing with a frontier: what two numbers of one row say together."""
+    for _, plot, of_texts in _drawn(record):
+        if plot.drawing == FRONTIER:
+            yield Section("Trade-off", tuple(_blocks(record, plot, of_texts)))
+
+
 def plots(record: Record) -> Iterator[Section]:
     """Yield one section for each benchmark with a drawing, in the order of the tables."""
-    drawn = [one for one in plotted(record) if any(_has_a_place(one[1], row) for row in one[2].rows)]
-    for benchmark, of_benchmark in groupby(drawn, key=lambda one: one[0]):
-        blocks: list[Block] = []
-        for _, of_plot in groupby(of_benchmark, key=lambda one: id(one[1])):
-            several = [(plot, sheet) for _, plot, sheet in of_plot]
-            blocks += [_figure(record, plot, sheet) for plot, sheet in several[:MOST_DRAWN]]
-            if left_out := len(several[MOST_DRAWN:]):
-                title = several[0][0].table.title
-                blocks.append(f"{title}: drawn of {MOST_DRAWN} texts; of {left_out} more it is in the tables below.")
+    others = [one for one in _drawn(record) if one[1].drawing != FRONTIER]
+    for benchmark, several in groupby(others, key=lambda one: one[0]):
+        blocks = [block for _, plot, of_texts in several for block in _blocks(record, plot, of_texts)]
         yield Section(benchmark.replace("_", " ").capitalize(), tuple(blocks))
 
 
-def _figure(record: Record, plot: Plot, sheet: Sheet) -> Figure:
+def _drawn(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
+    """Yield drawings with their benchmark, and their sheets with places: one for each text."""
+    for benchmark, plot, sheets in plotted(record):
+        if kept := [sheet for sheet in sheets if any(_has_a_place(plot, row) for row in sheet.rows)]:
+            yield benchmark, plot, kept
+
+
+def _blocks(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Iterator[Block]:
+    """Yield one figure with a panel for each text; with panels by row, one for each text."""
+    kept = of_texts[:MOST_DRAWN]
+    for some in [[one] for one in kept] if plot.drawing == "dots by column" else [kept]:
+        yield _figure(record, plot, some)
+    if left_out := len(of_texts) - len(kept):
+        yield f"{plot.table.title}: {MOST_DRAWN} texts are drawn. {left_out} more are in the tables below."
+
+
+def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     named = record.data["suite"].get("reference")
     reference = named if isinstance(named, str) else None
-    if plot.drawing == "points":
-        return Figure(sheet.title, plot.about, _points(record, plot, sheet), sheet)
+    sheet = side_by_side(plot, of_texts)
+    if plot.drawing in ("points", FRONTIER):
+        bold = " In bold and joined: no other row is better in both." * (plot.drawing == FRONTIER)
+        return Figure(sheet.title, plot.about + bold, _points(record, plot, of_texts, sheet.title), sheet)
     if plot.drawing == "dots by column":
         sheet = turned(sheet, reference)
-    return Figure(sheet.title, _described(plot, sheet, reference), _dots(plot, sheet, reference), sheet)
+    drawn = _dots(record, plot, sheet, reference, beside=len(of_texts[0].headings) - 1)
+    return Figure(sheet.title, _described(plot, sheet, reference), drawn, sheet)
+
+
+def side_by_side(plot: Plot, of_texts: Sequence[Sheet]) -> Sheet:
+    """Join sheets of several texts: columns of each text, under its name."""
+    if len(of_texts) == 1:
+        return of_texts[0]
+    rows = {row[0].value: row[0] for sheet in of_texts for row in sheet.rows}
+    columns: list[tuple[Heading | Cell, ...]] = [(of_texts[0].headings[0], *rows.values())]
+    for sheet in of_texts:
+        known, text = {row[0].value: row for row in sheet.rows}, _text(plot, sheet)
+        for place, heading in enumerate(sheet.headings[1:], 1):
+            titled = replace(heading, title=f"{text}: {heading.title}" if len(sheet.headings) > 2 else text)
+            columns.append((titled, *(known[row][place] if row in known else Cell() for row in rows)))
+    headings, *cells = zip(*columns, strict=True)
+    notes = dict.fromkeys(note for sheet in of_texts for note in sheet.notes)
+    return Sheet(plot.table.title, headings, tuple(cells), tuple(notes))  # type: ignore[arg-type]
+
+
+def _text(plot: Plot, sheet: Sheet) -> str:
+    """Return the text of a sheet, with its variant."""
+    return sheet.title.removeprefix(plot.table.title).lstrip(":, ")
 
 
 def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
@@ -71,20 +114,21 @@ def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
     better = {heading.direction for heading in sheet.headings[1:]} - {"none"}
     sentences += [f"{direction.capitalize()} is better." for direction in better if len(better) == 1]
     if reference in {row[0].value for row in sheet.rows}:
-        sentences.append(f"Diamond and dashed line: {reference}.")
+        sentences.append(f"Dashed line: {reference}.")
     return " ".join(sentences)
 
 
-def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
-    """Return columns as panels, if there are several."""
-    columns = sheet.headings[1:]
+def _dots(record: Record, plot: Plot, sheet: Sheet, reference: str | None, *, beside: int) -> str:
+    """Return columns as panels, if there are several; each tokenizer, be it a row or a panel, has its own look."""
+    columns, by_row = sheet.headings[1:], plot.drawing == "dots"
     drawn = [
-        Dot(str(row[0].value), row[place], panel=heading.title if len(columns) > 1 else "")
-        for place, heading in enumerate(columns, 1)
-        for row in sheet.rows
+        Dot(row, cells[place], heading.title if len(columns) > 1 else "", row if by_row else heading.title)
+        for place, heading in enumerate(columns)
+        for row, cells in ((str(row[0].value), row[1:]) for row in sheet.rows)
     ]
-    axis = _axis(sheet, columns, plot.axis)
-    return dots(drawn, sheet.title, axis, reference=reference, at=plot.at, log=plot.log)
+    axis, rows = _axis(sheet, columns, plot.axis), list(record.data["tokenizers"])
+    beside = beside if by_row and beside > 1 else 3
+    return dots(drawn, sheet.title, axis, reference=reference, at=plot.at, log=plot.log, rows=rows, beside=beside)
 
 
 def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
@@ -109,18 +153,36 @@ def turned(sheet: Sheet, reference: str | None) -> Sheet:
     return Sheet(sheet.title, headings, rows, sheet.notes)
 
 
-def _points(record: Record, plot: Plot, sheet: Sheet) -> str:
-    """Return rows at their first number, against each of the others."""
-    across, *others = sheet.headings[1:]
-    panels = []
-    for heading in others:
-        lines = tuple(_lines(record, plot, sheet, heading))
-        ends = [point.y for line in lines for point in line.points]
-        wide = plot.log and bool(ends) and min(ends) > 0 and max(ends) >= _WIDE * min(ends)
-        if ends:
-            title = heading.title if len(others) > 1 else ""
-            panels.append(Panel(title, AxisLabel(_axis(sheet, [heading]), wide), lines))
-    return curves(panels, sheet.title, AxisLabel(", ".join(filter(None, (across.title, across.unit))), plot.log))
+def _points(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) -> str:
+    """Return rows at their first number, against each of the others, text by text."""
+    panels: list[Panel] = []
+    for sheet in of_texts:
+        best = tuple(frontier(sheet)) if plot.drawing == FRONTIER else ()
+        text, *others = _text(plot, sheet) if len(of_texts) > 1 else "", *sheet.headings[2:]
+        for heading in others:
+            title = ", ".join(filter(None, (text, heading.title if len(others) > 1 else "")))
+            lines = tuple(_lines(record, plot, sheet, heading))
+            panels += [Panel(title, AxisLabel(_axis(sheet, [heading], plot.axis)), lines, best)] if lines else []
+    ends: dict[AxisLabel, list[float]] = {}
+    for panel in panels:
+        ends.setdefault(panel.y, []).extend(point.y for line in panel.lines for point in line.points)
+    wide = {y: plot.log and min(values) > 0 and max(values) >= _WIDE * min(values) for y, values in ends.items()}
+    panels = [replace(panel, y=replace(panel.y, log=wide[panel.y])) for panel in panels]
+    across = of_texts[0].headings[1]
+    x = across.title if "/" in across.title else ", ".join(filter(None, (across.title, across.unit)))
+    return curves(panels, name, AxisLabel(x, plot.log and plot.drawing == "points"), list(record.data["tokenizers"]))
+
+
+def frontier(sheet: Sheet) -> list[str]:
+    """Return rows that no other row beats: none is as good in the first two numbers, and better in one of them."""
+    signs = [-1 if heading.direction == "lower" else 1 for heading in sheet.headings[1:3]]
+    numbers = {str(row[0].value): row[1:3] for row in sheet.rows if all(map(_is_number, row[1:3]))}
+    places = {row: [sign * _number(one) for sign, one in zip(signs, of, strict=True)] for row, of in numbers.items()}
+
+    def is_beaten(mine: Sequence[float]) -> bool:
+        return any(other != mine and all(map(operator.ge, other, mine)) for other in places.values())
+
+    return sorted((row for row, mine in places.items() if not is_beaten(mine)), key=lambda row: (places[row], row))
 
 
 def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterator[Line]:
@@ -188,4 +250,4 @@ def sections_of(record: Record) -> list[Section]:
     return [section for make in (*SECTIONS, *own, *(one.make for one in offered)) for section in make(record)]
 
 
-SECTIONS: tuple[SectionsOf, ...] = (answer, missing, plots, ranks, lengths, listings)
+SECTIONS: tuple[SectionsOf, ...] = (tradeoffs, answer, missing, plots, ranks, lengths, listings)

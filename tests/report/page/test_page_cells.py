@@ -31,7 +31,7 @@ def traced(record: store.Record) -> dict[tuple[str, str], list[str]]:
         for one in result.measurements:
             unit, interval = record.data["metrics"][one.metric]["unit"], interval_of(one)
             n = f"of {len(one.samples)} repetitions" if one.samples else "of 407 documents"
-            ends = [] if interval is None else ["95 % interval {:.6g} to {:.6g}".format(*interval)]
+            ends = [] if interval is None else ["95 % CI {:.6g} to {:.6g}".format(*interval)]
             for parts in ([f"{one.value!r} {unit}", n], [f"{one.value!r} {unit}", *ends, n]):
                 said.setdefault((result.case.key, repr(one.value)), []).append("; ".join((*parts, result.case.key)))
             if one.samples:
@@ -95,7 +95,7 @@ def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
         (Cell(1e12), "1000000000000.0000", "1000000000000.0 u"),
         (Cell(3), "3.0000", "3 u"),
         (Cell(3, COUNT), "3", "3 u"),
-        (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.50 ±0.50", "1.5 u; 95 % interval 1 to 2; x"),
+        (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.50 ±0.50", "1.5 u; 95 % CI 1 to 2; x"),
     ],
 )
 def test_a_cell_says_what_it_is(cell: Cell, text: str, tip: str) -> None:
@@ -126,3 +126,29 @@ def test_many_columns_are_bounded_and_counted() -> None:
     assert {len(row.all("td")) for row in table.one("tbody").all("tr")} == {markup.MOST_COLUMNS - 1}
     assert len(table.one("thead").all("th")) == markup.MOST_COLUMNS
     assert tree.one("main").one("li").text.startswith("201 more columns")
+
+
+def classes(sheet: Sheet) -> list[list[str]]:
+    return [[one.mark for one in row] for row in markup.shown_rows(sheet)]
+
+
+def test_the_best_of_a_column_are_marked_and_what_is_tied_with_them() -> None:
+    heads = (Heading("row", "name"), Heading("speed", direction="higher"), Heading("size"),
+             Heading("cost", direction="lower"), Heading("#"))  # fmt: skip
+    rows = (("a", 2.0, 1, 5.0, 1), ("b", 3.0, 2, 5.1, 1), ("c", None, 3, 4.0, None))
+    found = classes(Sheet("t", heads, tuple(tuple(map(Cell, row)) for row in rows)))
+    assert found == [["", "", "", "best", ""], ["", "best", "", "best", ""], ["", "", "", "", ""]]
+    alike = Sheet("t", heads[:2], tuple(tuple(map(Cell, row)) for row in (("a", 2.0), ("b", 2.0))))
+    assert classes(alike) == [["", ""], ["", ""]], "nothing is better"
+
+
+def test_verdicts_have_their_colours_beside_the_word_and_names_have_none() -> None:
+    heads = (Heading("row", "name"), Heading("verdict", "word"))
+    sheet = Sheet(
+        "t", heads, tuple(tuple(map(Cell, row)) for row in (("better", "worse"), ("b", "better"), ("c", "same")))
+    )
+    assert classes(sheet) == [["", "worse"], ["", "better"], ["", ""]]
+    tree = reading.read(page.render(page.Page("t", (page.Section("s", (sheet,)),))))
+    assert [one.text for one in tree.all("td") if "worse" in str(one.attributes.get("class"))] == ["worse"]
+    style = markup.theme() + markup._asset("style.css")
+    assert {".better { color: var(--better); }", ".worse { color: var(--worse); }"} <= {*style.splitlines()}

@@ -66,7 +66,8 @@ def test_controls_without_a_script_work_without_one(tree: reading.Element) -> No
 
 def test_a_drawing_is_as_large_as_it_is_drawn() -> None:
     tree = reading.read(page.render(MADE))
-    assert {(one.attributes["width"], one.attributes["height"]) for one in tree.all("svg")} == {("200", "100")}
+    sizes = {(one.attributes["width"], one.attributes["height"]) for one in tree.all("svg")}
+    assert sizes == {("12.5rem", "6.25rem")}, "200 and 100 pixels, which grow with the page's letters"
     figure = tree.all("figure")[0]
     assert figure.one("details").one("caption").text == "numbers"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from drawn.charts import parsed, spoken_marks, strokes, written
+from drawn.charts import SVG, parsed, spoken_marks, strokes, written
 from paged import made
 from pyharness import store
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
-from pyharness.report.page.sections import MOST_DRAWN, plots, turned
+from pyharness.report.page.sections import MOST_DRAWN, frontier, plots, sections_of, tradeoffs, turned
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Figure, Section
 from pyharness.statistics.intervals import interval_of
@@ -48,7 +48,7 @@ def the_only(read: store.Record) -> Section:
 
 
 DOTS: dict[str, dict[str, tuple[str | None, ...]]] = {
-    "throughput": {"encode_bytes_per_second": ("cold", "steady", "replay"), "decode_bytes_per_second": ("steady",)},
+    "throughput": {"encode_bytes_per_second": ("steady",), "decode_bytes_per_second": ("steady",)},
     "latency": {"latency_p50": ("32 B", "512 B"), "latency_p99": ("32 B", "512 B")},
     "training": {"train_seconds": ("total", "reading", "merging")},
     "next_token_entropy": {"bits_per_byte": (None,), "word_position_nll": ("0", "1", "2"),
@@ -138,9 +138,59 @@ def test_of_many_texts_some_are_drawn_and_of_the_others_it_is_said_where_they_ar
     texts = made.names("text", MOST_DRAWN + 3)
     sections = {section.title: section for section in plots(made.record(["a", "b"], texts))}
     assert list(sections) == ["Compression", "Throughput"]
-    *drawn, said = sections["Throughput"].blocks
-    assert len(drawn) == MOST_DRAWN
-    assert said == "Speed of encoding: drawn of 6 texts; of 3 more it is in the tables below."
+    drawn, said = sections["Throughput"].blocks
+    assert isinstance(drawn, Figure)
+    assert {f"text-0{number}: encode" for number in range(MOST_DRAWN)} < {*written(drawn.svg)}, "a panel for each"
+    assert f"text-0{MOST_DRAWN}: encode" not in written(drawn.svg)
+    assert "3 more" in str(said)
+    assert drawn.numbers.columns[:3] == ("tokenizer", "text-00: encode", "text-00: decode")
+    assert written(drawn.svg).count("throughput, MB/s, log scale") <= 2, "panels share an axis"
+
+
+def both(speeds: Mapping[str, tuple[float, float]], texts: Sequence[str] = ("text",)) -> store.Record:
+    """Rows by bytes per token and bytes per second."""
+    values = {"compression": "bytes_per_token", "throughput": "encode_bytes_per_second"}
+    results = [
+        made.case(benchmark, row, text, [{"metric": metric, "value": value} | part])
+        for row, pair in speeds.items() for text in texts
+        for (benchmark, metric), value, part in zip(values.items(), pair, ({}, {"part": "steady"}), strict=True)
+    ]  # fmt: skip
+    return made.of_results(results, list(speeds), texts)
+
+
+SPEEDS = {"small": (2.0, 9e6), "beaten": (1.9, 8e6), "large": (4.0, 1e6), "middle": (3.0, 5e6), "twin": (3.0, 4e6)}
+
+
+def test_the_frontier_is_what_no_row_beats() -> None:
+    (section,) = tradeoffs(both(SPEEDS))
+    (figure,) = figures(section)
+    heavy = [one.text for one in parsed(figure.svg).iter(f"{SVG}text") if one.get("font-weight") == "bold"]
+    assert sorted(map(str, heavy)) == ["large", "middle", "small"]
+    assert {*SPEEDS, "bytes/token", "throughput, MB/s, log scale"} <= {*written(figure.svg)}
+    assert "large: bytes/token 4.0000, MB/s 1.00" in spoken_marks(figure.svg)
+    assert {row[0].value: row[2].value for row in figure.numbers.rows} == {row: pair[1] for row, pair in SPEEDS.items()}
+
+
+def test_equal_rows_do_not_beat_each_other_and_lower_may_be_better() -> None:
+    heads = (Heading("row", "name"), Heading("cost", direction="lower"), Heading("speed", direction="higher"))
+    rows = {"a": (1.0, 1.0), "b": (1.0, 1.0), "c": (2.0, 1.0), "d": (2.0, 3.0), "none": (0.5, None)}
+    sheet = Sheet("x", heads, tuple((Cell(row), *map(Cell, pair)) for row, pair in rows.items()))
+    assert frontier(sheet) == ["d", "a", "b"]
+
+
+@pytest.mark.parametrize("missing", ["compression", "throughput"])
+def test_without_one_of_the_numbers_there_is_no_frontier(missing: str) -> None:
+    read = both(SPEEDS)
+    assert list(tradeoffs(read))
+    kept = [one for one in read.data["results"] if one["benchmark"] != missing]
+    assert not list(tradeoffs(store.Record.from_json({**read.data, "results": kept}, "less")))
+
+
+def test_the_frontier_of_several_texts_has_a_panel_for_each_and_comes_first() -> None:
+    read = both(SPEEDS, ["one", "two"])
+    (figure,) = figures(sections_of(read)[0])
+    assert [text for text in written(figure.svg) if text in ("one", "two")] == ["one", "two"]
+    assert figure.numbers.columns == ("tokenizer", "one: bytes/token", "one: MB/s", "two: bytes/token", "two: MB/s")
 
 
 @pytest.mark.parametrize(("added", "removed", "titles"), [(1024, 0, ["Growth"]), (0, 512, ["Pruning"]), (0, 0, [])])
@@ -166,6 +216,6 @@ def test_every_plot_is_of_metrics_that_there_are_and_of_one_unit() -> None:
     for name, plot in declared:
         columns = [column for column in plot.table.columns if isinstance(column, Column)]
         metrics = [all_metrics()[column.metric] for column in columns]
-        if plot.drawing != "points":
+        if plot.drawing not in ("points", "frontier"):
             assert len({metric.unit for metric in metrics}) == 1, name
         assert plot.about.endswith("."), name

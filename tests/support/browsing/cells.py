@@ -43,7 +43,7 @@ class Seen:
     @property
     def interval(self) -> tuple[float, float] | None:
         """As the tip has it: six digits."""
-        match = re.search(f"95 % interval ({_NUMBER}) to ({_NUMBER})", self.tip)
+        match = re.search(f"95 % CI ({_NUMBER}) to ({_NUMBER})", self.tip)
         return None if match is None else (float(match[1]), float(match[2]))
 
     @property

@@ -12,7 +12,7 @@ HOSTILE = (
     "e" + "\u0301" * 50, "\ufffe\uffff", "' onload='x", "a\nb\r\n\tc", "datum.v", "\\u003cscript\\u003e", "${7*7}",
     "long" * 25_000,
 )  # fmt: skip
-INHERITED = {"fill", "stroke", "stroke-width", "stroke-dasharray"}
+INHERITED = {"fill", "stroke", "stroke-width", "stroke-dasharray", "font-weight"}
 COLOUR = re.compile("#[0-9a-f]{6}")
 
 
@@ -20,7 +20,7 @@ def parsed(svg: str) -> ET.Element:
     """Return a chart that is well-formed XML and holds nothing that acts; what groups say is said of all within."""
     root = ET.fromstring(svg)  # noqa: S314 -- our own, which may fail here
     for element in root.iter():
-        assert element.tag.removeprefix(SVG) in {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
+        assert element.tag.removeprefix(SVG) in {"svg", "g", "path", "line", "rect", "text", "tspan", "circle", "title"}
         assert not {"style", "href", "id", "class"} & element.attrib.keys() - ({"class"} if element is root else set())
         assert not any(key.startswith("on") for key in element.attrib)
         for child in element:
@@ -32,8 +32,9 @@ def parsed(svg: str) -> ET.Element:
 
 
 def spoken_marks(svg: str) -> list[str]:
-    """Return what is read out of each mark."""
-    said = (one.attrib["aria-label"] for one in parsed(svg).iter() if one.get("role") == "img")
+    """Return what is read out of each mark; of all but texts, it is shown on hovering, too."""
+    marks = (one for one in parsed(svg).iter() if one.get("role") == "img")
+    said = (one.attrib["aria-label"] if one.tag == f"{SVG}text" else one.findtext(f"{SVG}title") or "" for one in marks)
     return [label for label in said if not label.startswith("Title text")]  # of a panel
 
 
