@@ -243,8 +243,7 @@ def test_help_imports_none_of_the_libraries(command: str | None) -> None:
     assert done.stdout.startswith("Usage: pyharness")
     loaded = set(done.stderr.split())
     assert {"click", "pyharness"} <= loaded
-    # The help of "train" lists the trainers: their modules import NumPy, and no library that trains.
-    assert not loaded & (HEAVY if command == "train" else HEAVY | {"numpy"})
+    assert not loaded & (HEAVY | {"numpy"})
 
 
 def test_listing_needs_none_of_the_libraries() -> None:

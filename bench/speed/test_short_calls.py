@@ -19,10 +19,9 @@ from oracles import pruning as pruning_oracle
 from oracles import scaffold as scaffold_oracle
 from pyharness import corpora
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, model_of_training, train
-from pyharness.bpe.model.model import DemolitionRule
 from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.pruning import leaf_order
-from pyharness.types import Tally
+from pyharness.types import DemolitionRule, Tally
 from speed_fixtures import Benchmark
 
 PATTERN = "gpt2"

@@ -24,7 +24,7 @@ import numpy as np
 from pyharness import tokenizers, trainers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, notes, rounds
 from pyharness.benchmarks.load import MemoryMeter
-from pyharness.metrics import training as metrics
+from pyharness.metrics.speed import OF_TRAINING
 from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
@@ -262,7 +262,7 @@ BENCHMARKS = (
         "seconds by phase, memory, merges and vocabulary of a training, for rows trained:...",
         run,
         corpus="none",
-        metrics=tuple(metric.name for metric in metrics.REPORTED),
+        metrics=tuple(metric.name for metric in OF_TRAINING),
         role=Role.TIMES,
         tables=(TABLE, RATIO_TABLE),
         plots=PLOTS,

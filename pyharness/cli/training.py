@@ -228,13 +228,14 @@ def _train_on_text(
 def _train_other(
     training: Training[Any], folder: Path, texts: tuple[str, ...], force: bool, quiet: bool, **options: Any
 ) -> None:
+    from pyharness.plugins import registry
     from pyharness.report import visible
 
     if not quiet:
         check_output()
     with in_flags(training.options):
         asked = training.options(**given_of(options))
-    rows = training.train(texts, asked, folder, force)
+    rows = registry.loaded(training.train)(texts, asked, folder, force)
     if not quiet:
         show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
 

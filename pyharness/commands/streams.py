@@ -32,8 +32,8 @@ class Training(Generic[O]):
     name: str  # its name for ``pyharness train``
     summary: str
     options: type[O]
-    # (corpora, options, folder, force) -> lines of the summary: title and text
-    train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]]
+    # (corpora, options, folder, force) -> lines of the summary: title and text; or "module:function"
+    train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]] | str
 
 
 def stream_of(specification: str) -> tuple[Stream, Path] | None:

@@ -1,8 +1,8 @@
-"""Metrics of timings. The harness derives the rates from declared work and laps."""
+"""Metrics of timings and of memory. The harness derives the rates from declared work and laps."""
 
 from __future__ import annotations
 
-from pyharness.types import MEGA_PER_SECOND, MEGABYTES, RATIO, SECONDS, Format, Metric
+from pyharness.types import COUNT, MEGA_PER_SECOND, MEGABYTES, RATIO, SECONDS, Format, Metric
 
 _MICROSECONDS = Format("{:.1f}", 1e6, "µs")
 _ANY_SECONDS = Format("{:.3e}", 1, "s")  # of nanoseconds or of minutes
@@ -21,6 +21,16 @@ def _ratio(name: str, higher: bool, summary: str) -> Metric:
     return Metric(name, "ratio", "higher" if higher else "lower", about, deterministic=False, format=RATIO)
 
 
+OF_TRAINING = (
+    _cost("train_seconds", "s", "time to train a tokenizer on text in memory, in a fresh process; by phase, as the "
+          "trainer tells them apart", SECONDS),
+    _rate("train_bytes_per_second", "byte/s", "bytes of text per second of training"),
+    _cost("train_peak_memory_bytes", "byte", "memory that a training takes beside the text and the imported library, "
+          "in a fresh process", MEGABYTES),
+    _ratio("train_time_ratio", False, "time to train"),
+    Metric("trained_merges", "merge", "none", "merges that were learnt", format=COUNT),
+    Metric("trained_vocabulary", "token", "none", "ids that a training reached, of those asked for", format=COUNT),
+)  # fmt: skip
 REPORTED = (
     _rate("encode_bytes_per_second", "byte/s", "bytes of text encoded per second"),
     _rate("encode_tokens_per_second", "token/s", "tokens produced per second", Format("{:.2f}", 1e-6, "Mtok/s")),
@@ -34,16 +44,9 @@ REPORTED = (
     _ratio("latency_p50_ratio", False, "median time of one call"),
     _ratio("latency_p90_ratio", False, "90th percentile of the time of one call"),
     _ratio("latency_p99_ratio", False, "99th percentile of the time of one call"),
-    _cost(
-        "load_seconds",
-        "s",
-        "time to import the library and build the tokenizer from its file's content, in a fresh process",
-        SECONDS,
-    ),
-    _cost(
-        "peak_memory_bytes",
-        "byte",
-        "memory the library takes in a fresh process: import, tokenizer, first call",
-        MEGABYTES,
-    ),
-)
+    _cost("load_seconds", "s", "time to import the library and build the tokenizer from its file's content, in a fresh "
+          "process", SECONDS),
+    _cost("peak_memory_bytes", "byte", "memory the library takes in a fresh process: import, tokenizer, first call",
+          MEGABYTES),
+    *OF_TRAINING,
+)  # fmt: skip

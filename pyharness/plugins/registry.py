@@ -74,14 +74,20 @@ def discover(package: ModuleType, constant: str) -> Offers[Any]:
     variable ``PYHARNESS_PLUGINS`` names further modules (separated by commas). A feature names its modules in
     ``PLUGINS``, by the same groups.
     """
-    names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    return Offers(package.__name__, constant, [*names, *_of_features(package.__name__, constant)])
+    names = (info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
+    return offered(package.__name__, constant, *names)
 
 
 @cache
-def offered(group: str, constant: str) -> Offers[Any]:
-    """Collect ``constant`` from features and plug-ins that serve a group, by ``.name``; the trunk itself has none."""
-    return Offers(group, constant, list(_of_features(group, constant)))
+def offered(group: str, constant: str, *ours: str) -> Offers[Any]:
+    """Collect ``constant`` from modules of ours, and from features and plug-ins that serve a group, by ``.name``."""
+    return Offers(group, constant, [*ours, *_of_features(group, constant)])
+
+
+def loaded(offer: T | str) -> T:
+    """Import what an offer names as "module:name"; any other offer is the thing itself."""
+    named: T = pkgutil.resolve_name(offer) if isinstance(offer, str) else offer
+    return named
 
 
 def of_features(group: str, constant: str) -> Mapping[str, Any]:

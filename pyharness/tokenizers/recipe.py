@@ -16,6 +16,7 @@ from pyharness import tokenizers, trainers
 from pyharness.corpora import document_keys, keyed
 from pyharness.corpora.document_keys import DocumentKeys
 from pyharness.corpora.texts import Text
+from pyharness.plugins import registry
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.system import atomic_file, folders
@@ -83,7 +84,7 @@ class Recipe:
     def base(self) -> str | None:
         """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None without one."""
         digest = self.trainer.base_digest
-        return None if digest is None else digest(file_of(self.options["base"]))
+        return None if digest is None else registry.loaded(digest)(file_of(self.options["base"]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with versions of libraries and a digest of our own training code."""
@@ -94,7 +95,7 @@ class Recipe:
             "options": dict(self.options),
             "threads": self.threads,
             "versions": versions,
-            "code": code_digest(self.trainer.train.__module__),
+            "code": code_digest(self.trainer.module),
         }
 
     @property

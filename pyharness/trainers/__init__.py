@@ -1,6 +1,6 @@
-"""Trainers: from text to the files of a tokenizer. One plug-in module per library, found by name.
+"""Trainers: from text to the files of a tokenizer. One module per library that trains; ``offered`` has their options.
 
-Importing this package imports none of the libraries. A module ends in ``TRAINERS = (TrainerSpec(...),)``.
+Importing this package imports none of these modules. A plug-in has ``TRAINERS = (TrainerSpec(...),)``.
 
 >>> request = TrainingRequest(texts=lambda: ["to be or not to be"], options=options_of("bpe", vocab_size=260))
 >>> train("bpe", request).merges
@@ -10,19 +10,20 @@ Importing this package imports none of the libraries. A module ends in ``TRAINER
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from numpy.typing import NDArray
-
-from pyharness.bpe.model.model import BpeModel
 from pyharness.plugins import registry
 from pyharness.trainers.options import Options, declared
 from pyharness.types import InputError, TrainingProgress
 
-Array: TypeAlias = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pyharness.bpe.model.model import BpeModel
+
+Array: TypeAlias = "NDArray[Any]"
 O = TypeVar("O", bound=Options)  # noqa: E741 -- of a trainer
 O_co = TypeVar("O_co", bound=Options, covariant=True)
 
@@ -63,7 +64,8 @@ class TrainerSpec(Generic[O]):
     """A trainer as data, known without importing its library."""
 
     name: str
-    train: Callable[[TrainingRequest[O]], TrainedTokenizer]  # call it through ``train()``, which checks the request
+    # A function, or "module:function", which is imported only to train. ``train()`` calls it and checks the request.
+    train: Callable[[TrainingRequest[O]], TrainedTokenizer] | str
     options: type[O]
     summary: str
     algorithm: str
@@ -73,8 +75,13 @@ class TrainerSpec(Generic[O]):
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
     # For a trainer that changes the tokenizer of its option ``base``: SHA-256 of everything it reads of that tokenizer.
-    base_digest: Callable[[str], str] | None = None
+    base_digest: Callable[[str], str] | str | None = None
     not_exported: str | None = "it writes the file of its own library"  # why; None: the model goes into other formats
+
+    @property
+    def module(self) -> str:
+        """Name of the module that trains."""
+        return self.train.partition(":")[0] if isinstance(self.train, str) else self.train.__module__
 
     @property
     def adapts(self) -> bool:
@@ -89,7 +96,7 @@ class TrainerSpec(Generic[O]):
 
 def specs() -> Mapping[str, TrainerSpec[Any]]:
     """Return the known trainers by name: ours and those of installed plug-ins."""
-    return registry.discover(sys.modules[__name__], "TRAINERS")
+    return registry.offered(__name__, "TRAINERS", f"{__name__}.offered")
 
 
 def resolve(name: str) -> TrainerSpec[Any]:
@@ -131,7 +138,7 @@ def train(trainer: str | TrainerSpec[Any], request: TrainingRequest[Any]) -> Tra
     """
     spec = resolve(trainer) if isinstance(trainer, str) else trainer
     check(spec, request)
-    return spec.train(request)
+    return registry.loaded(spec.train)(request)
 
 
 def check(spec: TrainerSpec[Any], request: TrainingRequest[Any]) -> None:

@@ -6,54 +6,24 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.system.threads import pool_of
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
+from pyharness.trainers.offered import (
+    ByteLevelBpeOptions,
+    ByteLevelOptions,
+    ByteLevelUnigramOptions,
+    WordOptions,
+    WordPieceOptions,
+)
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
 UNKNOWN = "[UNK]"
 MOST = 1 << 24  # the library allocates the requested vocabulary before it reads
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordOptions(MinFrequency, SpecialTokens, Sized):
-    """Options of a trainer of words, or of their parts."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordPieceOptions(WordOptions):
-    """Options of WordPiece."""
-
-    initial_alphabet: str = option("Characters that get a token in any case", default="")
-    limit_alphabet: int | None = option(
-        "Keep the N most frequent characters; the others are left out", default=None, instead="1000, the library's"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ByteLevelOptions(SpecialTokens, Split, Sized):
-    """Options of the library's byte-level trainers."""
-
-    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ByteLevelBpeOptions(MinFrequency, ByteLevelOptions):
-    """Options of byte-level BPE."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ByteLevelUnigramOptions(ByteLevelOptions):
-    """Options of byte-level Unigram."""
-
-    max_token_length: int | None = option("Longest piece, in bytes", default=None, instead="16")
 
 
 def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer:
@@ -199,45 +169,3 @@ def _train(tokenizer: Any, trainer: Any, request: TrainingRequest[Any], notes: I
     # WordPiece is trained by merges but keeps none.
     size = tokenizer.get_vocab_size(with_added_tokens=True)
     return feed.result({FILE: text.encode()}, size, None if merges is None else len(merges), notes)
-
-
-_OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
-TRAINERS = (
-    _OF_LIBRARY(
-        name="wordpiece",
-        train=train_wordpiece,
-        options=WordPieceOptions,
-        summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
-        algorithm="wordpiece",
-        deterministic=False,
-    ),
-    _OF_LIBRARY(
-        name="words",
-        train=train_words,
-        options=WordOptions,
-        summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
-        algorithm="words",
-    ),
-    _OF_LIBRARY(
-        name="characters",
-        train=train_characters,
-        options=WordOptions,
-        summary="the most frequent characters; the rest is unknown",
-        algorithm="characters",
-    ),
-    _OF_LIBRARY(
-        name="tokenizers-bpe",
-        train=train_bpe,
-        options=ByteLevelBpeOptions,
-        summary="byte-level BPE of the tokenizers library",
-        algorithm="bpe",
-    ),
-    _OF_LIBRARY(
-        name="tokenizers-unigram",
-        train=train_unigram,
-        options=ByteLevelUnigramOptions,
-        summary="byte-level Unigram of the tokenizers library",
-        algorithm="unigram",
-        deterministic=False,  # the same pieces, but scores and order follow a hash map's order
-    ),
-)

@@ -2,95 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 
 from pyharness.bpe.formats.own_file import save_bytes
-from pyharness.bpe.model.model import DemolitionRule
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
-from pyharness.bpe.training.trainer import TieRule, TrainedBpe, WeightedPieces, train
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed, read_in_batches
-from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
-from pyharness.types import InputError
+from pyharness.trainers.offered import BpeOptions, OwnOptions, ScaffoldOptions, too_small
+from pyharness.types import InputError, TieRule
 
 PATTERN = "gpt2"
 MODEL = "model.json"
 TRACE = "scaffold-trace.jsonl"
 _NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # noted if given
-
-
-@dataclass(frozen=True, kw_only=True)
-class Symbols(SpecialTokens):
-    """Tokens are built from bytes or from characters."""
-
-    symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
-    initial_alphabet: str = option("Over characters: these get a token in any case", default="")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unknown(SpecialTokens):
-    """One token stands for symbols without a token."""
-
-    unknown: str | None = option(
-        "Over characters: the special token for a character without a token; it comes after the others",
-        default=None, instead="such characters are left out",
-    )  # fmt: skip
-
-    @property
-    def added(self) -> tuple[str, ...]:
-        """Special tokens and the unknown token, in the order of their ids."""
-        return (*self.special, *(() if self.unknown is None else (self.unknown,)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnOptions(MinFrequency, Symbols, Split, Sized):
-    """Options of both of our trainers."""
-
-    limit_alphabet: int | None = option(
-        "Over characters: keep the N most frequent ones; the others have no token and are left out of the text",
-        default=None, instead="all",
-    )  # fmt: skip
-    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
-    max_token_characters: int | None = option("Longest token, in characters", default=None, instead="any")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BpeOptions(Unknown, OwnOptions):
-    """Options of plain BPE."""
-
-    continuing_subword_prefix: str = option(
-        "Written before every symbol that does not start a piece, such as ##", default=""
-    )
-    end_of_word_suffix: str = option(
-        "Written behind the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
-    )
-    tie_rule: TieRule = option(
-        "Which of equally frequent pairs is merged first: as tokenizers (which numbers bytes in another order), "
-        "minbpe, by bytes, or as SentencePiece",
-        default="smallest_ids",
-    )
-
-    def smallest(self) -> Self:
-        """Return the options with as many ids as one letter needs."""
-        initial = 0 if self.symbols == "bytes" else len(self.initial_alphabet)
-        return dataclasses.replace(self, vocab_size=257 + len(self.added) + initial)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScaffoldOptions(OwnOptions):
-    """Options of Scaffold-BPE."""
-
-    demolition: DemolitionRule = option("How tokens that left are written: eq6, the paper's, or shortest",
-                                        default="eq6")  # fmt: skip
-    trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
 
 
 _PLAIN, _SCAFFOLD = BpeOptions(vocab_size=1), ScaffoldOptions(vocab_size=1)  # defaults for the other's options
@@ -177,16 +108,6 @@ def _check(options: OwnOptions, unknown: str | None) -> None:
         )
 
 
-def too_small(size: int, options: Symbols, alphabet: int) -> InputError:
-    """Return the error for a vocabulary without room for its alphabet."""
-    special = f" and {len(options.added)} special tokens" if options.added else ""
-    advice = "" if options.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
-    return InputError(
-        f"a vocabulary of {size:,} has no room for the alphabet of {alphabet:,} {options.symbols}{special}; ask for at "
-        f"least {alphabet + len(options.added):,}{advice}"
-    )
-
-
 def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
     """Count the characters of the text, with repetitions, that limit_alphabet left out."""
     if limit is None:
@@ -259,25 +180,3 @@ def _notes(
     if splitter.engine == "regex":
         notes.append(f"split by the package regex, which is slower than compiled patterns: {splitter.reason}")
     return tuple(notes)
-
-
-TRAINERS = (
-    TrainerSpec(
-        name="bpe",
-        train=train_bpe,
-        options=BpeOptions,
-        summary="byte-pair encoding, exact counts, four tie rules",
-        algorithm="bpe",
-        library="pyharness",
-        not_exported=None,
-    ),
-    TrainerSpec(
-        name="scaffold-bpe",
-        train=train_scaffold,
-        options=ScaffoldOptions,
-        summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
-        algorithm="scaffold-bpe",
-        library="pyharness",
-        not_exported="no other library can express Scaffold-BPE",
-    ),
-)

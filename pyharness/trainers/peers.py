@@ -9,30 +9,17 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.plugins import libraries
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import Sized, Split, option
+from pyharness.trainers.offered import EXTRA, OnePatternOptions, RustBpeOptions
+from pyharness.trainers.options import Sized
 from pyharness.types import InputError
 
 FILE = "ranks.tiktoken"
-EXTRA = "trainers"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RustBpeOptions(Split, Sized):
-    """Options of rustbpe."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnePatternOptions(Sized):
-    """Options of the trainers that split by GPT-2's expression alone."""
-
-    pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
 
 
 def train_rustbpe(request: TrainingRequest[RustBpeOptions]) -> TrainedTokenizer:
@@ -119,34 +106,3 @@ def _result(feed: Feed, ranks: Mapping[bytes, int], notes: Iterable[str] = ()) -
     lines = (base64.b64encode(data) + b" %d\n" % rank for data, rank in ordered)
     result = feed.result({FILE: b"".join(lines)}, len(ranks), len(ranks) - 256, notes)
     return dataclasses.replace(result, loading={"pattern": feed.request.options.pattern or "gpt2"})
-
-
-TRAINERS = (
-    TrainerSpec(
-        name="rustbpe",
-        train=train_rustbpe,
-        options=RustBpeOptions,
-        summary="byte-level BPE of rustbpe",
-        algorithm="bpe",
-        library="rustbpe",
-        extra=EXTRA,
-    ),
-    TrainerSpec(
-        name="ffbpe",
-        train=train_ffbpe,
-        options=OnePatternOptions,
-        summary="byte-level BPE of ffbpe",
-        algorithm="bpe",
-        library="ffbpe",
-        extra=EXTRA,
-    ),
-    TrainerSpec(
-        name="gigatoken",
-        train=train_gigatoken,
-        options=OnePatternOptions,
-        summary="byte-level BPE of gigatoken",
-        algorithm="bpe",
-        library="gigatoken",
-        extra=EXTRA,
-    ),
-)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import Sized, SpecialTokens, option
+from pyharness.trainers.offered import SentencePieceOptions
 from pyharness.types import InputError
 
 FILE = "tokenizer.model"
 LINE_CHARACTERS = 1024  # at most 4,096 bytes: the library leaves out lines of more than 4,192
 MOST = 1_000_000  # the library starts from a million candidates, and with 2^31 it does not return
-LONGEST = 512  # characters of a piece
 SEED = 1
 SETTINGS: Mapping[str, Any] = {
     "normalization_rule_name": "identity",
@@ -25,18 +23,6 @@ SETTINGS: Mapping[str, Any] = {
     "allow_whitespace_only_pieces": True,
     "minloglevel": 3,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentencePieceOptions(SpecialTokens, Sized):
-    """Options of the library."""
-
-    max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=LONGEST)
-    character_coverage: float | None = option(
-        "Share of the text whose characters get a token", default=None, instead="1", least=0.98, most=1.0
-    )
-    byte_fallback: bool = option("Bytes for characters without a token", default=True, instead="with")
-    sentences: int = option("Train on N random lines", default=0, instead="all", least=0)
 
 
 def train_unigram(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenizer:
@@ -121,24 +107,3 @@ def _sizes(data: bytes) -> tuple[int, int]:
         len(piece) > 1 for piece, kind in zip(model.pieces, model.types, strict=True) if kind is PieceType.NORMAL
     )
     return len(model.pieces), sum(several)
-
-
-TRAINERS = (
-    TrainerSpec(
-        name="unigram",
-        train=train_unigram,
-        options=SentencePieceOptions,
-        summary="Unigram language model of SentencePiece; pieces depend on the number of threads",
-        algorithm="unigram",
-        library="sentencepiece",
-        depends_on_threads=True,
-    ),
-    TrainerSpec(
-        name="sentencepiece-bpe",
-        train=train_bpe,
-        options=SentencePieceOptions,
-        summary="BPE of SentencePiece: over characters, from the score of pieces",
-        algorithm="bpe",
-        library="sentencepiece",
-    ),
-)

@@ -65,7 +65,7 @@ from pyharness.types.tokenizers import (
     TokenizerSpec,
 )
 from pyharness.types.tokens import Ids, Offsets, Tokens, offsets_of
-from pyharness.types.trainings import FileContent, Streamed, TrainingProgress
+from pyharness.types.trainings import DemolitionRule, FileContent, Streamed, TieRule, TrainingProgress
 from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
 __all__ = [
@@ -84,6 +84,7 @@ __all__ = [
     "Column",
     "Corpus",
     "CorpusFamily",
+    "DemolitionRule",
     "Digest",
     "Direction",
     "Drawing",
@@ -125,6 +126,7 @@ __all__ = [
     "Table",
     "Tally",
     "TextRead",
+    "TieRule",
     "TokenKind",
     "Tokenizer",
     "TokenizerFamily",

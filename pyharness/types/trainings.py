@@ -1,10 +1,13 @@
-"""Progress of a training, and content of the files that it writes."""
+"""Rules and progress of a training, and content of the files that it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+DemolitionRule: TypeAlias = Literal["eq6", "shortest"]  # how scaffold tokens are written
+TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sentencepiece"]  # of equal counts
 
 
 @dataclass(frozen=True, slots=True)

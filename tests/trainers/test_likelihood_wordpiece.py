@@ -15,7 +15,7 @@ from cases.trained_rows import asked
 from cases.training_texts import VECTORS
 from oracles import wordpiece as oracle
 from pyharness import corpora, tokenizers, trainers
-from pyharness.trainers import likelihood, pair_scores
+from pyharness.trainers import likelihood
 from pyharness.types import InputError, Tally
 
 # Few letters, so that ties are common; "#" makes strings that look like symbols inside words, "[UNK]" the token itself.
@@ -35,14 +35,14 @@ def test_it_is_the_reference_on_500_random_corpora() -> None:
     generator = random.Random(13)
     for _ in range(500):
         words, size, least = random_words(generator), generator.randint(2, 60), generator.choice([1, 1, 2, 5])
-        trained = pair_scores.train(words, size, min_frequency=least)
+        trained = likelihood.train(words, size, min_frequency=least)
         assert (trained.vocabulary, trained.merges) == oracle.train(words, size, min_frequency=least), (words, size)
 
 
 @pytest.mark.parametrize("vector", VECTORS["wordpiece_train"], ids=lambda vector: str(vector["name"]))
 def test_vectors_of_training(vector: dict[str, Any]) -> None:
     given, expected = vector["input"], vector["expected"]
-    trained = pair_scores.train(given["words"], given["vocab_size"])
+    trained = likelihood.train(given["words"], given["vocab_size"])
     assert trained.vocabulary == expected["vocab"]
     if "merges" in expected:
         assert trained.merges == [(left, right, Fraction(score)) for left, right, score in expected["merges"]]

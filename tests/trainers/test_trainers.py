@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,8 @@ from layout.thoroughness import examples
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.formats.own_file import load_bytes
 from pyharness.bpe.training.piece_symbols import of_characters
-from pyharness.trainers import TrainedTokenizer, native
+from pyharness.plugins import registry
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, native
 from pyharness.trainers.options import declared
 from pyharness.types import InputError, Tally, TrainingProgress
 
@@ -37,6 +39,15 @@ def test_a_trainer_is_found_by_name() -> None:
     assert {"bpe", "scaffold-bpe", "wordpiece", "unigram", "sentencepiece-bpe", *PEERS} <= set(trainers.specs())
     with pytest.raises(InputError, match=r"unknown trainer 'scafold-bpe'; did you mean 'scaffold-bpe'"):
         trainers.resolve("scafold-bpe")
+
+
+@pytest.mark.parametrize("spec", trainers.specs().values(), ids=lambda spec: spec.name)
+def test_what_a_trainer_names_takes_its_options(spec: TrainerSpec[Any]) -> None:
+    function = registry.loaded(spec.train)
+    method = getattr(function, "__func__", function)
+    (taken,) = get_args(get_type_hints(method, vars(sys.modules[spec.module]))["request"])
+    assert issubclass(spec.options, taken)
+    assert spec.base_digest is None or callable(registry.loaded(spec.base_digest))
 
 
 @pytest.mark.parametrize("name", sorted(name for name, spec in trainers.specs().items() if not spec.adapts))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyharness.features.profiling.machines.cpu import Cpu
+from pyharness.features.profiling.cpu import Cpu
 from pyharness.kernels.devices import cuda_reason
 
 ROUNDS = 7

@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness import corpora, tokenizers
-from pyharness.features.profiling.machines.cpu import Cpu
+from pyharness.features.profiling.cpu import Cpu
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.types import Ids, Tally
 

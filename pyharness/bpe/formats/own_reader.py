@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.model.check import check_rules
-from pyharness.bpe.model.model import Algorithm, BpeModel, DemolitionRule, Spaces, Symbols
+from pyharness.bpe.model.model import Algorithm, BpeModel, Spaces, Symbols
 from pyharness.bpe.training.trained_model import output_ids
-from pyharness.types import Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
+from pyharness.types import DemolitionRule, Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.files.json_file import Members, byte_strings, integers, strings
 from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID

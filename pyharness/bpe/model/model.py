@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
+from pyharness.types import DemolitionRule, Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.huggingface.traits import writes_bytes
 from pyharness.vocabularies.patterns.syntax import Dialect
@@ -16,7 +16,6 @@ from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
 Symbols: TypeAlias = Literal["bytes", "characters"]
-DemolitionRule: TypeAlias = Literal["eq6", "shortest"]  # how scaffold tokens are written
 Spaces: TypeAlias = Literal["spaces"]
 
 

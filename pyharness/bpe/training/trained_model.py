@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.model.model import BpeModel, DemolitionRule
+from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.bpe.training.trainer import TrainedBpe
-from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
+from pyharness.types import DemolitionRule, Ids, InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 from pyharness.vocabularies.huggingface.file import AddedToken
 

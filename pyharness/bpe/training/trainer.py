@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.model.model import DemolitionRule
-from pyharness.types import Ids, InputError, Offsets, offsets_of
-
-TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sentencepiece"]
+from pyharness.types import DemolitionRule, Ids, InputError, Offsets, TieRule, offsets_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,26 +10,18 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from pyharness.commands.streams import Stream, Training
+from pyharness.commands.streams import Stream
 from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
-from pyharness.features.actions.codecs.recipe import (
-    DEFAULT_SCALE,
-    DEFAULT_VOCABULARY,
-    CodecRecipe,
-    FittedCodec,
-    open_motions,
-    refuse_others,
-)
+from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
+from pyharness.features.actions.offered import TRAINER, FastOptions
 from pyharness.system import folders
 from pyharness.system.folders import check_new_folder, write_folder
-from pyharness.trainers.options import Options, option
 from pyharness.types import InputError, Tally
 
 FILE = "actions.json"
-TRAINER = "fast"
 MOST_LINE_BYTES = 1 << 26
 
 
@@ -119,14 +111,6 @@ def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callabl
         said(f"{zeros:,} chunks could not be decoded, and are zeros, as the authors' processor has it")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FastOptions(Options):
-    """Options of the training of FAST."""
-
-    vocab_size: int = option("Ids in all", default=DEFAULT_VOCABULARY)
-    scale: float = option("Steps in half the range of a dimension", default=DEFAULT_SCALE)
-
-
 def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: bool) -> list[tuple[str, str]]:
     """Train, and return the summary.
 
@@ -149,4 +133,3 @@ def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: b
 
 
 STREAMS = (Stream("actions", "a codec of actions", codec_file, encoded, decoded),)
-TRAININGS = (Training(TRAINER, "a codec of actions (FAST), from clips of motion", FastOptions, summary),)

@@ -10,5 +10,5 @@ PLUGINS = {
     "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
     "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
     "pyharness.metrics": ("metrics:REPORTED",),
-    "pyharness.trainers": ("trainers.extension:TRAINERS", "trainers.pruning:TRAINERS"),
+    "pyharness.trainers": ("trainers.offered:TRAINERS",),
 }

@@ -77,7 +77,7 @@ def adapt() -> None:
     """Change a tokenizer for another text, and fit a model to it."""
 
 
-@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.extension:ExtensionOptions", params=[
+@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.offered:ExtensionOptions", params=[
     click.Option(["--sizes"], metavar="N,N,...", help="Instead of --tokens: several numbers of new tokens, learnt "
                  "once; the folders are DIR-N."),
     *_shared(),
@@ -104,7 +104,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
 
 
 @adapt.command(
-    cls=OfMethods, of="pyharness.features.adaptation.trainers.pruning:PruningOptions", params=_shared()
+    cls=OfMethods, of="pyharness.features.adaptation.trainers.offered:PruningOptions", params=_shared()
 )  # fmt: skip
 @reports_errors
 def prune(folder: Path, **options: Any) -> None:

@@ -19,6 +19,6 @@ neighbours encodes text with the larger vocabulary. The model may be any next-to
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.tokenizers": ("rows:LOADERS",),
-    "pyharness.trainers": ("trainer:TRAINERS",),
+    "pyharness.tokenizers": ("tokenizer:LOADERS",),
+    "pyharness.trainers": ("offered:TRAINERS",),
 }

@@ -1,8 +1,8 @@
-"""A vocabulary grown in rounds as a tokenizer: text to symbols, symbols to ids, and back."""
+"""A vocabulary grown in rounds as a tokenizer (``trained:curriculum``): text to symbols, symbols to ids, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.encoding.added_tokens import all_joined
-from pyharness.features.curriculum.model import CurriculumModel
-from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokens, Vocabulary, offsets_of
+from pyharness.features.curriculum.model import CurriculumModel, load_bytes
+from pyharness.tokenizers.source import Loader, VocabularyFile
+from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokenizer, Tokens, Vocabulary, offsets_of
 
 SymbolIds: TypeAlias = NDArray[np.uint8] | NDArray[np.uint32]
 CODE_POINTS = 0x110000
@@ -143,3 +144,16 @@ class FixpointEncoder:
             return Tokens(*self._native.encode(symbols, offsets, threads))
         except ValueError as error:
             raise InputError(str(error)) from None
+
+
+def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
+    """Load a file.
+
+    Raises:
+        InputError: the file is truncated, altered, or contradicts itself.
+    """
+    del options
+    return CurriculumTokenizer(load_bytes(file.fetch(), file.label))
+
+
+LOADERS = (Loader("curriculum", "pyharness", load),)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.model import CurriculumModel, save_bytes
+from pyharness.features.curriculum.offered import CurriculumOptions
 from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
-from pyharness.kernels.symbol_models import HIGHEST_ORDER, SymbolModel
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.native import Symbols, Unknown, too_small
-from pyharness.trainers.options import BIGGEST_VOCABULARY, option
+from pyharness.trainers.offered import too_small
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tokens
 
@@ -25,47 +24,6 @@ MODEL = "model.json"
 MOST_TEXT = 1 << 30  # bytes: the text stays in memory, because every round reads it
 PHASES = ("encoding", "modelling", "scoring", "grouping", "growing")  # of a round
 AT_ONCE = 1 << 22  # tokens with signals in memory
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurriculumOptions(Unknown, Symbols):
-    """Options of a curriculum."""
-
-    vocab_size: int = option(
-        "Ids in all, with alphabet and special tokens", default=0, most=BIGGEST_VOCABULARY,
-        instead="what the rounds give", example="8192",
-    )  # fmt: skip
-    rounds: int = option("Of training a model and adding what it finds easy", default=5, most=1000)
-    epsilon: float = option("What is easy has a signal below it, in nats", default=0.3)
-    per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
-    order: int = option("Of the n-gram that is the model", default=5, most=HIGHEST_ORDER)
-    signal: Literal["entropy", "nll"] = option(
-        "Entropy of the prediction, or its error on the token that came", default="entropy"
-    )
-    strict: bool = option("Every token of a group is easier than the one before, not only no harder", default=False)
-    row_quantile: float | None = option(
-        "The bound is no higher than this quantile of a document's signals (released code: 0.6)",
-        default=None, least=0, most=1,
-    )  # fmt: skip
-    selection: Literal["count", "shuffle"] = option("Which groups are taken, the most frequent or any", default="count")
-    seed: int = option("Of the shuffle", default=0, least=0)
-    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
-    pattern: Literal["none"] | None = option("How text is split first", default=None)
-
-    def check(self) -> None:
-        """Refuse an invalid bound, a seed without a draw, and a too large alphabet."""
-        super().check()
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise InputError(f"epsilon is {self.epsilon:g}; it is a bound on the {self.signal} in nats, above 0")
-        if self.seed and self.selection == "count":
-            raise InputError("the most frequent groups are taken without a draw: seed= is for selection=shuffle")
-        if self.symbols == "bytes" and (self.unknown is not None or self.initial_alphabet):
-            raise InputError(
-                "every byte has a token: an unknown token and an initial alphabet are for symbols 'characters'"
-            )
-        least = (256 if self.symbols == "bytes" else 1) + len(self.added)
-        if self.vocab_size and self.vocab_size < least:
-            raise too_small(self.vocab_size, self, least - len(self.added))
 
 
 def train_curriculum(request: TrainingRequest[CurriculumOptions]) -> TrainedTokenizer:
@@ -217,16 +175,3 @@ def _notes(options: CurriculumOptions, growth: Growth, size: int) -> Iterator[st
         )
     if options.symbols == "characters" and options.unknown is None:
         yield "without an unknown token, characters outside the alphabet are left out when encoding"
-
-
-TRAINERS = (
-    TrainerSpec(
-        name="curriculum",
-        train=train_curriculum,
-        options=CurriculumOptions,
-        summary="vocabulary curriculum (arXiv 2502.17910): runs of tokens that an n-gram finds ever easier, in rounds",
-        algorithm="curriculum",
-        library="pyharness",
-        not_exported="no other library can express a vocabulary that grew in rounds",
-    ),
-)  # fmt: skip

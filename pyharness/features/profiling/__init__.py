@@ -2,7 +2,7 @@
 
 ``kernels/`` has one module per kernel, which ends in ``PROFILES = (Profile(...),)``. A profile states the least work of
 a problem, makes its data, and names the contenders: our kernel first, then peers with the same work on the same data.
-Every result is verified before any timing. ``machines/`` does the timing; ``session`` is the loop.
+Every result is verified before any timing. ``cpu`` and ``cuda`` do the timing; ``session`` is the loop.
 """
 
 from __future__ import annotations

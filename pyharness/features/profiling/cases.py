@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness import store
-from pyharness.features.profiling import reference
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Floor, Phase, Problem
+from pyharness.features.profiling.types import REFERENCE, Floor, Phase, Problem
 from pyharness.metrics import all_metrics
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.store.shape import as_json, from_json, short
@@ -70,12 +69,12 @@ def _profile(record: ProfileRecord) -> dict[str, Any]:
         "problems": [_problem(outcome) for outcome in record.outcomes],
         "not_measured": {
             "reason": record.unmeasured_reason,
-            "reference": reference.NAME,
+            "reference": REFERENCE,
             "problems": [
                 {
                     **as_json(Problem, problem),
                     "floor": as_json(Floor, floor),
-                    "reference_seconds": reference.seconds(floor, problem.dtype),
+                    "reference_seconds": floor.reference_seconds(problem.dtype),
                 }
                 for problem, floor in record.unmeasured
             ],

@@ -67,7 +67,6 @@ def profile(
     """
     from pyharness import report, store
     from pyharness.features.profiling import cases, plan, session
-    from pyharness.features.profiling.machines import opening
     from pyharness.system import atomic_file
 
     on = device or session.default_device()
@@ -86,10 +85,10 @@ def profile(
 
     if not once:
         check_output()
-    with opening.opened(wanted.device, wanted.threads) as opened:
+    with session.opened(wanted.device, wanted.threads) as machine:
         if once:
-            sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
-        measured = session.run(wanted, opened, rule, complain, keep)
+            sys.exit(0 if session.launch_once(wanted, machine, complain) else 1)
+        measured = session.run(wanted, machine, rule, complain, keep)
     if as_json:  # in ASCII: file names may have unencodable characters
         show(json.dumps(cases.as_data(measured), allow_nan=False, indent=1) + "\n")
     else:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyharness.features.profiling import reference
 from pyharness.features.profiling.cases import PROFILE_KIND, check, of_record
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Floor, Phase
+from pyharness.features.profiling.types import REFERENCE, Floor, Phase
 from pyharness.report.charts import Dot, dots
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
 from pyharness.report.sheet.parts import Figure, Section
@@ -185,14 +184,14 @@ def _unmeasured(record: ProfileRecord) -> Sheet:
             Cell(problem.label),
             Cell(floor.bytes, Format("{:.4g}", 1e-9, "GB")),
             Cell(floor.flop / floor.bytes if floor.flop else None, digits),
-            _milliseconds(reference.seconds(floor, problem.dtype)),
+            _milliseconds(floor.reference_seconds(problem.dtype)),
             Cell("not measured"),
         )
         for problem, floor in record.unmeasured
     )
     numbers = (Heading("GB"), Heading("FLOP/byte"), Heading("H200 floor ms"))
     headings = (Heading("problem", "word"), *numbers, Heading("here", "word"))
-    notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {reference.NAME}.")
+    notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {REFERENCE}.")
     return Sheet(f"{record.kernel} on a GPU: floors", headings, rows, notes)
 
 

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from pyharness.features.profiling.cpu import Cpu
 from pyharness.features.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.features.profiling.plan import ProfilePlan, check_memory, human_bytes
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import Copying, DeviceKind, Machine, Peer, Problem, Profile, Task
-from pyharness.kernels.devices import cuda_reason
+from pyharness.kernels.devices import cuda_reason, device_info, require_cuda
+from pyharness.plugins.libraries import load
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import InputError, Mismatch, Status, Unsupported
+
+
+@contextmanager
+def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
+    """Open the device of a profile; raise ``CudaUnavailable`` or ``Unsupported`` with the reason."""
+    if kind == "cpu":
+        yield Cpu(threads)
+        return
+    require_cuda()
+    cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
+    from pyharness.features.profiling.clocks import watching
+    from pyharness.features.profiling.cuda import Cuda, bus_id
+
+    info = device_info()
+    with watching(bus_id(cupy, info.index)) as watch:
+        yield Cuda(cupy, info, watch)
 
 
 def verified(

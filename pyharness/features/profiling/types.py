@@ -16,6 +16,10 @@ Phase: TypeAlias = Literal["cold", "warm"]
 # requested, at most the buffer's. A small copy includes the cost of its launch, like a small kernel.
 Copying: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
 
+# Roofs of a known device, for machines without one. Not a measurement of a run.
+REFERENCE = "an H200 (copies 4.3 TB/s, multiplies 790 TFLOP/s in bf16: measured elsewhere)"
+_COPY_RATE, _MATRIX_RATE = 4.3e12, {"bf16": 790e12}  # bytes read and written, and FLOP, per second
+
 BYTES_OF: Mapping[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "uint32": 4}
 
 
@@ -64,6 +68,13 @@ class Floor:
     flop: int
     matrix_flop: int
     tokens: int
+
+    def reference_seconds(self, dtype: str) -> float | None:
+        """Return the time at the limiting roof of ``REFERENCE``; None where the product's rate is unknown."""
+        copying = self.bytes / _COPY_RATE
+        if self.matrix_flop == 0:
+            return copying
+        return max(copying, self.matrix_flop / _MATRIX_RATE[dtype]) if dtype in _MATRIX_RATE else None
 
 
 @dataclass(frozen=True, slots=True)

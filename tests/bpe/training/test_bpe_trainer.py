@@ -16,8 +16,7 @@ from cases.training_texts import VECTORS, random_corpus, rules_of, words_of
 from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.bpe import TrainedBpe, WeightedPieces, train
-from pyharness.bpe.training.trainer import TieRule
-from pyharness.types import InputError
+from pyharness.types import InputError, TieRule
 
 TIES = get_args(TieRule)
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.bpe import PieceCounter, TextSplitter, WeightedPieces, train
-from pyharness.bpe.training.trainer import TieRule
-from pyharness.types import InputError
+from pyharness.types import InputError, TieRule
 from texts import read
 
 DOCUMENTS = read("sample")[0]

@@ -12,8 +12,8 @@ from oracles import curriculum as oracle
 from pyharness import corpora, trainers
 from pyharness.features.curriculum import trainer as trainer
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
+from pyharness.features.curriculum.offered import CurriculumOptions
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
-from pyharness.features.curriculum.trainer import CurriculumOptions
 from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.tokenizers.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from pyharness import store
 from pyharness.cli import main
-from pyharness.features.profiling import cases, session
-from pyharness.features.profiling.machines import cpu
+from pyharness.features.profiling import cases, cpu, session
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.types import InputError
 

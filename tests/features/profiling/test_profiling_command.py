@@ -15,10 +15,9 @@ from click.testing import CliRunner, Result
 
 from pyharness import kernels, report
 from pyharness.cli import main
-from pyharness.features.profiling import session
+from pyharness.features.profiling import cpu, session
 from pyharness.features.profiling.arrays import differs
 from pyharness.features.profiling.kernels import entropy, linear_entropy, pair_peers
-from pyharness.features.profiling.machines import cpu
 from pyharness.features.profiling.types import Problem
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.kernels.devices import cuda_reason

@@ -15,11 +15,12 @@ from pyharness.features.actions.codecs.bins import BinCodec
 from pyharness.features.actions.codecs.fast import FastCodec
 from pyharness.features.actions.codecs.quantiles import Quantiles
 from pyharness.features.actions.codecs.reference import ReferenceCodec
+from pyharness.features.actions.offered import DEFAULT_SCALE, DEFAULT_VOCABULARY
 from pyharness.features.actions.types import ActionChunk, ActionCodec, MotionCorpus
 from pyharness.types import Digest, InputError, Tally
 
 Codec = FastCodec | BinCodec | ReferenceCodec
-DEFAULT_SCALE, DEFAULT_VOCABULARY, DEFAULT_BINS = 10.0, 1024, 256
+DEFAULT_BINS = 256
 LARGEST_SCALE = 1e6
 LARGEST_VOCABULARY = 1 << 20
 

@@ -43,7 +43,6 @@ def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, by
 
 RECORD = "adaptation.json"
 ID_MAP = "id_map.json"
-NOT_EXPORTED = "it writes the file of its base, edited"
 _TEXT = ("documents", "bytes", "distinct_pieces")
 _TOGETHER = 64  # strings in one text
 

@@ -12,8 +12,8 @@ from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.editing.files import extend_file
 from pyharness.features.adaptation.editing.settings import SETTINGS
-from pyharness.plugins.specification import TOKENIZER, check_options
-from pyharness.types import InputError
+from pyharness.features.adaptation.trainers.offered import located
+from pyharness.plugins.specification import check_options
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
@@ -117,20 +117,6 @@ def _model(
     data: bytes, label: str, pattern: str | None = None, special: tuple[tuple[str, int], ...] | None = None
 ) -> BpeModel:
     return import_model(data, label=label, pattern=pattern, special=None if special is None else dict(special))
-
-
-def located(base: str) -> tuple[Path, Mapping[str, str]]:
-    """Return the file of a request, and its options.
-
-    Raises:
-        InputError: the file is absent.
-    """
-    if not base.startswith("file:"):
-        return vocabulary_file.find(base), {}
-    wanted = TOKENIZER.parse(base)
-    if wanted.argument is None:
-        raise InputError(f"the base {base!r} names no file: write file:PATH")
-    return vocabulary_file.find(wanted.argument), wanted.options
 
 
 def digest_of(base: str) -> str:

@@ -6,7 +6,6 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,15 +15,22 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.bpe.coverage import ADVISED, MissingCharacters, read_as
 from pyharness.features.adaptation.bpe.edited_file import Put, put
 from pyharness.features.adaptation.bpe.extension import Extension
-from pyharness.features.adaptation.bpe.placement import compiled, place
+from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import NOT_EXPORTED, Adapted, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of
-from pyharness.features.adaptation.trainers.growth import AdaptingOptions, Learnt, learn
+from pyharness.features.adaptation.trainers.adapted import Adapted, texts_of, trained
+from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.growth import Learnt, learn
+from pyharness.features.adaptation.trainers.offered import (
+    CONTINUED,
+    NAIVE,
+    AdaptingOptions,
+    ExtensionOptions,
+    NaiveOptions,
+)
 from pyharness.features.adaptation.trainers.reserved_tokens import reserved
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
+from pyharness.trainers.options import declared
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.code_points import table
 
@@ -100,32 +106,6 @@ def _scripts() -> tuple[list[int], list[tuple[int, int, str]]]:
         for start, end in zip(edges[::2], edges[1::2], strict=True)
     ]
     return [start for start, _, _ in sorted(ranges)], sorted(ranges)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExtensionOptions(AdaptingOptions):
-    """Options of an extension."""
-
-    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
-    reuse: str | None = option(
-        "Take first the ids of added or unused tokens that match whole, such as '<.reserved_special_token_[0-9]+.>', "
-        "and gaps",
-        default=None, metavar="REGEX",
-    )  # fmt: skip
-
-    def check(self) -> None:
-        """Refuse an invalid expression, and an extension by 0 tokens."""
-        super().check()
-        compiled("reuse", self.reuse or "")
-        if self.tokens is None:
-            raise InputError("say how many tokens the base gains: tokens=8192")
-
-
-@dataclass(frozen=True, kw_only=True)
-class NaiveOptions(ExtensionOptions):
-    """Options of a naive extension."""
-
-    auxiliary_size: int | None = option("Size of that other training", default=None, instead="64000")
 
 
 def train_continued(request: TrainingRequest[ExtensionOptions]) -> TrainedTokenizer:
@@ -259,28 +239,3 @@ def _unspelled(model: BpeModel, missing: MissingCharacters, spelled: int) -> Ite
         f"{len(missing.counts) - spelled:,} characters, {100 * missing.share(spelled):.2g} % of the text's, have no "
         f"token and are {read_as(model)}: {advice}"
     )
-
-
-CONTINUED, NAIVE = "continued-bpe", "naive-extension"
-TRAINERS = (
-    TrainerSpec(
-        name=CONTINUED,
-        train=train_continued,
-        options=ExtensionOptions,
-        summary="continued BPE (arXiv 2512.03989): the training of base= goes on; tokens= new ones",
-        algorithm="bpe",
-        library="pyharness",
-        base_digest=digest_of,
-        not_exported=NOT_EXPORTED,
-    ),
-    TrainerSpec(
-        name=NAIVE,
-        train=train_naive,
-        options=NaiveOptions,
-        summary="naive extension: base= gains tokens= strings of a training of its own, to compare with continued-bpe",
-        algorithm="bpe",
-        library="pyharness",
-        base_digest=digest_of,
-        not_exported=NOT_EXPORTED,
-    ),
-)

@@ -12,8 +12,8 @@ import numpy as np
 
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.training.trainer import TieRule, WeightedPieces
-from pyharness.features.adaptation.bpe.coverage import MissingCharacters, check_share, missing_characters
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.features.adaptation.bpe.coverage import MissingCharacters, missing_characters
 from pyharness.features.adaptation.bpe.edited_file import extended
 from pyharness.features.adaptation.bpe.extension import (
     AUXILIARY_SIZE,
@@ -25,69 +25,12 @@ from pyharness.features.adaptation.bpe.extension import (
     extend_naively,
 )
 from pyharness.features.adaptation.bpe.placement import compiled, place
-from pyharness.features.adaptation.trainers.base_file import BaseFile, located
+from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
+from pyharness.features.adaptation.trainers.offered import AdaptingOptions
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import BIGGEST_VOCABULARY, Options, option
 from pyharness.types import offsets_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class LearningOptions(Options):
-    """Options of learnt tokens."""
-
-    min_frequency: int | None = option("Merge no pair that occurs less often", default=None, instead="2")
-    max_token_length: int | None = option("Longest new token, in bytes", default=None, instead="any")
-    max_token_characters: int | None = option(
-        "Longest new token, in characters", default=None, instead="for SentencePiece what its model says"
-    )
-    deny: str | None = option("Make no token in whose text this is found", default=None, metavar="REGEX")
-    character_coverage: float | None = option(
-        "Models of characters: first make tokens of those that FILE has none for, up to this share of the text, such "
-        "as 0.99995",
-        default=None, flag="--coverage",
-    )  # fmt: skip
-
-    def check(self) -> None:
-        """Refuse an invalid expression or share."""
-        super().check()
-        compiled("deny", self.deny or "")
-        if self.character_coverage is not None:
-            check_share(self.character_coverage)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdaptingOptions(LearningOptions):
-    """Options of any change to a tokenizer."""
-
-    base: str = option(
-        "The tokenizer: a tokenizer.json, tekken.json, SentencePiece BPE model or rank file, or its folder; "
-        "file:PATH?pattern=cl100k_base for a rank file that is not known; or a row with such a file: mistral:v3, "
-        "tiktoken:gpt2, hf:OWNER/NAME",
-        metavar="FILE", example="tokenizer.json",
-    )  # fmt: skip
-    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192")
-    whole_pieces: bool | None = option(
-        "While counting and learning, take pieces that are tokens of FILE for these tokens",
-        default=None, instead="as FILE does",
-    )  # fmt: skip
-    balance: bool = option("Let each --corpus count as much as the largest, in tokens of FILE", default=False)
-    multiple_of: int = option(
-        "Rows of a model for it are to be a multiple: recorded, and part of the next command. The tokenizer stays as "
-        "it is",
-        default=1, most=(1 << 24) - 1,
-    )  # fmt: skip
-    cascade: bool = option(
-        "Let old rules merge on what a new one makes of a string that FILE has", default=True, instead="with"
-    )
-    tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
-
-    def check(self) -> None:
-        """Refuse a missing base."""
-        super().check()
-        located(self.base)
-
 
 Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text
 

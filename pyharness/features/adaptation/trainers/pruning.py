@@ -16,20 +16,14 @@ from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, TokenCou
 from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import NOT_EXPORTED, Adapted, present, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of
+from pyharness.features.adaptation.trainers.adapted import Adapted, present, texts_of, trained
+from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import Counts, balance, each_corpus, joined, rules_of, scaled
 from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
-from pyharness.features.adaptation.trainers.growth import (
-    AdaptingOptions,
-    LearningOptions,
-    check_growth,
-    extending_options,
-    grow,
-)
-from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.features.adaptation.trainers.growth import check_growth, extending_options, grow
+from pyharness.features.adaptation.trainers.offered import PruningOptions
+from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
 from pyharness.types import Ids, InputError
 
 COMPARED = 4_096  # kept tokens in the texts on which the format's library must agree with us
@@ -49,60 +43,12 @@ class Order:
         return {"order": self.ids, "numbers": np.array([self.documents, self.bytes], np.int64)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class PruningOptions(AdaptingOptions):
-    """Options of a pruning."""
-
-    vocab_size: int = option(
-        "Tokens of any kind that are left", default=0, most=BIGGEST_VOCABULARY, flag="--size",
-        instead="by --share, or as large as FILE", is_size=True,
-    )  # fmt: skip
-    share: float | None = option(
-        "Instead: share of the removable tokens that goes", default=None, least=0, most=1, is_size=True
-    )
-    tokens: int | None = option(
-        "Learn N tokens of the corpus after that; they are among those that are left",
-        default=None, most=BIGGEST_VOCABULARY, flag="--extend",
-    )  # fmt: skip
-
-    def check(self) -> None:
-        """Refuse a pruning of nothing or to two sizes, and options of learnt tokens where none are learnt."""
-        super().check()
-        if self.vocab_size and self.share is not None:
-            raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
-        if not self.vocab_size and self.share is None and self.tokens is None:
-            raise InputError(
-                "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
-                "ones, in the place of as many)"
-            )
-        given = sorted(name for name in declared(LearningOptions) if getattr(self, name) is not None)
-        if given and self.tokens is None:
-            raise InputError(f"{given[0]}= is for tokens that are learnt, and none are: give tokens=, or leave it out")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScriptOptions(PruningOptions):
-    """Options of a pruning by scripts."""
-
-    scripts: tuple[str, ...] = option(
-        "Whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
-    )
-
-    def check(self) -> None:
-        """Refuse a pruning without a script."""
-        super().check()
-        if not self.scripts:
-            raise InputError("name the scripts whose tokens go first: scripts=Cyrillic")
-
-
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method of pruning: which tokens go first."""
 
     name: str
     order: Callable[[BpeModel, Counts, Any, int], Ids]  # (model, counts, options, threads)
-    summary: str
-    options: type[PruningOptions] = PruningOptions
     counts: bool = True  # whether it needs token counts
 
     def train(self, request: TrainingRequest[PruningOptions]) -> TrainedTokenizer:
@@ -248,45 +194,9 @@ def _compared(model: BpeModel, removed: Ids) -> list[str]:
     return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
 
 
-METHODS = (
-    Method(
-        "leaf-pruning",
-        lambda model, counts, _, threads: leaf_order(model, counts, threads),
-        "leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
-    ),
-    Method(
-        "frequency-pruning",
-        lambda model, counts, *_: orders.frequency_order(model, counts),
-        "base= loses its least frequent tokens, to compare with leaf-pruning",
-    ),
-    Method(
-        "last-n",
-        lambda model, *_: orders.last_n(model),
-        "base= loses its largest ids, to compare with leaf-pruning",
-        counts=False,
-    ),
-    Method(
-        "leaf-last-n",
-        lambda model, *rest: orders.leaf_last_n(model, rest[-1]),
-        "base= loses its largest ids, but none that another token is made of",
-        counts=False,
-    ),
-    Method(
-        "merge-based",
-        lambda model, counts, _, threads: orders.merge_based(model, counts, threads),
-        "base= loses the tokens that occur and are merged least",
-    ),
-    Method(
-        "script",
-        lambda model, counts, options, _: orders.script_order(model, counts, options.scripts),
-        "base= loses the tokens of some scripts= first, then the least frequent",
-        ScriptOptions,
-    ),
-)
-TRAINERS = tuple(
-    TrainerSpec(
-        name=method.name, train=method.train, options=method.options, summary=method.summary, algorithm="bpe",
-        library="pyharness", base_digest=digest_of, not_exported=NOT_EXPORTED,
-    )
-    for method in METHODS
-)  # fmt: skip
+LEAF_PRUNING = Method("leaf-pruning", lambda model, counts, _, threads: leaf_order(model, counts, threads))
+FREQUENCY_PRUNING = Method("frequency-pruning", lambda model, counts, *_: orders.frequency_order(model, counts))
+LAST_N = Method("last-n", lambda model, *_: orders.last_n(model), counts=False)
+LEAF_LAST_N = Method("leaf-last-n", lambda model, *rest: orders.leaf_last_n(model, rest[-1]), counts=False)
+MERGE_BASED = Method("merge-based", lambda model, counts, _, threads: orders.merge_based(model, counts, threads))
+SCRIPT = Method("script", lambda model, counts, options, _: orders.script_order(model, counts, options.scripts))

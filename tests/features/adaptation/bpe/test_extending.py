@@ -18,9 +18,9 @@ from oracles import extending as oracle
 from oracles.extending import Grown
 from pyharness.bpe import WeightedPieces, self_tokenization
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.training.trainer import TieRule
 from pyharness.features.adaptation.bpe.extension import Continued, Extension, continued
 from pyharness.features.adaptation.bpe.model_pieces import encoded
+from pyharness.types import TieRule
 
 CASES = 500
 

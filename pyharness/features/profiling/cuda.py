@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
-from pyharness.features.profiling.machines.clocks import ClockWatch, device_state
+from pyharness.features.profiling.clocks import ClockWatch, device_state
 from pyharness.features.profiling.types import Copying, DeviceKind, Phase
 from pyharness.kernels.devices import DeviceInfo
 

@@ -1,0 +1,27 @@
+"""The training of FAST, with its options; it names its implementation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyharness.commands.streams import Training
+from pyharness.trainers.options import Options, option
+
+TRAINER = "fast"
+DEFAULT_SCALE, DEFAULT_VOCABULARY = 10.0, 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastOptions(Options):
+    """Options of the training of FAST."""
+
+    vocab_size: int = option("Ids in all", default=DEFAULT_VOCABULARY)
+    scale: float = option("Steps in half the range of a dimension", default=DEFAULT_SCALE)
+
+
+TRAININGS = (
+    Training(
+        TRAINER, "a codec of actions (FAST), from clips of motion", FastOptions,
+        "pyharness.features.actions.commands:summary",
+    ),
+)  # fmt: skip

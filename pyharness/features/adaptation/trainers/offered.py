@@ -1,0 +1,216 @@
+"""Trainers that add or remove a tokenizer's tokens, with their options; each names its implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyharness.plugins.specification import TOKENIZER
+from pyharness.trainers import TrainerSpec
+from pyharness.trainers.options import BIGGEST_VOCABULARY, Options, declared, option
+from pyharness.types import InputError, TieRule
+from pyharness.vocabularies.files import vocabulary_file
+
+CONTINUED, NAIVE = "continued-bpe", "naive-extension"
+_HERE = "pyharness.features.adaptation.trainers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(Options):
+    """Options of learnt tokens."""
+
+    min_frequency: int | None = option("Merge no pair that occurs less often", default=None, instead="2")
+    max_token_length: int | None = option("Longest new token, in bytes", default=None, instead="any")
+    max_token_characters: int | None = option(
+        "Longest new token, in characters", default=None, instead="for SentencePiece what its model says"
+    )
+    deny: str | None = option("Make no token in whose text this is found", default=None, metavar="REGEX")
+    character_coverage: float | None = option(
+        "Models of characters: first make tokens of those that FILE has none for, up to this share of the text, such "
+        "as 0.99995",
+        default=None, flag="--coverage",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse an invalid expression or share."""
+        from pyharness.features.adaptation.bpe.coverage import check_share
+        from pyharness.features.adaptation.bpe.placement import compiled
+
+        super().check()
+        compiled("deny", self.deny or "")
+        if self.character_coverage is not None:
+            check_share(self.character_coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptingOptions(LearningOptions):
+    """Options of any change to a tokenizer."""
+
+    base: str = option(
+        "The tokenizer: a tokenizer.json, tekken.json, SentencePiece BPE model or rank file, or its folder; "
+        "file:PATH?pattern=cl100k_base for a rank file that is not known; or a row with such a file: mistral:v3, "
+        "tiktoken:gpt2, hf:OWNER/NAME",
+        metavar="FILE", example="tokenizer.json",
+    )  # fmt: skip
+    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192")
+    whole_pieces: bool | None = option(
+        "While counting and learning, take pieces that are tokens of FILE for these tokens",
+        default=None, instead="as FILE does",
+    )  # fmt: skip
+    balance: bool = option("Let each --corpus count as much as the largest, in tokens of FILE", default=False)
+    multiple_of: int = option(
+        "Rows of a model for it are to be a multiple: recorded, and part of the next command. The tokenizer stays as "
+        "it is",
+        default=1, most=(1 << 24) - 1,
+    )  # fmt: skip
+    cascade: bool = option(
+        "Let old rules merge on what a new one makes of a string that FILE has", default=True, instead="with"
+    )
+    tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
+
+    def check(self) -> None:
+        """Refuse a missing base."""
+        super().check()
+        located(self.base)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtensionOptions(AdaptingOptions):
+    """Options of an extension."""
+
+    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
+    reuse: str | None = option(
+        "Take first the ids of added or unused tokens that match whole, such as '<.reserved_special_token_[0-9]+.>', "
+        "and gaps",
+        default=None, metavar="REGEX",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse an invalid expression, and an extension by 0 tokens."""
+        from pyharness.features.adaptation.bpe.placement import compiled
+
+        super().check()
+        compiled("reuse", self.reuse or "")
+        if self.tokens is None:
+            raise InputError("say how many tokens the base gains: tokens=8192")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaiveOptions(ExtensionOptions):
+    """Options of a naive extension."""
+
+    auxiliary_size: int | None = option("Size of that other training", default=None, instead="64000")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruningOptions(AdaptingOptions):
+    """Options of a pruning."""
+
+    vocab_size: int = option(
+        "Tokens of any kind that are left", default=0, most=BIGGEST_VOCABULARY, flag="--size",
+        instead="by --share, or as large as FILE", is_size=True,
+    )  # fmt: skip
+    share: float | None = option(
+        "Instead: share of the removable tokens that goes", default=None, least=0, most=1, is_size=True
+    )
+    tokens: int | None = option(
+        "Learn N tokens of the corpus after that; they are among those that are left",
+        default=None, most=BIGGEST_VOCABULARY, flag="--extend",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse a pruning of nothing or to two sizes, and options of learnt tokens where none are learnt."""
+        super().check()
+        if self.vocab_size and self.share is not None:
+            raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
+        if not self.vocab_size and self.share is None and self.tokens is None:
+            raise InputError(
+                "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
+                "ones, in the place of as many)"
+            )
+        given = sorted(name for name in declared(LearningOptions) if getattr(self, name) is not None)
+        if given and self.tokens is None:
+            raise InputError(f"{given[0]}= is for tokens that are learnt, and none are: give tokens=, or leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptOptions(PruningOptions):
+    """Options of a pruning by scripts."""
+
+    scripts: tuple[str, ...] = option(
+        "Whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
+    )
+
+    def check(self) -> None:
+        """Refuse a pruning without a script."""
+        super().check()
+        if not self.scripts:
+            raise InputError("name the scripts whose tokens go first: scripts=Cyrillic")
+
+
+def located(base: str) -> tuple[Path, Mapping[str, str]]:
+    """Return the file of a request, and its options.
+
+    Raises:
+        InputError: the file is absent.
+    """
+    if not base.startswith("file:"):
+        return vocabulary_file.find(base), {}
+    wanted = TOKENIZER.parse(base)
+    if wanted.argument is None:
+        raise InputError(f"the base {base!r} names no file: write file:PATH")
+    return vocabulary_file.find(wanted.argument), wanted.options
+
+
+_ADAPTING = partial(
+    TrainerSpec, algorithm="bpe", library="pyharness", base_digest=f"{_HERE}.base_file:digest_of",
+    not_exported="it writes the file of its base, edited",
+)  # fmt: skip
+_PRUNING = partial(_ADAPTING, options=PruningOptions)
+TRAINERS = (
+    _ADAPTING(
+        name=CONTINUED,
+        train=f"{_HERE}.extension:train_continued",
+        options=ExtensionOptions,
+        summary="continued BPE (arXiv 2512.03989): the training of base= goes on; tokens= new ones",
+    ),
+    _ADAPTING(
+        name=NAIVE,
+        train=f"{_HERE}.extension:train_naive",
+        options=NaiveOptions,
+        summary="naive extension: base= gains tokens= strings of a training of its own, to compare with continued-bpe",
+    ),
+    _PRUNING(
+        name="leaf-pruning",
+        train=f"{_HERE}.pruning:LEAF_PRUNING.train",
+        summary="leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
+    ),
+    _PRUNING(
+        name="frequency-pruning",
+        train=f"{_HERE}.pruning:FREQUENCY_PRUNING.train",
+        summary="base= loses its least frequent tokens, to compare with leaf-pruning",
+    ),
+    _PRUNING(
+        name="last-n",
+        train=f"{_HERE}.pruning:LAST_N.train",
+        summary="base= loses its largest ids, to compare with leaf-pruning",
+    ),
+    _PRUNING(
+        name="leaf-last-n",
+        train=f"{_HERE}.pruning:LEAF_LAST_N.train",
+        summary="base= loses its largest ids, but none that another token is made of",
+    ),
+    _PRUNING(
+        name="merge-based",
+        train=f"{_HERE}.pruning:MERGE_BASED.train",
+        summary="base= loses the tokens that occur and are merged least",
+    ),
+    _PRUNING(
+        name="script",
+        train=f"{_HERE}.pruning:SCRIPT.train",
+        options=ScriptOptions,
+        summary="base= loses the tokens of some scripts= first, then the least frequent",
+    ),
+)

@@ -1,0 +1,66 @@
+"""The trainer of a vocabulary curriculum, with its options; it names its implementation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pyharness.trainers import TrainerSpec
+from pyharness.trainers.offered import Symbols, Unknown, too_small
+from pyharness.trainers.options import BIGGEST_VOCABULARY, option
+from pyharness.types import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurriculumOptions(Unknown, Symbols):
+    """Options of a curriculum."""
+
+    vocab_size: int = option(
+        "Ids in all, with alphabet and special tokens", default=0, most=BIGGEST_VOCABULARY,
+        instead="what the rounds give", example="8192",
+    )  # fmt: skip
+    rounds: int = option("Of training a model and adding what it finds easy", default=5, most=1000)
+    epsilon: float = option("What is easy has a signal below it, in nats", default=0.3)
+    per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
+    order: int = option("Of the n-gram that is the model", default=5, most=5)  # a symbol model has no higher one
+    signal: Literal["entropy", "nll"] = option(
+        "Entropy of the prediction, or its error on the token that came", default="entropy"
+    )
+    strict: bool = option("Every token of a group is easier than the one before, not only no harder", default=False)
+    row_quantile: float | None = option(
+        "The bound is no higher than this quantile of a document's signals (released code: 0.6)",
+        default=None, least=0, most=1,
+    )  # fmt: skip
+    selection: Literal["count", "shuffle"] = option("Which groups are taken, the most frequent or any", default="count")
+    seed: int = option("Of the shuffle", default=0, least=0)
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+    pattern: Literal["none"] | None = option("How text is split first", default=None)
+
+    def check(self) -> None:
+        """Refuse an invalid bound, a seed without a draw, and a too large alphabet."""
+        super().check()
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise InputError(f"epsilon is {self.epsilon:g}; it is a bound on the {self.signal} in nats, above 0")
+        if self.seed and self.selection == "count":
+            raise InputError("the most frequent groups are taken without a draw: seed= is for selection=shuffle")
+        if self.symbols == "bytes" and (self.unknown is not None or self.initial_alphabet):
+            raise InputError(
+                "every byte has a token: an unknown token and an initial alphabet are for symbols 'characters'"
+            )
+        least = (256 if self.symbols == "bytes" else 1) + len(self.added)
+        if self.vocab_size and self.vocab_size < least:
+            raise too_small(self.vocab_size, self, least - len(self.added))
+
+
+TRAINERS = (
+    TrainerSpec(
+        name="curriculum",
+        train="pyharness.features.curriculum.trainer:train_curriculum",
+        options=CurriculumOptions,
+        summary="vocabulary curriculum (arXiv 2502.17910): runs of tokens that an n-gram finds ever easier, in rounds",
+        algorithm="curriculum",
+        library="pyharness",
+        not_exported="no other library can express a vocabulary that grew in rounds",
+    ),
+)  # fmt: skip

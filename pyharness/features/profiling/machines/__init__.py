@@ -1,1 +1,0 @@
-"""Machines for profiles: a processor or a CUDA device."""

@@ -1,0 +1,257 @@
+"""The trainers of pyharness, with their options: light, because each names its implementation as "module:function"."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, Self
+
+from pyharness.trainers import TrainerSpec
+from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
+from pyharness.types import DemolitionRule, InputError, TieRule
+
+EXTRA = "trainers"
+LONGEST = 512  # characters, of SentencePiece
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symbols(SpecialTokens):
+    """Tokens are built from bytes or from characters."""
+
+    symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
+    initial_alphabet: str = option("Over characters: these get a token in any case", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown(SpecialTokens):
+    """One token stands for symbols without a token."""
+
+    unknown: str | None = option(
+        "Over characters: the special token for a character without a token; it comes after the others",
+        default=None, instead="such characters are left out",
+    )  # fmt: skip
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Special tokens and the unknown token, in the order of their ids."""
+        return (*self.special, *(() if self.unknown is None else (self.unknown,)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnOptions(MinFrequency, Symbols, Split, Sized):
+    """Options of both of our trainers."""
+
+    limit_alphabet: int | None = option(
+        "Over characters: keep the N most frequent ones; the others have no token and are left out of the text",
+        default=None, instead="all",
+    )  # fmt: skip
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+    max_token_characters: int | None = option("Longest token, in characters", default=None, instead="any")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BpeOptions(Unknown, OwnOptions):
+    """Options of plain BPE."""
+
+    continuing_subword_prefix: str = option(
+        "Written before every symbol that does not start a piece, such as ##", default=""
+    )
+    end_of_word_suffix: str = option(
+        "Written behind the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
+    )
+    tie_rule: TieRule = option(
+        "Which of equally frequent pairs is merged first: as tokenizers (which numbers bytes in another order), "
+        "minbpe, by bytes, or as SentencePiece",
+        default="smallest_ids",
+    )
+
+    def smallest(self) -> Self:
+        """Return the options with as many ids as one letter needs."""
+        initial = 0 if self.symbols == "bytes" else len(self.initial_alphabet)
+        return dataclasses.replace(self, vocab_size=257 + len(self.added) + initial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaffoldOptions(OwnOptions):
+    """Options of Scaffold-BPE."""
+
+    demolition: DemolitionRule = option("How tokens that left are written: eq6, the paper's, or shortest",
+                                        default="eq6")  # fmt: skip
+    trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
+
+
+def too_small(size: int, options: Symbols, alphabet: int) -> InputError:
+    """Return the error for a vocabulary without room for its alphabet."""
+    special = f" and {len(options.added)} special tokens" if options.added else ""
+    advice = "" if options.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
+    return InputError(
+        f"a vocabulary of {size:,} has no room for the alphabet of {alphabet:,} {options.symbols}{special}; ask for at "
+        f"least {alphabet + len(options.added):,}{advice}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordOptions(MinFrequency, SpecialTokens, Sized):
+    """Options of a trainer of words, or of their parts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieceOptions(WordOptions):
+    """Options of WordPiece."""
+
+    initial_alphabet: str = option("Characters that get a token in any case", default="")
+    limit_alphabet: int | None = option(
+        "Keep the N most frequent characters; the others are left out", default=None, instead="1000, the library's"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelOptions(SpecialTokens, Split, Sized):
+    """Options of the library's byte-level trainers."""
+
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelBpeOptions(MinFrequency, ByteLevelOptions):
+    """Options of byte-level BPE."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelUnigramOptions(ByteLevelOptions):
+    """Options of byte-level Unigram."""
+
+    max_token_length: int | None = option("Longest piece, in bytes", default=None, instead="16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentencePieceOptions(SpecialTokens, Sized):
+    """Options of the library."""
+
+    max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=LONGEST)
+    character_coverage: float | None = option(
+        "Share of the text whose characters get a token", default=None, instead="1", least=0.98, most=1.0
+    )
+    byte_fallback: bool = option("Bytes for characters without a token", default=True, instead="with")
+    sentences: int = option("Train on N random lines", default=0, instead="all", least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RustBpeOptions(Split, Sized):
+    """Options of rustbpe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnePatternOptions(Sized):
+    """Options of the trainers that split by GPT-2's expression alone."""
+
+    pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
+
+
+_OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
+
+_OF_PEER = partial(TrainerSpec, algorithm="bpe", extra=EXTRA)
+TRAINERS = (
+    _OF_LIBRARY(
+        name="wordpiece",
+        train="pyharness.trainers.huggingface:train_wordpiece",
+        options=WordPieceOptions,
+        summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
+        algorithm="wordpiece",
+        deterministic=False,
+    ),
+    _OF_LIBRARY(
+        name="words",
+        train="pyharness.trainers.huggingface:train_words",
+        options=WordOptions,
+        summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
+        algorithm="words",
+    ),
+    _OF_LIBRARY(
+        name="characters",
+        train="pyharness.trainers.huggingface:train_characters",
+        options=WordOptions,
+        summary="the most frequent characters; the rest is unknown",
+        algorithm="characters",
+    ),
+    _OF_LIBRARY(
+        name="tokenizers-bpe",
+        train="pyharness.trainers.huggingface:train_bpe",
+        options=ByteLevelBpeOptions,
+        summary="byte-level BPE of the tokenizers library",
+        algorithm="bpe",
+    ),
+    _OF_LIBRARY(
+        name="tokenizers-unigram",
+        train="pyharness.trainers.huggingface:train_unigram",
+        options=ByteLevelUnigramOptions,
+        summary="byte-level Unigram of the tokenizers library",
+        algorithm="unigram",
+        deterministic=False,  # the same pieces, but scores and order follow a hash map's order
+    ),
+    TrainerSpec(
+        name="wordpiece-likelihood",
+        train="pyharness.trainers.likelihood:train_wordpiece",
+        options=WordOptions,
+        summary="WordPiece by the score of the papers, count(ab) / (count(a) count(b)), on the words of 'wordpiece'",
+        algorithm="wordpiece",
+        library="pyharness",
+    ),
+    TrainerSpec(
+        name="bpe",
+        train="pyharness.trainers.native:train_bpe",
+        options=BpeOptions,
+        summary="byte-pair encoding, exact counts, four tie rules",
+        algorithm="bpe",
+        library="pyharness",
+        not_exported=None,
+    ),
+    TrainerSpec(
+        name="scaffold-bpe",
+        train="pyharness.trainers.native:train_scaffold",
+        options=ScaffoldOptions,
+        summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
+        algorithm="scaffold-bpe",
+        library="pyharness",
+        not_exported="no other library can express Scaffold-BPE",
+    ),
+    _OF_PEER(
+        name="rustbpe",
+        train="pyharness.trainers.peers:train_rustbpe",
+        options=RustBpeOptions,
+        summary="byte-level BPE of rustbpe",
+        library="rustbpe",
+    ),
+    _OF_PEER(
+        name="ffbpe",
+        train="pyharness.trainers.peers:train_ffbpe",
+        options=OnePatternOptions,
+        summary="byte-level BPE of ffbpe",
+        library="ffbpe",
+    ),
+    _OF_PEER(
+        name="gigatoken",
+        train="pyharness.trainers.peers:train_gigatoken",
+        options=OnePatternOptions,
+        summary="byte-level BPE of gigatoken",
+        library="gigatoken",
+    ),
+    TrainerSpec(
+        name="unigram",
+        train="pyharness.trainers.sentencepiece:train_unigram",
+        options=SentencePieceOptions,
+        summary="Unigram language model of SentencePiece; pieces depend on the number of threads",
+        algorithm="unigram",
+        library="sentencepiece",
+        depends_on_threads=True,
+    ),
+    TrainerSpec(
+        name="sentencepiece-bpe",
+        train="pyharness.trainers.sentencepiece:train_bpe",
+        options=SentencePieceOptions,
+        summary="BPE of SentencePiece: over characters, from the score of pieces",
+        algorithm="bpe",
+        library="sentencepiece",
+    ),
+)
