@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.features.profiling import arrays, reference
+from pyharness.features.profiling import arrays
 from pyharness.features.profiling.kernels import pair_histogram
 from pyharness.features.profiling.kernels.pair_histogram import phrases
 from pyharness.features.profiling.plan import check_memory, parse_shape, plan
@@ -34,14 +34,14 @@ GB = 1_000_000_000
 def test_floors_on_an_h200(kernel: str, shape: tuple[int, ...], milliseconds: float) -> None:
     profile = profiles()[kernel]
     floor = profile.floor(Problem(shape, profile.default_dtypes[0], "cuda", 1))
-    seconds = reference.seconds(floor, profile.default_dtypes[0])
+    seconds = floor.reference_seconds(profile.default_dtypes[0])
     assert seconds is not None
     assert seconds * 1e3 == pytest.approx(milliseconds, rel=0.02)
 
 
 def test_an_unknown_matrix_rate_is_no_floor() -> None:
     floor = profiles()["linear_entropy"].floor(Problem((16, 16, 16), "fp32", "cuda", 1))
-    assert reference.seconds(floor, "fp32") is None
+    assert floor.reference_seconds("fp32") is None
 
 
 @given(st.integers(1, 1 << 20), st.integers(1, 1 << 20))
