@@ -52,13 +52,13 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
         ("installed:python-code?max_bytes=", ["max_bytes=", "2MB"]),
         ("installed:python-code?max_document_bytes=3", ["max_document_bytes=3", "at least 4"]),
         ("installed:python-code?language=", ["language=", "no value"]),
-        ("path", ["names no file", "path:FILE"]),
+        ("path", ["path:FILE"]),
         ("path:x?splt=line", ["path option 'splt'", "'split'"]),
         ("path:x?split=lines", ["split=", "'lines'", "'line'"]),
         ("parallel:", ["names nothing", "parallel:DIRECTORY"]),
         ("parallel:nowhere", ["'nowhere'", "check"]),
-        ("datasets:", ["names no dataset", "datasets:ORG/NAME"]),
-        ("datasets:a/b/c", ["names no dataset"]),
+        ("datasets:", ["datasets:ORG/"]),
+        ("datasets:a/b/c", ["'datasets:a/b/c'", "datasets:ORG/"]),
         ("datasets:./nowhere", ["'nowhere'"]),
         ("repeat", ["repeat:N:"]),
         ("repeat:0:sample", ["1 to 10^9"]),
@@ -126,7 +126,7 @@ def test_files_that_vanish(tmp_path: Path) -> None:
     file = write(tmp_path / "a.txt", "a")
     corpus = open_corpus(f"path:{file}")
     file.unlink()
-    with pytest.raises(InputError, match=r"cannot read .*a\.txt: No such file"):
+    with pytest.raises(InputError, match=r"a\.txt: No such file"):
         list(corpus.documents(Tally()))
 
 
@@ -168,28 +168,28 @@ def test_parallel_directories(tmp_path: Path) -> None:
     has(refusal(f"parallel:{tmp_path}?split=line"), "parallel option 'split'")
     write(tmp_path / "deu_Latn.txt", "a\n")
     has(refusal(f"parallel:{tmp_path}"), "deu_Latn.txt", "deu_Latn.txt.gz", "keep one")
-    has(refusal(f"parallel:{tmp_path}/deu_Latn.txt"), "not JSON Lines", "directory")
+    has(refusal(f"parallel:{tmp_path}/deu_Latn.txt"), "JSON Lines", "directory")
 
 
 def test_parallel_without_a_complete_row(tmp_path: Path) -> None:
     write(tmp_path / "eng.txt", "a\n\n")
     write(tmp_path / "deu.txt", "\nb\n")
-    has(rows_failure(f"parallel:{tmp_path}"), "has no documents", "2 empty ones")
+    has(rows_failure(f"parallel:{tmp_path}"), "no documents", "2 empty")
 
 
 def test_parallel_json_lines(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", '{"text": {"en": "a", "de": "b"}}\n{"text": "plain"}\n')
-    has(refusal(f"parallel:{file}"), f"{file} line 2", "is a string, not an object", "path:")
+    has(refusal(f"parallel:{file}"), f"{file} line 2", "a string", "object", "path:")
     has(rows_failure(f"parallel:{file}?languages=en,de"), f"{file} line 2")
     has(refusal(f"parallel:{file}?languages=en,de&reference=fr"), "reference language 'fr'")
-    has(refusal(f"parallel:{file}?field=body"), "line 1 has no field 'body'", "'text'")
+    has(refusal(f"parallel:{file}?field=body"), "line 1", "field 'body'", "'text'")
     write(file, '{"text": {"en": "a", "de": 7}}\n')
-    has(refusal(f"parallel:{file}"), "line 1", "the de text is a number")
+    has(refusal(f"parallel:{file}"), "line 1", "the de text", "number")
     write(file, '{"text": {"en": "a"}}\n{"text": {"de": "b"}}\n')
     has(refusal(f"parallel:{file}"), str(file), "en (1), de (1)", "?languages=")
     write(file, "")
     has(refusal(f"parallel:{file}"), "first 0 rows", "none")
-    has(rows_failure(f"parallel:{file}?languages=en,de"), "has no documents")
+    has(rows_failure(f"parallel:{file}?languages=en,de"), "no documents")
 
 
 # -------------------------------------------------------------------------------- datasets
@@ -248,7 +248,7 @@ def test_columns_of_datasets(fake: ModuleType, monkeypatch: pytest.MonkeyPatch, 
     has(failure(f"datasets:{tmp_path}?field=body"), "no column 'body'", "'text', 'n'", "?field=")
     has(failure(f"datasets:{tmp_path}?field=n"), "row 1", "'n' holds int", "not text")
     rows.clear()
-    has(failure(f"datasets:{tmp_path}"), "has no documents")
+    has(failure(f"datasets:{tmp_path}"), "no documents")
 
 
 def test_splits_of_saved_datasets(fake: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -258,4 +258,4 @@ def test_splits_of_saved_datasets(fake: ModuleType, monkeypatch: pytest.MonkeyPa
 
 
 def test_dataset_files_of_unknown_kinds(fake: ModuleType, tmp_path: Path) -> None:
-    has(refusal(f"datasets:{write(tmp_path / 'a.xyz', '')}"), "no known kind", ".parquet", "path:")
+    has(refusal(f"datasets:{write(tmp_path / 'a.xyz', '')}"), "a.xyz", ".parquet", "path:")

@@ -67,7 +67,7 @@ def test_an_archive_that_asks_for_much_memory(tmp_path: Path) -> None:
     asking = with_giant_window(b"some\n")
     for data in (asking, lzma.compress(b"some\n") * 3 + asking):
         file = write(tmp_path / "a.txt.xz", data)
-        has(failure(f"path:{file}"), str(file), "takes more than 256 MiB of memory", "xz -9")
+        has(failure(f"path:{file}"), str(file), "256 MiB", "xz -9")
 
 
 def test_streams_of_an_xz_file_are_read_one_after_the_other(tmp_path: Path) -> None:
@@ -92,18 +92,18 @@ def test_archives_without_a_byte(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "parts"),
     [
-        ('{"text": "x"', ["is not JSON", "correct or remove"]),
-        ('{"text": "x"} {"text": "y"}', ["is not JSON"]),
-        ("[" * 100_000, ["is not JSON"]),
-        ('["x"]', ["is a list, not an object"]),
-        ("null", ["is null, not an object"]),
+        ('{"text": "x"', ["JSON", "correct"]),
+        ('{"text": "x"} {"text": "y"}', ["JSON"]),
+        ("[" * 100_000, ["JSON"]),
+        ('["x"]', ["a list", "object"]),
+        ("null", ["null", "object"]),
         ("{}", ["no field 'text'", "it has nothing"]),
         ('{"body": "x", "id": 1}', ["no field 'text'", "'body', 'id'", "?field="]),
-        ('{"text": null}', ["'text' is null, not a string"]),
-        ('{"text": 7}', ["'text' is a number, not a string"]),
+        ('{"text": null}', ["'text' is null"]),
+        ('{"text": 7}', ["'text' is a number"]),
         ('{"text": true}', ["'text' is a boolean"]),
         ('{"text": ["x"]}', ["'text' is a list", "?field="]),
-        ('{"text": {"en": "x"}}', ["'text' is an object", "parallel:", "?field=text.NAME"]),
+        ('{"text": {"en": "x"}}', ["'text'", "object", "parallel:", "?field=text.NAME"]),
     ],
 )
 def test_bad_json_lines(line: str, parts: list[str], tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_parquet_columns(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     pq.write_table(pa.table({"body": ["x"], "n": [1], "raw": [b"x"]}), file)
     has(failure(f"path:{file}"), str(file), "no column 'text'", "'body', 'n', 'raw'", "?field=")
-    has(failure(f"path:{file}?field=n"), "'n'", "int64, not a string", "string columns are 'body'")
-    has(failure(f"path:{file}?field=raw"), "'raw'", "binary, not a string")
+    has(failure(f"path:{file}?field=n"), "'n'", "int64", "'body'")
+    has(failure(f"path:{file}?field=raw"), "'raw'", "binary")
 
 
 @pytest.mark.parametrize("harm", ["short", "page", "text", "empty"])
@@ -164,7 +164,7 @@ def test_missing_extras_are_found_before_reading(tmp_path: Path, monkeypatch: py
 def test_missing_extras_in_a_directory(name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     write(tmp_path / name, "")
-    has(failure(f"path:{tmp_path}"), module, "pip install 'pyharness[files]'")
+    has(failure(f"path:{tmp_path}"), module, "pyharness[files]")
 
 
 # -------------------------------------------------------------------------------- nothing to read
@@ -185,8 +185,8 @@ def test_missing_extras_in_a_directory(name: str, module: str, tmp_path: Path, m
 )
 def test_empty_corpora(name: str, data: bytes | str, options: str, tmp_path: Path) -> None:
     spec = f"path:{write(tmp_path / name, data)}{options}"
-    has(failure(spec), f"corpus {spec!r} has no documents", "check")
-    has(failure(f"repeat:2:{spec}"), f"corpus {spec!r} has no documents")
+    has(failure(spec), repr(spec), "no documents", "check")
+    has(failure(f"repeat:2:{spec}"), repr(spec), "no documents")
 
 
 def test_empty_documents_are_mentioned(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_empty_documents_are_mentioned(tmp_path: Path) -> None:
 
 def test_a_directory_of_binary_files_has_no_documents(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", b"\0")
-    has(failure(f"path:{tmp_path}"), "has no documents")
+    has(failure(f"path:{tmp_path}"), "no documents")
 
 
 def test_a_cap_below_the_first_document(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_json_lines_with_a_field_of_an_object(tmp_path: Path) -> None:
     rows = ['{"text": {"hi": "ka", "en": "a"}}', '{"text": {"hi": "kha"}, "text.hi": "by its very name"}']
     file = write(tmp_path / "a.jsonl", "\n".join(rows).encode())
     assert read(f"path:{file}?field=text.hi")[0] == ["ka", "by its very name"]
-    with pytest.raises(InputError, match=r"line 2 has no field 'en'; it has 'hi'"):
+    with pytest.raises(InputError, match=r"line 2 .*'en'.*'hi'"):
         read(f"path:{file}?field=text.en")
 
 

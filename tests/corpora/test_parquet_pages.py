@@ -87,14 +87,14 @@ def test_ordinary_rows_come_many_at_a_time(tmp_path: Path) -> None:
 
 def test_nulls_and_an_empty_file(tmp_path: Path) -> None:
     assert read(written(tmp_path / "x.parquet", [None, "a", None, "b"])) == ["a", "b"]
-    with pytest.raises(InputError, match="has no documents"):
+    with pytest.raises(InputError, match="no documents"):
         read(written(tmp_path / "y.parquet", []))
 
 
 def test_a_description_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.parquet", ["a"])
     monkeypatch.setattr(parquet, "LARGEST_FOOTER", 10)
-    with pytest.raises(InputError, match=r"x\.parquet describes itself in \d+ bytes; at most 10 are read"):
+    with pytest.raises(InputError, match=r"x\.parquet .* \d+ bytes.* 10\b"):
         read(path)
 
 

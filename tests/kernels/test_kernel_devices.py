@@ -52,7 +52,7 @@ def test_a_build_without_cuda_says_how_to_get_one(monkeypatch: pytest.MonkeyPatc
     reason = cuda_reason()
     assert reason is not None
     assert "PYHARNESS_CUDA=ON" in reason
-    with pytest.raises(CudaUnavailable, match="no CUDA kernels"):
+    with pytest.raises(CudaUnavailable, match="PYHARNESS_CUDA=ON"):
         require_cuda()
 
 
@@ -128,7 +128,7 @@ def test_facts_of_a_real_device() -> None:
     assert info.l2_bytes > 1 << 20
     assert 0 < info.free_bytes <= info.memory_bytes
     assert info.memory_bus_bits > 0
-    with pytest.raises(ValueError, match="there is no CUDA device 99"):
+    with pytest.raises(ValueError, match=r"device 99\b"):
         device_info(99)
 
 

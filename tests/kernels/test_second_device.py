@@ -134,9 +134,9 @@ def test_pairs_are_counted_where_they_are(driver: Driver) -> None:
 def test_arrays_of_two_devices_are_refused(driver: Driver) -> None:
     logits = OnDevice(np.zeros((3, 40), np.float32), 1)
     targets = OnDevice(np.zeros(3, np.int64), 0)
-    with pytest.raises(InputError, match="targets is on cuda:0, the logits on cuda:1: move it there"):
+    with pytest.raises(InputError, match=r"targets.*cuda:0.*logits.*cuda:1"):
         entropy(logits, targets=targets, outputs=("nll",))
-    with pytest.raises(InputError, match="offsets are on cuda:0, the tokens on cuda:1: move them there"):
+    with pytest.raises(InputError, match=r"offsets.*cuda:0.*tokens.*cuda:1"):
         pair_histogram(OnDevice(np.arange(9, dtype=np.uint32), 1), OnDevice(np.array([0, 9]), 0))
 
 

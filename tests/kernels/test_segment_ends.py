@@ -57,7 +57,7 @@ def test_invalid_utf8_is_refused(data: bytes) -> None:
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(ValueError, match="surrogates"):
         segment_ends(["a\ud800"])
-    with pytest.raises(TypeError, match=r"texts\[1\] must be str or bytes, not int"):
+    with pytest.raises(TypeError, match=r"texts\[1\].*bytes.*int"):
         segment_ends(["a", 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not one text"):
         segment_ends("one text")

@@ -156,15 +156,15 @@ def test_another_order_is_refused(order: int) -> None:
 
 @pytest.mark.parametrize("size", [0, -5, (1 << 25) + 1])
 def test_another_alphabet_is_refused(size: int) -> None:
-    with pytest.raises(InputError, match=r"out of range: 1\.\.33,554,432"):
+    with pytest.raises(InputError, match=r"1\.\.33,554,432"):
         SymbolModel.train([laid([[0]])], size)
 
 
 def test_symbols_that_are_not_of_the_alphabet_are_refused() -> None:
-    with pytest.raises(InputError, match=r"ids\[2\] = 5 is not below the limit 5"):
+    with pytest.raises(InputError, match=r"ids\[2\] = 5\b"):
         SymbolModel.train([laid([[1, 2]]), laid([[1], [2, 5]])], 5)
     model = SymbolModel.train([laid([[1, 2]])], 5)
-    with pytest.raises(InputError, match=r"ids\[0\] = 9 is not below the limit 5"):
+    with pytest.raises(InputError, match=r"ids\[0\] = 9\b"):
         model.score(*laid([[9]]))
     with pytest.raises(InputError, match=r"not one of 0..4"):
         model.probabilities([1, 5])

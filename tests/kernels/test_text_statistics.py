@@ -174,7 +174,7 @@ def test_bytes_are_valid_exactly_when_python_says_so(data: bytes) -> None:
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(ValueError, match="surrogates"):
         text_statistics(["a\ud800"])
-    with pytest.raises(TypeError, match=r"texts\[1\] must be str or bytes, not int"):
+    with pytest.raises(TypeError, match=r"texts\[1\].*bytes.*int"):
         text_statistics(["a", 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not one text"):
         text_statistics("one text")

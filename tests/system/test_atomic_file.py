@@ -224,7 +224,7 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         for overwrite in (False, True):
-            with pytest.raises(InputError, match="is a socket"):
+            with pytest.raises(InputError, match="socket"):
                 atomic_file.check(Path("socket"), overwrite=overwrite)
             with pytest.raises(InputError, match="cannot write 'socket'"):
                 atomic_file.write(Path("socket"), "new", overwrite=overwrite)
@@ -250,9 +250,9 @@ def test_standard_output_by_its_name(tmp_path: Path, name: str, into: str) -> No
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "none" / "any"
-    with pytest.raises(InputError, match=r"cannot write .*any': No such file"):
+    with pytest.raises(InputError, match=r"any': No such file"):
         atomic_file.write(path, "new")
-    with pytest.raises(InputError, match=r"cannot write to .*none': No such file"):
+    with pytest.raises(InputError, match=r"none': No such file"):
         atomic_file.check_folder(path)
     atomic_file.check_folder(tmp_path / "any")
     assert not list(tmp_path.iterdir())

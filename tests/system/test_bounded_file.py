@@ -18,7 +18,7 @@ def test_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     assert bounded_file.read(tmp_path / "a", 5, "it") == b"12345"
     for path in (tmp_path / "a", Path("/dev/zero")):
-        with pytest.raises(InputError, match="it has more than 4 bytes"):
+        with pytest.raises(InputError, match=r"it .*\b4 bytes"):
             bounded_file.read(path, 4, "it")
     assert bounded_file.read(Path("/dev/null"), 4, "it") == b""
 

@@ -70,7 +70,7 @@ if os.fork() == 0:
     while True: held.append(b'x' * (8 << 20))
 time.sleep(60)
 """)
-    assert "was stopped at" in died(command, memory_limit=100_000_000)
+    assert "memory_limit" in died(command, memory_limit=100_000_000)
 
 
 def test_shared_pages_count_once(program: Program) -> None:
@@ -98,7 +98,7 @@ def test_silence_is_overdue(program: Program) -> None:
 
 def test_a_line_without_end_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "LONGEST_LINE", 1 << 20)
-    assert "said more than 1,048,576 bytes at once" in died(program("while True: print('x' * 65536, end='')"))
+    assert "1,048,576 bytes" in died(program("while True: print('x' * 65536, end='')"))
 
 
 def test_what_it_complains_of_does_not_fill_the_disk(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_library_that_reads_standard_input_finds_nothing() -> None:
 @pytest.mark.usefixtures("doubles")
 def test_a_daemon_costs_one_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOUBLES_MARKER", str(tmp_path / "pid"))
-    assert "ended with status 7" in str(measured("daemonising").reason)
+    assert "status 7" in str(measured("daemonising").reason)
     assert not lives(int((tmp_path / "pid").read_text(encoding="ascii")))
 
 

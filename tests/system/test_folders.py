@@ -40,9 +40,9 @@ def test_a_stream_that_breaks_leaves_nothing(tmp_path: Path) -> None:
         yield b"12"
         raise InputError("the source has become shorter")
 
-    with pytest.raises(InputError, match="has become shorter"):
+    with pytest.raises(InputError, match="shorter"):
         write_folder(tmp_path / "f", {"a": b"1", "b": Streamed(4, broken)})
-    with pytest.raises(InputError, match="b was to have 3 bytes, and has 2"):
+    with pytest.raises(InputError, match=r"\bb .*3 bytes.* 2\b"):
         write_folder(tmp_path / "f", {"b": Streamed(3, lambda: iter((b"12",)))})
     assert not list(tmp_path.iterdir())
 

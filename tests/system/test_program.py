@@ -46,13 +46,13 @@ def test_one_that_says_too_much_is_ended(
     log = tmp_path / "log"
     log.write_bytes(bytes(1 << 20))  # what another has said
     script = f"import sys\nwhile True:\n    sys.stdout.write('x' * (1 << 21))\n    if {ends}: break"
-    with pytest.raises(program.SaidTooMuch, match="says more than 1,048,576 bytes"):
+    with pytest.raises(program.SaidTooMuch, match="1,048,576 bytes"):
         program.run([sys.executable, "-c", script], {}, log=log if kept else None)
     assert program.run([sys.executable, "-c", "print('all of it')"], {}, log=log if kept else None).status == 0
 
 
 def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="cannot run 'no-such-program': No such file"):
+    with pytest.raises(InputError, match="'no-such-program': No such file"):
         program.run(["no-such-program"], dict(os.environ))
 
 
@@ -114,7 +114,7 @@ DEAF = (  # ignores what it can; its child is in a session of its own, and that 
 def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     begun = time.monotonic()
-    with pytest.raises(program.OutOfTime, match="was ended after 1 s"):
+    with pytest.raises(program.OutOfTime, match=r"\b1 s\b"):
         program.run([sys.executable, "-c", DEAF, str(pids)], {}, seconds=1)
     assert time.monotonic() - begun < 30
     started = list(map(int, pids.read_text().split()))
@@ -147,7 +147,7 @@ def test_one_that_holds_too_much_is_ended(tmp_path: Path) -> None:
     """Itself: what it starts may hold more, as compilers do."""
     script = "import sys, time; held = b'x' * 100_000_000; open(sys.argv[1], 'w').close(); time.sleep({})"
     holding = [sys.executable, "-c", script.format(60), str(tmp_path / "held")]
-    with pytest.raises(program.SaidTooMuch, match="holds more than 80,000,000 bytes of memory"):
+    with pytest.raises(program.SaidTooMuch, match="80,000,000 bytes"):
         program.run(holding, {}, memory=80_000_000)
     holding[2] = script.format(1)
     starting = [sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]

@@ -37,7 +37,7 @@ def train(name: str, texts: Iterable[str], vocab_size: int, **options: Any) -> T
 
 def test_a_trainer_is_found_by_name() -> None:
     assert {"bpe", "scaffold-bpe", "wordpiece", "unigram", "sentencepiece-bpe", *PEERS} <= set(trainers.specs())
-    with pytest.raises(InputError, match=r"unknown trainer 'scafold-bpe'; did you mean 'scaffold-bpe'"):
+    with pytest.raises(InputError, match=r"trainer 'scafold-bpe'.*'scaffold-bpe'"):
         trainers.resolve("scafold-bpe")
 
 

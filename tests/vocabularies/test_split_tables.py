@@ -42,14 +42,14 @@ def test_looking_far_ahead_in_vain_ends() -> None:
     table = compiled("a*b|a", "regex")
     assert native_pieces(table, "a" * 300) == [b"a"] * 300
     splitter = TextSplitter("a*b|a")
-    with pytest.raises(InputError, match="goes back over this text again and again"):
+    with pytest.raises(InputError, match="goes back"):
         splitter.split("a" * 200_000)
-    with pytest.raises(InputError, match="again and again"):
+    with pytest.raises(InputError, match="goes back"):
         PieceCounter(splitter).add(["a" * 200_000])
     encoder = TextEncoder(model(), splitter)
-    with pytest.raises(InputError, match="again and again"):
+    with pytest.raises(InputError, match="goes back"):
         encoder.encode_batch(["a" * 200_000])
-    with pytest.raises(InputError, match="again and again"):
+    with pytest.raises(InputError, match="goes back"):
         encoder.encode("a" * 200_000)
 
 

@@ -121,9 +121,9 @@ def test_endless_files_are_not_read() -> None:
     zero = Path("/dev/zero")
     if not zero.exists():
         pytest.skip("there is no /dev/zero here")
-    with pytest.raises(InputError, match="record '/dev/zero' has more than 67,108,864 bytes"):
+    with pytest.raises(InputError, match=r"/dev/zero.* 67,108,864 bytes"):
         store.read(zero)
-    with pytest.raises(InputError, match="suite /dev/zero has more than 1,048,576 bytes"):
+    with pytest.raises(InputError, match=r"/dev/zero.* 1,048,576 bytes"):
         suite.read(zero)
 
 
@@ -132,11 +132,11 @@ def test_records_are_bounded_in_what_becomes_of_them(tmp_path: Path, monkeypatch
     path.write_text('{"kind": "pyharness-run", "schema": 1, "results": [' + "[]," * 100_000 + "[]]}", encoding="utf-8")
     monkeypatch.setattr(json_lines, "MOST_VALUES", 100_000)
     tracemalloc.start()
-    with pytest.raises(InputError, match="has 200,005 values; at most 100,000 are read"):
+    with pytest.raises(InputError, match=r"200,005 values.* 100,000"):
         store.read(path)
     assert tracemalloc.get_traced_memory()[1] < 70_000_000, "nothing was parsed"
     tracemalloc.stop()
     monkeypatch.setattr(json_lines, "MOST_BYTES", 1000)
-    with pytest.raises(InputError, match="has more than 1,000 bytes"):
+    with pytest.raises(InputError, match="1,000 bytes"):
         store.read(path)
     assert files.MOST_BYTES > 100_000

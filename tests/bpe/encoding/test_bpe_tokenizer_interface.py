@@ -120,7 +120,7 @@ def test_the_guard_says_where() -> None:
     with pytest.raises(InputError, match="at byte 4"):
         RANKS.encode("hé <|a|>".encode(), disallowed_special="all")
     for options in ({"allowed_special": {"<|A|>"}}, {"disallowed_special": ["<|A|>"]}):
-        with pytest.raises(InputError, match=r"unknown special token '<.A.>'; did you mean '<.a.>'"):
+        with pytest.raises(InputError, match=r"special token '<.A.>'.*'<.a.>'"):
             RANKS.encode("he", **options)
     with pytest.raises(InputError, match=r"allowed_special.*'<.a.>'.*'all'"):
         RANKS.encode("he", allowed_special="<|a|>")

@@ -206,7 +206,7 @@ def test_pieces_of_other_texts_are_refused(ends: list[int], offsets: list[int], 
 
 def test_bad_input() -> None:
     encoder = TextEncoder(model(), "gpt2")
-    with pytest.raises(TypeError, match=r"texts\[1\] must be str or bytes, not int"):
+    with pytest.raises(TypeError, match=r"texts\[1\].*bytes.*int"):
         encoder.encode_batch(["a", 1])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="text must be str or bytes, not int"):
         encoder.encode(1)  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def test_bad_input() -> None:
         encoder.encode("\ud800")
     with pytest.raises(ValueError, match="threads"):
         encoder.encode_batch(["a"], 0)
-    with pytest.raises(InputError, match="cache_bytes is -1"):
+    with pytest.raises(InputError, match=r"cache_bytes.*-1"):
         TextEncoder(model(), "gpt2", cache_bytes=-1)
     with pytest.raises(InputError, match="split pattern"):
         TextEncoder(model(), "gtp2")

@@ -33,7 +33,7 @@ def test_rules_that_no_order_of_ids_expresses() -> None:
     # In this order of ids, "xy" + "z" and "x" + "yz" are both neighbours, and the rules know only one.
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
     assert export_model(_model(tokens, [(97, 98, 256), (256, 99, 257)]), "tiktoken")
-    with pytest.raises(InputError, match="merged into token 257"):
+    with pytest.raises(InputError, match=r"token 257\b"):
         export_model(_model(tokens, [(97, 98, 256)]), "tiktoken")
 
 

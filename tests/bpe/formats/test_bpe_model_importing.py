@@ -97,7 +97,7 @@ def test_a_decoder_that_the_library_panics_on() -> None:
     pytest.importorskip("tokenizers", reason="the decoder is run by tokenizers")
     decoder = {"type": "Sequence", "decoders": [*JOIN, {"type": "Strip", "content": "a", "start": 0, "stop": 9}]}
     tokenizer = BpeTokenizer(import_model(json.dumps(characters(decoder=decoder)).encode()))
-    with pytest.raises(InputError, match=r"the decoder .* of tokenizers failed: index out of bounds"):
+    with pytest.raises(InputError, match=r"decoder.*tokenizers.*index out of bounds"):
         tokenizer.decode(tokenizer.encode("a"))
 
 
@@ -129,7 +129,7 @@ def test_ranks(tmp_path: Path) -> None:
     assert import_model(tmp_path / "r50k_base.tiktoken", pattern="r50k_base").splitter == "gpt2"
     own = import_model(gap, pattern=r"\w+|\W")
     assert own.splitter == r"\w+|\W"
-    assert any("tiktoken drops it" in note for note in own.notes)
+    assert any("tiktoken drops" in note for note in own.notes)
     with pytest.raises(InputError, match=r"split.*special"):
         import_model(json.dumps(byte_level()).encode(), pattern="gpt2")
     with pytest.raises(InputError, match="unknown split pattern 'gpt3'"):

@@ -140,18 +140,18 @@ def test_an_expression_of_ones_own() -> None:
 
 @pytest.mark.parametrize("pattern", ["(a", r"\p{Nonsense}", "["])
 def test_a_pattern_that_does_not_compile(pattern: str) -> None:
-    with pytest.raises(InputError, match="does not compile"):
+    with pytest.raises(InputError, match="compile"):
         TextSplitter(pattern)
 
 
-@pytest.mark.parametrize(("pattern", "message"), [("cl1OOk", "did you mean 'cl100k'"), ("", "empty split pattern")])
+@pytest.mark.parametrize(("pattern", "message"), [("cl1OOk", "did you mean 'cl100k'"), ("", "pattern")])
 def test_unknown_names(pattern: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         TextSplitter(pattern)
 
 
 def test_a_pattern_that_backtracks_without_end() -> None:
-    with pytest.raises(InputError, match=r"took more than 0.2 s on text 1; it may backtrack"):
+    with pytest.raises(InputError, match=r"0\.2 s .*text 1\b.*backtrack"):
         TextSplitter("(?<!b)(?:a|a)+[bc]", time_limit=0.2).split_batch(["ok", "a" * 40])
 
 

@@ -107,7 +107,7 @@ def test_pieces_that_take_too_much_are_refused(pattern: str) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_one_text_is_refused_before_its_end_and_half_a_count_is_not_told(threads: int) -> None:
     counter = PieceCounter(TextSplitter("whitespace"), max_bytes=1 << 20)
-    with pytest.raises(InputError, match="take more than 1048576 bytes"):
+    with pytest.raises(InputError, match=r"pieces.* 1048576 bytes"):
         counter.add([" ".join(map(str, range(200_000)))], threads)
     with pytest.raises(InputError, match="count them with a new counter"):
         counter.add(["a"])
@@ -125,7 +125,7 @@ def test_counting_goes_on_after_pieces() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="max_bytes is 0"):
+    with pytest.raises(InputError, match=r"max_bytes.* 0\b"):
         PieceCounter(TextSplitter("gpt2"), max_bytes=0)
     counter = PieceCounter(TextSplitter("gpt2"))
     with pytest.raises(ValueError, match="threads"):

@@ -59,7 +59,7 @@ def test_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHARNESS_ISA", "portable")
     assert _core.instruction_set() == "portable"
     monkeypatch.setenv("PYHARNESS_ISA", "sse9")
-    with pytest.raises(ValueError, match="PYHARNESS_ISA=sse9 cannot be used; this machine runs portable"):
+    with pytest.raises(ValueError, match=r"PYHARNESS_ISA=sse9 .*portable"):
         entropy(LOGITS)
     monkeypatch.setenv("PYHARNESS_ISA", "")
     assert _core.instruction_set() == _core.instruction_sets()[-1]
@@ -112,5 +112,5 @@ class Refusing:
 
 
 def test_the_library_s_reason_is_passed_on() -> None:
-    with pytest.raises(InputError, match="logits cannot be read: it is lazy; compute it first"):
+    with pytest.raises(InputError, match=r"logits .*it is lazy; compute it first"):
         entropy(Refusing())

@@ -165,7 +165,7 @@ def test_options(arguments: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1025])
 def test_threads(threads: int) -> None:
-    with pytest.raises(ValueError, match=r"threads must be in 1\.\.1024"):
+    with pytest.raises(ValueError, match=r"threads .*1\.\.1024"):
         entropy(LOGITS, threads=threads)
 
 
@@ -201,7 +201,7 @@ def test_out_that_would_be_lost(flags: int) -> None:
     out = floats()
     entropy(LOGITS, out=EntropyOutputs(entropy=FlaggedArray(out, 0)))
     assert out.tolist() == pytest.approx([np.log(5)] * 3)
-    with pytest.raises(InputError, match=r"out\.entropy is read-only"):
+    with pytest.raises(InputError, match=r"out\.entropy.*read-only"):
         entropy(LOGITS, out=EntropyOutputs(entropy=FlaggedArray(out, flags)))
 
 

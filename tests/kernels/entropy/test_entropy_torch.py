@@ -52,9 +52,9 @@ def test_slices_and_expanded_rows() -> None:
 
 
 def test_tensors_that_require_grad_are_refused() -> None:
-    with pytest.raises(InputError, match=r"logits cannot be read: .*requires? grad.*detach"):
+    with pytest.raises(InputError, match=r"logits .*requires? grad.*detach"):
         entropy(torch.zeros(2, 3, requires_grad=True))
-    with pytest.raises(InputError, match=r"out\.entropy cannot be read"):
+    with pytest.raises(InputError, match=r"out\.entropy .*grad"):
         entropy(torch.zeros(2, 3), out=EntropyOutputs(entropy=torch.zeros(2, requires_grad=True)))
 
 

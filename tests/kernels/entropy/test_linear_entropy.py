@@ -122,7 +122,7 @@ def test_memory_stays_in_bounds(
     assert outputs == 4 * shape[0]
     assert sum(allocated.values()) <= max_bytes
     # Halving stops as soon as it fits: not less than a fifth of what is allowed, unless all fits.
-    assert sum(allocated.values()) > max_bytes / 5 or allocated["a chunk of logits"] >= 4 * shape[0] * shape[1]
+    assert sum(allocated.values()) > max_bytes / 5 or max(allocated.values()) >= 4 * shape[0] * shape[1]
     stored = entropy(backend.put(hidden @ weight.T)).entropy
     np.testing.assert_allclose(backend.get(found), backend.get(stored), atol=PRODUCT_ERROR)
 
@@ -211,7 +211,7 @@ def test_torch(dtype: str) -> None:
             tolerance = 2e-5 if dtype == "float32" else 0.05
             if name != "argmax":
                 torch.testing.assert_close(found, getattr(stored, name), rtol=tolerance, atol=tolerance)
-    with pytest.raises(InputError, match=r"weight cannot be read: .*detach"):
+    with pytest.raises(InputError, match=r"weight .*detach"):
         linear_entropy(hidden, weight.clone().requires_grad_())
 
 
@@ -239,7 +239,7 @@ def test_torch(dtype: str) -> None:
         ({"out": EntropyOutputs(entropy=np.zeros(3, np.float32))}, r"out\.entropy .*shape"),
         ({"hidden": [[1.0] * 4]}, "hidden .*list"),
         ({"max_bytes": -1}, r"max_bytes = -1\b"),
-        ({"bias": SHARED, "out": EntropyOutputs(entropy=SHARED[:2])}, "out.entropy shares memory with bias"),
+        ({"bias": SHARED, "out": EntropyOutputs(entropy=SHARED[:2])}, r"out\.entropy.*memory.*bias"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -> None:

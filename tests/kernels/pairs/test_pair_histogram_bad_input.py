@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_refused(backend: Backend) -> None:
         pair_histogram(ids, weights=np.ones(1, np.float64), **here)
     with pytest.raises(ValueError, match="one dimension"):
         pair_histogram(ids.reshape(2, 2), **here)
-    with pytest.raises(InputError, match="tokens must be an array"):
+    with pytest.raises(InputError, match=r"tokens.*array"):
         pair_histogram([1, 2, 3], **here)
 
 
@@ -93,7 +93,7 @@ def test_sums_of_weights_near_64_bits(backend: Backend) -> None:
             (total,) = histogram.count.cpu().numpy().tolist()
             assert total == 2 * largest
         else:
-            with pytest.raises(ValueError, match="does not fit 64 bits"):
+            with pytest.raises(ValueError, match="64 bits"):
                 pair_histogram(ids, offsets, there, **where(backend))
 
 
@@ -151,7 +151,5 @@ def test_a_round_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.Monke
         return empty(self, shape, dtype, device)
 
     monkeypatch.setattr(library, "empty", limited)
-    with pytest.raises(
-        MemoryError, match=r"needs [\d,]{6,} more bytes on cpu for the pairs of a round, and [\d,]+ are free"
-    ):
+    with pytest.raises(MemoryError, match=r"[\d,]{6,} .*bytes.*cpu.*pairs.* [\d,]+ "):
         pair_histogram(np.arange(20_000, dtype=np.uint32), device="emulated")

@@ -33,7 +33,7 @@ def test_counts_are_added(rows: list[tuple[list[int], int]], *, twice: bool) -> 
 def test_nothing_is_added_when_an_id_is_out_of_range() -> None:
     out = np.zeros((1, 3), np.uint64)
     tokens = Tokens.from_lists([[0, 1], [2, 3]])
-    with pytest.raises(ValueError, match=r"ids\[3\] = 3 is not below the limit 3"):
+    with pytest.raises(ValueError, match=r"ids\[3\] = 3\b"):
         token_frequency(tokens.ids, tokens.offsets, np.zeros(2, np.uint8), out)
     assert not out.any()
 

@@ -127,10 +127,10 @@ def test_a_text_that_a_trainer_refuses_costs_its_rows_only(text: Path, monkeypat
     status = {(one.case.benchmark, one.case.tokenizer): one for one in found.record.results}
     assert status["compression", "raw_bytes"].status == "ok"
     assert status["compression", refused].status == "skipped"
-    assert (status["compression", refused].reason or "").startswith("unigram cannot train this: a vocabulary of 5,000")
+    assert re.match("unigram .*5,000", status["compression", refused].reason or "")
     monkeypatch.setattr(training_process, "run", lambda *_: pytest.fail("asked twice"))
     assert tokenizers.obtain(refused).path is None
-    with pytest.raises(InputError, match="unigram cannot train this"):
+    with pytest.raises(InputError, match=r"unigram .*5,000"):
         tokenizers.load(refused)
 
 
@@ -181,7 +181,7 @@ def test_processes_that_want_the_same_at_once(text: Path, cache: Path) -> None:
         ("trained:bpe?vocab_size=300&corpus=sample&max_bytes=2", "'max_bytes'"),  # an option of the corpus, unescaped
         ("trained:unigram?vocab_size=300&corpus=sample&pattern=gpt2", "no option 'pattern'"),
         ("trained:wordpiece?vocab_size=300&corpus=sample&tie_rule=first_seen", "no option 'tie_rule'"),
-        ("trained", "needs an argument"),
+        ("trained", "'trained'"),
     ],
 )
 def test_bad_specifications(specification: str, message: str, cache: Path) -> None:
@@ -193,5 +193,5 @@ def test_bad_specifications(specification: str, message: str, cache: Path) -> No
 def test_a_cache_that_cannot_be_written(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"cannot keep .* in .*PYHARNESS_CACHE"):
+    with pytest.raises(InputError, match=rf"{re.escape(str(tmp_path))}.*PYHARNESS_CACHE"):
         tokenizers.obtain(row(text))
