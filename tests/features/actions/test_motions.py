@@ -94,7 +94,7 @@ def test_clips_of_several_widths_are_chosen_by_dims(tmp_path: Path) -> None:
     [
         ([[1, 2], [1]], r"line 1: frame 1 .*\b1 values.*frame 0 .*\b2\b"),
         ([[1, 2], [1, 2, 3]], r"frame 1 .*\b3 values.*frame 0 .*\b2\b"),
-        ([[1, float("nan")]], r"frame 0 .*no finite number \(NaN"),
+        ([[1, float("nan")]], r"frame 0 .*finite number \(NaN"),
         ([[1, float("inf")]], "no finite number"),
         ([[1, 10**400]], "no finite number"),
         ([[1, "2"]], "frame 0 has a string among its values"),
@@ -140,7 +140,7 @@ def test_a_name_is_text_or_a_number(tmp_path: Path, name: Any, kind: str) -> Non
         ("motions:{folder}/a.jsonl?clips=3", "clips= .*motions:made"),
         ("motions:made?skip=1", "skip= .*motions:made"),
         ("motions:{folder}/a.jsonl?chunk=4&max_bytes=10", r"max_bytes=10 .*\d+ bytes"),
-        ("sample:prose", r"'sample:prose' is text.*'motions:clips\.jsonl\?chunk=32'"),
+        ("sample:prose", r"'sample:prose' is text.*'motions:.*\?chunk=32'"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, spec: str, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,8 @@ def test_a_pruning_beside_another(tmp_path: Path) -> None:
     result = numbers(measured(f"native+trained:leaf-pruning?{options}", text, "frequency-pruning")[1])
     assert (result["added_tokens"].value, result["removed_tokens"].value) == (0, 9)
     assert (result["compression_gain base"].value or 0) < 0
-    assert result["unused_added"].reason == result["added_token_uses"].reason == "no token was added"
+    for metric in ("unused_added", "added_token_uses"):
+        assert (result[metric].value, "added" in str(result[metric].reason)) == (None, True)
     assert result["newly_unreachable_model"].value == 0
     assert result["compression_gain frequency-pruning"].value is not None
 
@@ -155,15 +157,15 @@ def test_rows_that_lack_characters_of_their_text_are_named(tmp_path: Path) -> No
         if callable(one)
         for note in one(results, {"tokenizers": {}, "corpora": {}})
     ]
-    told = [note for note in notes if "without a token" in note]
+    (told,) = [note for note in notes if "character_coverage" in note]
     # three of ▁hello▁õõ▁日 and ▁we▁hello, of 11 and 9 characters
-    said = "Trained without a token for 2 characters, 15 % of that text, read as bytes (character_coverage=0.99995)"
-    assert told == [f"{said}: {rows[0]}, {rows[2]}."]
+    assert re.search(r"\b2 characters, 15 %.*\bbytes\b.*character_coverage=0\.99995", told)
+    assert [row for row in rows if row in told] == [rows[0], rows[2]]
 
 
 def test_other_rows_are_skipped_with_the_reason(tmp_path: Path) -> None:
-    for row in ("raw_bytes", "trained:bpe?vocab_size=300&corpus=sample"):
-        with pytest.raises(Unsupported, match=r"only rows trained:\.\.\.\?base=\.\.\. were"):
+    for row in ("raw_bytes", "trained:bpe?corpus=sample&vocab_size=300"):
+        with pytest.raises(Unsupported, match=r"trained:\.\.\.\?base=\.\.\."):
             ADAPTATION.settle({"against": ""}, tokenizers.resolve(row), "cpu")
 
 
@@ -178,7 +180,7 @@ def test_what_was_added_must_be_known(tmp_path: Path) -> None:
     said = json.loads(record.read_text(encoding="utf-8"))
     for ids in ([[273, 290]], [[0, 1 << 60]], "x", None):
         record.write_text(json.dumps({**said, "added_ids": ids}), encoding="utf-8")
-        with pytest.raises(InputError, match="does not say which tokens"):
+        with pytest.raises(InputError, match=rf"adaptation\.json .*'{re.escape(spec.name)}'"):
             changes(spec)
     record.unlink()
     with pytest.raises(InputError, match=r"adaptation\.json"):
@@ -191,7 +193,7 @@ def test_arrays_that_lack_something_are_refused(tmp_path: Path) -> None:
     case, found = measured(row, text)
     assert ADAPTATION.rederive is not None
     for name in ("numbers", "uses"):
-        with pytest.raises(InputError, match="a state has no"):
+        with pytest.raises(InputError, match=f"'{name}'"):
             ADAPTATION.rederive({key: value for key, value in found.state.items() if key != name}, case)
     with pytest.raises(InputError, match="has the shape"):
         ADAPTATION.rederive({**found.state, "numbers": np.zeros(3, np.int64)}, case)

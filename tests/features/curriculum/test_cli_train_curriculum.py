@@ -25,7 +25,7 @@ def call(*arguments: object, code: int = 0, given: str | bytes | None = None) ->
 def folder(tmp_path: Path) -> Path:
     out = tmp_path / "grown"
     said = call("train", "curriculum", "-c", "sample:prose", "--rounds", 2, "--epsilon", 1, "--order", 3, "--out", out)
-    assert "that of an n-gram of order 3 on the text that it was trained on" in said.stdout
+    assert re.search("n-gram of order 3 .*trained on", said.stdout)
     return out
 
 

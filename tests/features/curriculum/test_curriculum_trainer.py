@@ -153,7 +153,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], message: str) -> Non
 
 
 def test_no_text_and_too_much_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="corpus has no text"):
+    with pytest.raises(InputError, match=r"corpus .*no text"):
         train(["", ""])
     monkeypatch.setattr(trainer, "MOST_TEXT", 10)
     with pytest.raises(InputError, match=r"\b10 bytes.*max_bytes"):

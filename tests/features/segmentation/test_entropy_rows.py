@@ -27,16 +27,16 @@ BAD = {
     "corpus=sample&threshold=nan": "threshold=nan is no number",
     "corpus=sample&threshold=inf": "threshold=inf is no number",
     "corpus=sample&threshold=high": "threshold=high is no number",
-    "corpus=sample&order=0": "order=0 is not a whole number from 1 to 5",
-    "corpus=sample&order=6": "order=6 is not a whole number from 1 to 5",
-    "corpus=sample&mode=top": "mode=top is not known; known: global, monotonic, combined",
+    "corpus=sample&order=0": r"order=0 .*whole number .*\b1 to 5\b",
+    "corpus=sample&order=6": r"order=6 .*whole number .*\b1 to 5\b",
+    "corpus=sample&mode=top": "mode=top .*global, monotonic, combined",
     "corpus=sample&threshold_add=1": "threshold_add= goes with mode=combined",
-    "corpus=sample&max_patch_length=0": "max_patch_length=0 is not a whole number",
+    "corpus=sample&max_patch_length=0": "max_patch_length=0 .*whole number",
     "corpus=sample&target=4.5": "target= goes with calibration=",
     "corpus=sample&calibration=sample": "calibration= goes with target=",
-    "corpus=sample&target=0.5&calibration=sample:code": "a patch has 1 or more",
+    "corpus=sample&target=0.5&calibration=sample:code": r"target=0\.5 .*\b1 or more",
     "corpus=sample&target=nan&calibration=sample:code": "target=nan is no number",
-    "corpus=sample&target=4&threshold=1&calibration=sample:code": "threshold= goes with a threshold, not with target=",
+    "corpus=sample&target=4&threshold=1&calibration=sample:code": "threshold= .*target=",
     "model=m&order=3": "order= goes with corpus=",
     "corpus=sample&offset=4": "offset= goes with model=",
     "corpus=sample&size=4": "size",
@@ -51,7 +51,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("options", "message"), BAD.items())
 def test_bad_options_are_refused_in_one_line(options: str, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)) as refused:
+    with pytest.raises(InputError, match=message) as refused:
         tokenizers.resolve(f"patches:entropy?{options}" if options else "patches:entropy")
     assert len(str(refused.value).splitlines()) == 1
 
@@ -123,7 +123,7 @@ def predictions_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing may be predicted meanwhile, and no row of this process is remembered."""
 
     def refuse(*_: object) -> None:
-        raise AssertionError("the calibration text is predicted again")
+        raise AssertionError("predicted again")
 
     entropy_patches._loaded.cache_clear()
     with monkeypatch.context() as patch:

@@ -19,19 +19,19 @@ ROWS = (
     *("units:sentence", "units:sentence?cap=20&commas=1", "units:word", "units:character"),
 )
 BAD = {
-    "patches:static?size=0": "patches:static: size=0 is not a whole number from 1 to 2,147,483,648",
-    "patches:static?size=4.5": "size=4.5 is not a whole number",
-    "patches:static?size=-1": "size=-1 is not a whole number",
-    "patches:static?size=\u0664": "is not a whole number",
+    "patches:static?size=0": r"patches:static: size=0 .*whole number .*\b1 to 2,147,483,648\b",
+    "patches:static?size=4.5": r"size=4\.5 .*whole number",
+    "patches:static?size=-1": "size=-1 .*whole number",
+    "patches:static?size=\u0664": "size=\u0664 .*whole number",
     "patches:static?reading=paper": "size",
-    "patches:space?reading=blog": "reading=blog is not known; known: repo, paper",
+    "patches:space?reading=blog": "reading=blog .*repo, paper",
     "patches:spaces": "space",
     "patches": "needs an argument",
-    "units:sentence?cap=0": "cap=0 is not a whole number",
+    "units:sentence?cap=0": "cap=0 .*whole number",
     "units:sentence?commas=yes": "commas=yes is neither 0 nor 1",
     "units:word?cap=4": "takes no options",
     "units:lines": "unknown kind of units",
-    "native+patches:space": "native cannot run 'patches:space' (no vocabulary file)",
+    "native+patches:space": "native .*'patches:space' .*vocabulary file",
 }
 
 
@@ -47,7 +47,7 @@ def test_rows_have_units_and_no_vocabulary(row: str) -> None:
 
 @pytest.mark.parametrize(("row", "message"), BAD.items())
 def test_bad_rows_are_refused_in_one_line(row: str, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)) as refused:
+    with pytest.raises(InputError, match=message) as refused:
         tokenizers.resolve(row)
     assert len(str(refused.value).splitlines()) == 1
 

@@ -17,7 +17,7 @@ CASE = Case("segmentation", "made", "sample")
 
 
 def refused(spec: TokenizerSpec) -> Tokenizer:
-    raise Unsupported(f"{spec.name!r} cuts text into units and has no vocabulary")
+    raise Unsupported(f"{spec.name!r} has no ids")
 
 
 def run(cut: Cut, is_causal: bool = False) -> Findings:

@@ -73,9 +73,9 @@ def test_files_without_a_name_are_kept_under_one(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("base", "said"),
     [
-        ("native+hf:me/mine", "is no file: give that of the tokenizer"),
-        ("trained:bpe?vocab_size=300&corpus=sample", "is no file: give that of the tokenizer"),
-        ("raw_bytes", "has no vocabulary file"),
+        ("native+hf:me/mine", r"'native\+hf:me/mine' is no file"),
+        ("trained:bpe?corpus=sample&vocab_size=300", r"'trained:bpe\?.*' is no file"),
+        ("raw_bytes", "'raw_bytes' .*vocabulary file"),
         ("hf:me/other", "hf:me/other' is not"),
         ("mistral:v99", "unknown mistral tokenizer 'v99'"),
     ],
@@ -90,8 +90,9 @@ def test_rows_without_a_file_are_refused(base: str, said: str, monkeypatch: pyte
 @pytest.mark.data
 def test_a_published_encoding(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    name = hashlib.sha1(str(OPENAI_ENCODINGS["r50k_base"].url).encode()).hexdigest()
-    shutil.copy(data / "tokenizers" / "tiktoken" / "r50k_base.tiktoken", tmp_path / name)
+    url = str(OPENAI_ENCODINGS["r50k_base"].url)
+    name = hashlib.sha1(url.encode()).hexdigest()
+    shutil.copy(data / "tokenizers" / "tiktoken" / Path(url).name, tmp_path / name)
     request = asked("continued-bpe", texts=lambda: [*NEW, *OLD], base=file_of("tiktoken:gpt2"), tokens=3)
     trained = trainers.train("continued-bpe", request)
     assert (next(iter(trained.files)), trained.vocab_size) == ("gpt2-adapted.tiktoken", 50_260)

@@ -144,7 +144,7 @@ def test_a_corpus_that_gives_nothing_costs_its_row(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("x", encoding="utf-8")
     one = row(write_base(tmp_path), f"path:{tmp_path / 'x.txt'}", 20)
     tokenizers.obtain(one)
-    with pytest.raises(Exception, match="the corpus has nothing to add"):
+    with pytest.raises(Exception, match=r"nothing to add.*min_frequency"):
         tokenizers.load(one)
 
 

@@ -108,7 +108,7 @@ def test_wrong_files_are_refused(mistake: str) -> None:
     if not what:
         check_extended(data, model, extension, placement, ["hello"], "it", reachable=False)
         return
-    with pytest.raises(InputError, match=rf"it: the adapted file is another model than is meant .*{what}"):
+    with pytest.raises(InputError, match=rf"it: .*\(.*\b{what}\b.* differ\)"):
         check_extended(data, model, extension, placement, ["hello"], "it")
 
 
@@ -154,7 +154,7 @@ def test_a_library_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -
     extension, placement = drawn(model, 3)
     data = edited("byte level", model, extension, placement)
     monkeypatch.setattr("pyharness.features.adaptation.bpe.edited_file._of_tokenizers", lambda *_: [[1, 2]])
-    with pytest.raises(InputError, match="it: tokenizers reads the adapted file otherwise than it is meant: 'hello'"):
+    with pytest.raises(InputError, match=r"it: tokenizers .*'hello'"):
         check_extended(data, model, extension, placement, ["hello"], "it")
 
 
@@ -167,7 +167,7 @@ def test_new_tokens_that_merges_do_not_give_are_refused() -> None:
     extension = Extension(first, (b"xh", b"xhe"), rules, np.ones(2, np.uint64), complete=True)
     placement = place(model, 2)
     data = edited("byte level", model, extension, placement)
-    with pytest.raises(InputError, match="it: 1 new tokens could never be made, such as 'xhe'"):
+    with pytest.raises(InputError, match=r"it: 1 new tokens?\b.*'xhe'"):
         check_extended(data, model, extension, placement, [], "it")
     assert check_extended(data, model, extension, placement, ["xhe"], "it", reachable=False).id_limit == first + 2
 
@@ -180,5 +180,5 @@ def test_old_tokens_that_were_made_of_one_whose_id_is_used_again_are_refused() -
     extension = Extension(model.id_limit, (b"we",), rules, np.ones(1, np.uint64), complete=True)
     placement = Placement(np.array([number[b"he"]], np.uint32), model.id_limit)
     longer = extend_file(data, [(number[b"he"], b"we")], [], "it")
-    with pytest.raises(InputError, match=r"it: 1 tokens of the base could not be made any more, such as 'hell'"):
+    with pytest.raises(InputError, match=r"it: 1 tokens? of .*\bbase .*'hell'"):
         check_extended(longer, model, extension, placement, [], "it", reachable=False)

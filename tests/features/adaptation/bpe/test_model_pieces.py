@@ -124,15 +124,15 @@ def test_what_cannot_be_extended() -> None:
     pieces = WeightedPieces.of_bytes({b"ab": 3})
     scaffold = model_of_training(trained("gpt2", scaffold=True), "gpt2")
     model = model_of_training(trained("gpt2"), "gpt2")
-    with pytest.raises(InputError, match="Scaffold-BPE cannot be extended"):
+    with pytest.raises(InputError, match=r"Scaffold-BPE.*extended"):
         extend(scaffold, pieces, 1)
-    with pytest.raises(InputError, match="Scaffold-BPE cannot be extended"):
+    with pytest.raises(InputError, match=r"Scaffold-BPE.*extended"):
         ModelPieces(scaffold)
     with pytest.raises(InputError, match="min_frequency is 0"):
         extend(model, pieces, 1, min_frequency=0)
-    with pytest.raises(InputError, match="2,147,483,647 tokens cannot be added"):
+    with pytest.raises(InputError, match=rf"2,147,483,647 tokens .*\b{model.id_limit} ids"):
         extend(model, pieces, (1 << 31) - 1)
-    with pytest.raises(InputError, match="cascade=False is a reading of rules"):
+    with pytest.raises(InputError, match=r"cascade=False .*ranks"):
         extend(byte_model({0: b"a"}, ranks={}), pieces, 1, cascade=False)
     with pytest.raises(ZeroDivisionError):
         extend(model, WeightedPieces.of_bytes({b"qxqx": 3}), 1, denies=lambda text: bool(1 // (len(text) - 2)))

@@ -74,7 +74,7 @@ def test_a_smaller_extension_has_no_rules_of_what_comes_later() -> None:
 def test_sizes_out_of_range() -> None:
     model = model_of_training(train(WeightedPieces.of_bytes({b"ab": 5}), 257), "gpt2")
     pieces = WeightedPieces.of_bytes({b"abcd": 5})
-    with pytest.raises(InputError, match="auxiliary_size is 9; the symbols alone are 256"):
+    with pytest.raises(InputError, match=r"auxiliary_size is 9;.*\b256"):
         extend_naively(model, pieces, 1, auxiliary_size=9)
     with pytest.raises(InputError, match="cannot be added"):
         extend_naively(model, pieces, -1)

@@ -193,13 +193,13 @@ def test_what_goes_is_the_beginning_of_the_order() -> None:
     assert first_of(model, order, size=259).tolist() == []
     assert first_of(model, order, share=0.6).tolist() == [258, 257]
     assert first_of(model, order, share=1).tolist() == [258, 257, 256]
-    with pytest.raises(InputError, match=r"4 of 259 tokens would have to go for 255 to be left, and 3 can"):
+    with pytest.raises(InputError, match=r"\b4 of 259 tokens .*\b255\b.*\b3 can"):
         first_of(model, order, size=255)
-    with pytest.raises(InputError, match="260 tokens cannot be left of 259"):
+    with pytest.raises(InputError, match=r"\b260 tokens .*\b259"):
         first_of(model, order, size=260)
     with pytest.raises(InputError, match=r"share of 1\.1"):
         first_of(model, order, share=1.1)
-    with pytest.raises(InputError, match="one of the two"):
+    with pytest.raises(InputError, match=r"size.*share"):
         first_of(model, order)
 
 
@@ -209,12 +209,12 @@ def test_scripts_go_first() -> None:
     counts = np.array([0] * 256 + [5, 1, 0, 9], np.uint64)
     assert script_order(model, counts, ["Cyrillic"]).tolist() == [256, 258, 257, 259]
     assert script_order(model, counts, ["hiragana", "CYRILLIC"]).tolist() == [256, 259, 258, 257]
-    with pytest.raises(InputError, match="no script is called 'Elvish'"):
+    with pytest.raises(InputError, match=r"script .*'Elvish'"):
         script_order(model, counts, ["Elvish"])
 
 
 def test_scaffold_models_are_refused() -> None:
     model = import_model(b"minbpe v1\n\n0\n97 98\n")
     scaffold = dataclasses.replace(model, expansion=(np.arange(257, dtype=np.uint32), np.arange(258)))
-    with pytest.raises(InputError, match="Scaffold-BPE cannot be pruned"):
+    with pytest.raises(InputError, match=r"Scaffold-BPE.*pruned"):
         leaf_last_n(scaffold)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_a_plan_and_what_it_makes(model: Path, tmp_path: Path) -> None:
     after = tensors_of(tmp_path / "out")["e"]
     np.testing.assert_array_equal(after[259], MATRIX[261])
     np.testing.assert_array_equal(after[263], (MATRIX[259].astype(np.float64) + MATRIX[32]).astype(np.float32) / 2)
-    assert "exists already: replace it with --force" in refused(*common, "--out", out)
+    assert re.search(f"'{out}' .*--force", refused(*common, "--out", out))
     assert call(*common, "--out", out, "--force", "-q").returncode == 0
     assert tensors_of(tmp_path / "out")["e"].shape == (264, 4)
 
@@ -89,8 +90,8 @@ def test_a_map_that_knows_fewer_ids_than_the_tokenizer(model: Path, tmp_path: Pa
     (tmp_path / "map.json").write_text(json.dumps(ids))
     common = ("adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tensor", "e", "--out",
               str(tmp_path / "out"), "--tokenizer", str(tmp_path / "new"))  # fmt: skip
-    assert "has 264 ids, and the map leads to 262: leave --map out" in refused(*common)
-    assert "has 264 ids, and the map leads to 262" in refused(*common, "--multiple-of", "64")
+    for more in ((), ("--multiple-of", "64")):
+        assert re.search(r"\b264 ids, .*\b262\b.*--map .*--ids ", refused(*common, *more))
     assert not (tmp_path / "out").exists()
     assert call(*common, "--ids", "264", "--method", "mean").returncode == 0
     assert tensors_of(tmp_path / "out")["e"].shape == (264, 4)
@@ -121,7 +122,7 @@ def test_settings_follow_tokens_that_go(model: Path, tmp_path: Path) -> None:
     ):
         (model / name).write_text(content)
         assert f"{name}: " in (said := refused(*common, "--force"))
-        assert "'gone', which would be gone; keep that token" in said
+        assert "'gone'" in said
         (model / name).unlink()
 
 
@@ -150,9 +151,8 @@ def test_progress(model: Path, tmp_path: Path) -> None:
 
 
 def test_neither_a_folder_nor_a_plan(model: Path, tmp_path: Path) -> None:
-    assert "say where the adapted model goes" in refused(
-        "adapt", "embed", str(model), "--tokenizer", str(tmp_path / "new")
-    )
+    said = refused("adapt", "embed", str(model), "--tokenizer", str(tmp_path / "new"))
+    assert re.search("--out DIR.*--plan-only", said)
 
 
 def test_the_adapted_folder_in_transformers(tmp_path: Path) -> None:

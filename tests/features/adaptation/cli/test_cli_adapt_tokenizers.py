@@ -57,12 +57,10 @@ def test_a_folder_with_the_edited_file_and_what_was_learnt(tmp_path: Path, base:
     counts = [len(tokenizer.encode_batch(["kassi mati peal\n"]).ids) for tokenizer in (old, new)]
     assert said["bytes/token"].startswith(f"{16 / counts[0]:.4f} -> {16 / counts[1]:.4f} (")
     assert "held-out text" in said["bytes/token"]
-    assert re.findall("^(reading held-out text|judging): .*", progress, re.MULTILINE) == [
-        "reading held-out text", "judging"
-    ]  # fmt: skip
-    assert said["unreachable"].startswith("0 tokens, 0 of the new ones")
+    assert re.findall(r"^(?:\w+ )?(held-out|judging)\b.*: ", progress, re.MULTILINE) == ["held-out", "judging"]
+    assert re.match(r"0 tokens, 0 .*; \d+ ", said["unreachable"])
     used = set(new.encode_batch(["kassi mati peal\n"]).ids.tolist())
-    assert said["unused"] == f"{20 - len(used & set(range(273, 293)))} of 20 new tokens do not occur there"
+    assert said["unused"].startswith(f"{20 - len(used & set(range(273, 293)))} of 20 ")
     record = json.loads((out / "training.json").read_text(encoding="utf-8"))
     assert (record["trainer"], record["options"]["tokens"], record["vocab_size"]) == ("continued-bpe", 20, 293)
     assert record["text"]["documents"] == len(NEW)
@@ -73,7 +71,7 @@ def test_several_sizes_of_one_training(
 ) -> None:
     monkeypatch.setattr(resizing, "JUDGED_BYTES", 10)  # what is judged on is not the whole corpus
     said = call("extend", "--base", base, "-c", corpus, "--sizes", "5, 20,10", "--out", tmp_path / "et").stdout
-    assert (said.count("\nvocabulary"), said.count("convert_hf_to_gguf")) == (3, 1)
+    assert (said.count("\nvocabulary"), said.count("hf_to_gguf")) == (3, 1)
     assert sorted(path.name for path in tmp_path.glob("et*")) == ["et-10", "et-20", "et-5"]
     for tokens in (5, 10, 20):
         call("extend", "--base", base, "-c", corpus, "--tokens", tokens, "--out", tmp_path / "one", "-q", "--force")
@@ -91,8 +89,9 @@ def test_rank_files_are_named_with_what_loads_them(tmp_path: Path, corpus: str) 
     ).stdout
     named = f"{tmp_path / 'o' / 'mine-adapted.tiktoken'}?pattern=gpt2"
     assert f"pyharness encode 'file:{named}'" in said
-    assert rows(said)["next"] == f"pyharness adapt embed MODEL --tokenizer '{named}' --out DIR"
-    assert tokenizers.load(f"native+file:{shlex.split(rows(said)['next'])[5]}").id_limit == 279  # as embed reads it
+    embed = shlex.split(rows(said)["next"])
+    assert embed[2:] == ["embed", "MODEL", "--tokenizer", named, "--out", "DIR"]
+    assert tokenizers.load(f"native+file:{embed[5]}").id_limit == 279  # as embed reads it
 
 
 def test_ids_that_are_used_again_and_rows_of_the_model_are_said(tmp_path: Path, base: Path, corpus: str) -> None:
@@ -100,36 +99,37 @@ def test_ids_that_are_used_again_and_rows_of_the_model_are_said(tmp_path: Path, 
     said = rows(call(*asked, "--reuse", r"<.(reserved_\d|end).>", "--multiple-of", 64).stdout)
     assert said["reused"] == "3 ids: <|end|>, <|reserved_0|>, <|reserved_1|>"
     assert said["ids"] == "275 (320 rows)"
-    embed = f"pyharness adapt embed MODEL --tokenizer {tmp_path / 'out'} --multiple-of 64 --out DIR"
-    assert said["next"] == embed
+    embed = ["embed", "MODEL", "--tokenizer", str(tmp_path / "out"), "--multiple-of", "64", "--out", "DIR"]
+    assert said["next"].split()[2:] == embed
     assert tokenizers.load(f"file:{tmp_path / 'out'}").id_limit == 275
     said = rows(call(*asked, "--force", "--reuse", "<.end.>").stdout)
     assert (said["reused"], said["ids"]) == ("1 id: <|end|>", "277")
     assert "--multiple-of" not in said["next"]
     assert "reused" not in rows(call(*asked, "--force").stdout)
-    assert "multiple_of is 0; it must be in 1.." in refused(*asked, "--force", "--multiple-of", 0)
+    assert re.search(r"multiple_of is 0;.* 1\.\.", refused(*asked, "--force", "--multiple-of", 0))
     for tokens in (0, 2**31):
-        assert "it must be in 1..2,147,483,647" in refused(*asked, "--force", "--tokens", tokens)
+        said_of = refused(*asked, "--force", "--tokens", tokens)
+        assert re.search(rf"tokens is {tokens:,};.* 1\.\.2,147,483,647", said_of)
 
 
 def test_prunings_are_refused_in_the_names_of_the_options(tmp_path: Path, base: Path, corpus: str) -> None:
     asked = ("prune", "--base", base, "-c", corpus, "--out", tmp_path / "out")
-    assert "--size (tokens that are left), --share (of those that can go), or --extend (new" in refused(*asked)
+    assert re.search("--size .*--share .*--extend ", refused(*asked))
     assert "give one of --size and --share" in refused(*asked, "--size", 265, "--share", 0.5)
     assert "--script Cyrillic" in refused(*asked, "--size", 265, "--method", "script")
     assert "no option 'scripts'; trainers with it: script" in refused(*asked, "--size", 265, "--script", "Latin")
     assert "share 0 removes nothing" in refused(*asked, "--share", 0)
     for option, value in (("--coverage", 0.9), ("--deny", "x"), ("--min-frequency", 3)):
-        said = f"{option} is for tokens that are learnt, and none are: give --extend"
-        assert said in refused(*asked, "--size", 265, option, value)
+        assert re.search(f"{option} .*--extend", refused(*asked, "--size", 265, option, value))
     again = (*asked, "-c", corpus, "--size", 265, "--balance")
-    assert "the order of last-n does not depend on the text" in refused(*again, "--method", "last-n")
+    assert re.search("balance.*last-n", refused(*again, "--method", "last-n"))
 
 
 def test_no_folder_is_made_within_that_of_the_base(tmp_path: Path, base: Path, corpus: str) -> None:
     asked = ("extend", "-c", corpus, "--tokens", 1, "-q")
     for named in (base.parent, f"file:{base.parent}"):
-        assert "is within the folder" in refused(*asked, "--base", named, "--out", base.parent / "sub")
+        said = refused(*asked, "--base", named, "--out", base.parent / "sub")
+        assert re.search(rf"{base.parent}/sub\b.*within .*{base.parent}\b", said)
     assert not (base.parent / "sub").exists()
     call(*asked, "--base", base, "--out", base.parent / "sub")
 
@@ -137,7 +137,7 @@ def test_no_folder_is_made_within_that_of_the_base(tmp_path: Path, base: Path, c
 def test_a_smaller_tokenizer_with_its_map_of_ids(tmp_path: Path, base: Path, corpus: str) -> None:
     said = rows(call("prune", "--base", base, "-c", corpus, "--share", 0.5, "--out", tmp_path / "out").stdout)
     assert said["vocabulary"] == "266 tokens: 7 removed"
-    assert "the corpus itself: name other text with --held-out" in said["bytes/token"]
+    assert "--held-out" in said["bytes/token"]
     ids = json.loads((tmp_path / "out" / "id_map.json").read_text(encoding="utf-8"))
     assert (len(ids), ids.count(-1)) == (273, 7)
     said = rows(call("prune", "--base", base, "-c", corpus, "--extend", 9, "--out", tmp_path / "same").stdout)
@@ -150,7 +150,7 @@ def test_a_smaller_tokenizer_with_its_map_of_ids(tmp_path: Path, base: Path, cor
 
 def test_an_order_that_needs_no_text_says_so(tmp_path: Path, base: Path, corpus: str) -> None:
     asked = ("prune", "--base", base, "-c", corpus, "--size", 270, "--method", "last-n", "--out", tmp_path / "out")
-    assert rows(call(*asked).stdout)["text"] == "not read: this order does not depend on it"
+    assert rows(call(*asked).stdout)["text"].startswith("not read")
     record = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
     assert record["text"]["documents"] == 0
 
@@ -160,7 +160,7 @@ def test_documents_are_not_in_the_corpus_and_held_out(tmp_path: Path, base: Path
     path.write_text(f"{NEW[0]}\nmuu\n", encoding="utf-8")
     asked = ("extend", "--base", base, "-c", corpus, "--tokens", 5, "--out", tmp_path / "out", "-q",
              "--held-out", f"path:{path}?split=line")  # fmt: skip
-    assert "5 of 10 documents of the corpus are held out, too" in refused(*asked)
+    assert re.search(r"\b5 of 10 documents .*--allow-overlap", refused(*asked))
     assert not (tmp_path / "out").exists()
     call(*asked, "--allow-overlap")
     path.write_text("muu\n", encoding="utf-8")
@@ -172,13 +172,13 @@ def test_what_is_refused_leaves_nothing(
 ) -> None:
     out = tmp_path / "out"
     asked = ("extend", "--base", base, "-c", corpus, "--out", out)
-    assert "--tokens N, or several" in refused(*asked)
-    assert "--tokens N, or several" in refused(*asked, "--tokens", 1, "--sizes", "1,2")
+    for more in ((), ("--tokens", 1, "--sizes", "1,2")):
+        assert re.search("--tokens N.*--sizes N,N", refused(*asked, *more))
     for sizes in ("1,x", "5,0"):
-        assert "not whole numbers above 0" in refused(*asked, "--sizes", sizes)
+        assert re.search(f"--sizes '{sizes}' .*whole numbers", refused(*asked, "--sizes", sizes))
     assert not list(tmp_path.glob("out*"))
-    assert "has no name to go on with" in refused(*asked[:-1], ".", "--sizes", "1,2")
-    assert "there must be several" in refused(*asked, "--tokens", 5, "--balance")
+    assert re.search(r"--sizes .*'\.'.*--out", refused(*asked[:-1], ".", "--sizes", "1,2"))
+    assert re.search("balance.*several", refused(*asked, "--tokens", 5, "--balance"))
     assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
     made = _made(tmp_path, base, corpus)
     inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")

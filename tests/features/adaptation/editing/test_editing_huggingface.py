@@ -77,7 +77,7 @@ def test_a_padding_token_is_not_used_again() -> None:
     content["padding"] = {"pad_id": 0, "pad_token": "[PAD]"}
     data = json.dumps(content).encode()
     assert import_model(extend_file(data, [(16, b"hel")], [(b"he", b"l")], "it")).special == {"[PAD]": 15}
-    with pytest.raises(InputError, match="the padding has id 0, which would be removed"):
+    with pytest.raises(InputError, match=r"it: the padding has id 0\b"):
         extend_file(data, [(15, b"hel")], [(b"he", b"l")], "it")
 
 
@@ -95,7 +95,7 @@ LOOKED_UP = "letters, whole pieces"  # whose special token can be a whole piece
 
 def test_an_added_token_in_the_vocabulary_may_be_found_in_plain_text() -> None:
     edited = extend_file(json.dumps(EDITABLE[LOOKED_UP]).encode(), [(263, b"hell")], [(b"he", b"ll")], "it")
-    with pytest.raises(InputError, match=r"plain text that reads '<.endoftext.>'"):
+    with pytest.raises(InputError, match=r"plain text .*'<.endoftext.>'"):
         import_model(edited)
 
 
@@ -204,11 +204,11 @@ def test_an_id_is_used_again() -> None:
 
 REFUSED_TOKENS: dict[str, tuple[Any, Any, str]] = {
     "an id of the vocabulary": ([(3, b"hell")], [], "id 3 belongs to"),
-    "an id that the template names": ([(261, b"hell")], [], "has id 261, which would be removed"),
-    "a string that is there": ([(263, b"he")], [], "has the new token 'he' already, as id 256"),
+    "an id that the template names": ([(261, b"hell")], [], r"has id 261\b"),
+    "a string that is there": ([(263, b"he")], [], r"'he' .*\bid 256\b"),
     "the text of an added token": ([(263, b"<|endoftext|>")], [], "already, as id 261"),
-    "twice": ([(263, b"hell"), (264, b"hell")], [], "there are two of it"),
-    "one id": ([(263, b"hell"), (263, b"hew")], [], "there are two of it"),
+    "twice": ([(263, b"hell"), (264, b"hell")], [], "'hell' .*two"),
+    "one id": ([(263, b"hell"), (263, b"hew")], [], r"id 263\b.*two"),
     "nothing": ([(263, b"")], [], "is empty"),
     "a huge id": ([(1 << 40, b"hell")], [], "ids are below"),
     "a rule that is there": ([], [(b"h", b"e")], "is there already"),
@@ -228,7 +228,7 @@ def test_models_that_are_refused() -> None:
     unigram = {"version": "1.0", "model": {"type": "Unigram", "vocab": [["a", -1.0]], "unk_id": 0}}
     for content, why in (
         (unigram, "not BPE"),
-        (words_file(suffix="</w>"), "a prefix or a suffix"),
+        (words_file(suffix="</w>"), "symbols .*suffix"),
         (characters_file(), "is not UTF-8"),
     ):
         with pytest.raises(InputError, match=why):
@@ -244,7 +244,7 @@ def test_models_that_are_refused() -> None:
     spaces = characters_file(normalizer=None, added_tokens=[])
     spaces["model"]["vocab"] = {**spaces["model"]["vocab"], " ": 15}
     spaces["model"]["merges"] = ["h e"]
-    with pytest.raises(InputError, match="a space in the middle"):
+    with pytest.raises(InputError, match=r"it .*space .*' ' \+ 'h'"):
         extend_file(json.dumps(spaces).encode(), [(16, b" h")], [(b" ", b"h")], "it")
 
 
@@ -253,8 +253,8 @@ def test_prunings_that_are_refused() -> None:
     model = import_model(data)
     whole = IdMap(np.arange(263), 263)
     for ids, why in (
-        (without(model, [261]), "has id 261, which would be removed"),
-        (IdMap(whole.new[:200], 200), "it is of another file"),
+        (without(model, [261]), r"has id 261\b"),
+        (IdMap(whole.new[:200], 200), r"has id 262\b.*\b200 ids"),
         (IdMap(whole.new[::-1], 263), "changes their order"),
         (IdMap(whole.new // 2, 263), "changes their order"),
         (IdMap(whole.new, 200), "beyond its 200 ids"),

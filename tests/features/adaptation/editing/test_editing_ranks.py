@@ -93,7 +93,7 @@ def test_rank_files_that_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=why):
             extend_file(data, tokens, [], "it")
-    with pytest.raises(InputError, match="the byte 0x41 has id 65, which would be removed"):
+    with pytest.raises(InputError, match=r"byte 0x41 has id 65\b"):
         prune_file(data, without(read(data, {}), [65]), "it")
 
 

@@ -121,7 +121,7 @@ def decoder(key: str) -> dict[str, Any]:
 
 
 REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
-    "a template": ({"chat_template.jinja": "<|reserved_0|>"}, REUSED, "the chat template needs"),
+    "a template": ({"chat_template.jinja": "<|reserved_0|>"}, REUSED, r"chat_template\.jinja: .*'<.reserved_0.>'"),
     "a template within": (
         {"tokenizer_config.json": CONFIG | {"chat_template": "<|reserved_0|>"}},
         REUSED,
@@ -141,19 +141,19 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
     "an id of another file": (
         {"tokenizer_config.json": {"added_tokens_decoder": {"20": {}}}},
         SAME,
-        "which would be a new token's",
+        r"tokenizer_config\.json .*\bid 20\b",
     ),
-    "an id that the file has not": ({"added_tokens.json": {"<x>": 33}}, DOWN, "which the tokenizer file does not have"),
-    "digits that are not ASCII": (decoder("٧"), DOWN, "the key '٧' in added_tokens_decoder, which is no id"),
-    "a sign": (decoder("+7"), DOWN, "which is no id"),
-    "thousands of digits": (decoder("9" * 5000), DOWN, "'99999999999999999999' in added_tokens_decoder, which is no"),
+    "an id that the file has not": ({"added_tokens.json": {"<x>": 33}}, DOWN, r"added_tokens\.json .*\bid 33\b"),
+    "digits that are not ASCII": (decoder("٧"), DOWN, "key '٧' .*added_tokens_decoder"),
+    "a sign": (decoder("+7"), DOWN, r"key '\+7' .*added_tokens_decoder"),
+    "thousands of digits": (decoder("9" * 5000), DOWN, "'99999999999999999999' .*added_tokens_decoder"),
     "two keys of one id": (
         {"tokenizer_config.json": {"added_tokens_decoder": {"12": {}, "012": {}}}},
         DOWN,
         "edited: key '10' occurs",
     ),
     "too deep": ({"tokenizer_config.json": '{"a":' * 900 + "1" + "}" * 900}, SAME, "nested too deeply"),
-    "no JSON": ({"generation_config.json": "{"}, SAME, "generation_config.json is not valid JSON"),
+    "no JSON": ({"generation_config.json": "{"}, SAME, r"generation_config\.json .*valid JSON"),
 }
 
 
@@ -181,7 +181,7 @@ def test_objects_of_other_vocabularies_stay() -> None:
     data = json.dumps(config).encode()
     edited = edited_settings({"config.json": data}, DOWN, (), others={"vision_config"})["config.json"]
     assert edited == data.replace(b"13", b"11").replace(b"14", b"12")
-    with pytest.raises(InputError, match="eos_token_id has id 5, which would be removed"):
+    with pytest.raises(InputError, match=r"eos_token_id has id 5\b"):
         edited_settings({"config.json": data}, DOWN, ())
 
 
@@ -193,5 +193,5 @@ def test_a_list_of_ambiguous_ids_that_is_empty(tmp_path: Path) -> None:
 def test_what_will_not_know_the_file() -> None:
     assert "checks cl100k_base by" in str(known_by_digest("rank_file", KNOWN_FILES["cl100k_base"].digest))
     assert "checks its encodings by" in str(known_by_digest("rank_file", "0"))
-    assert "convert_hf_to_gguf.py" in str(known_by_digest("huggingface", "0"))
+    assert "hf_to_gguf" in str(known_by_digest("huggingface", "0"))
     assert known_by_digest("tekken", "0") is None

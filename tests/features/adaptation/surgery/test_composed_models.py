@@ -162,7 +162,7 @@ def of_two_vocabularies(folder: Path) -> Path:
 def test_two_vocabularies_in_one_model(tmp_path: Path) -> None:
     old = of_two_vocabularies(tmp_path / "old")
     folder = ModelFolder.read("m", old)
-    with pytest.raises(InputError, match=r"EncoderDecoderModel.*vocabularies of their own; name the matrices with"):
+    with pytest.raises(InputError, match=r"EncoderDecoderModel.*vocabularies.*--tensor"):
         VocabularyMatrices.of(folder)
     first = "encoder.embeddings.word_embeddings.weight"
     second = [
@@ -171,7 +171,7 @@ def test_two_vocabularies_in_one_model(tmp_path: Path) -> None:
     assert VocabularyMatrices.of(folder, [first]).places == [("encoder",)]
     assert VocabularyMatrices.of(folder, second).places == [("decoder",)]
     assert VocabularyMatrices.of(folder, [first, *second]).places == [("encoder",), ("decoder",)]
-    with pytest.raises(InputError, match=r"decoder.* follows the number of ids, too; name it with --tensor as well"):
+    with pytest.raises(InputError, match=r"decoder.*number of ids.*--tensor"):
         VocabularyMatrices.of(folder, second[:1])
     plan = plan_of_map(
         IdMap(np.arange(PADDED)[::-1].copy(), PADDED),
@@ -189,11 +189,10 @@ def test_a_configuration_that_does_not_say_what_named_tensors_have(tmp_path: Pat
     names = list(VocabularyMatrices.of(ModelFolder.read("m", old)).roles)
     content = json.loads((old / "config.json").read_text())
     tiny.edited(old, text_config={**content["text_config"], "vocab_size": 99})
-    said = "has 272 rows, and config.json says text_config.vocab_size = 99: where it has to follow cannot be told"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=r"272 rows, .*text_config\.vocab_size = 99: "):
         VocabularyMatrices.of(ModelFolder.read("m", old), names)
     tiny.edited(old, model_type="mine", encoder={"vocab_size": PADDED}, decoder={"vocab_size": PADDED})
-    with pytest.raises(InputError, match=r"encoder\.vocab_size = 272, decoder\.vocab_size = 272: where"):
+    with pytest.raises(InputError, match=r"encoder\.vocab_size = 272, decoder\.vocab_size = 272: "):
         VocabularyMatrices.of(ModelFolder.read("m", old), names)
 
 
@@ -202,7 +201,7 @@ def test_a_second_table_of_ids(tmp_path: Path) -> None:
     content = json.loads((old / "config.json").read_text())
     tiny.edited(old, text_config={**content["text_config"], "vocab_size_per_layer_input": 99})
     folder = ModelFolder.read("m", old)
-    with pytest.raises(InputError, match="a second table of ids, vocab_size_per_layer_input"):
+    with pytest.raises(InputError, match=r"table of ids, .*_per_layer_input\b.*--tensor"):
         VocabularyMatrices.of(folder)
     found = [name for name in tensors_of(old) if name.endswith(("embed_tokens.weight", "lm_head.weight"))]
     assert VocabularyMatrices.of(folder, found).places == [("text_config",)]

@@ -129,7 +129,7 @@ def test_what_grows_while_it_is_copied_is_copied_as_it_was(model: Path) -> None:
 def test_a_link_out_of_the_folder_is_not_followed(model: Path, name: str, target: str) -> None:
     (model / "inner").mkdir()
     (model / name).symlink_to(model.parent / "secret" if target == "absolute" else target)
-    refused(f"{name} is a link out of its folder", model)
+    refused(f"{name} is a link .*/secret", model)
 
 
 def test_nor_is_one_in_a_tokenizer_folder(model: Path) -> None:
@@ -137,7 +137,7 @@ def test_nor_is_one_in_a_tokenizer_folder(model: Path) -> None:
     folder.mkdir()
     (model.parent / "new.json").rename(folder / "tokenizer.json")
     (folder / "merges.txt").symlink_to("../secret")
-    refused("merges.txt is a link out of its folder", model, folder)
+    refused(r"merges\.txt is a link .*/secret", model, folder)
 
 
 def cached(model: Path) -> Path:
@@ -168,7 +168,7 @@ def test_links_within_a_folder_and_those_of_the_cache_of_the_hub_are_followed(mo
     assert adapted(snapshot, tmp_path / "second") == first
     assert (tmp_path / "second" / "LICENSE").read_text() == "free"
     (snapshot / "NOTICE").symlink_to("../../../secret")
-    with pytest.raises(InputError, match="NOTICE is a link out of its folder"):
+    with pytest.raises(InputError, match=r"NOTICE is a link .*/secret"):
         adapted(snapshot, tmp_path / "third")
 
 
@@ -179,7 +179,7 @@ def test_blobs_that_are_a_link_themselves_hold_nothing(model: Path, tmp_path: Pa
     blobs = snapshot.parents[1] / "blobs"
     blobs.rename(tmp_path / "elsewhere")
     blobs.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="LICENSE is a link out of its folder"):
+    with pytest.raises(InputError, match=r"LICENSE is a link .*/elsewhere/of-LICENSE"):
         adapted(snapshot, tmp_path / "out")
 
 
@@ -199,7 +199,7 @@ def test_a_header_without_end_is_not_read(model: Path) -> None:
     with (model / "model.safetensors").open("r+b") as file:
         file.write((84_333_344).to_bytes(8, "little"))
         file.truncate(90_000_000)
-    refused("has a header of 84,333,344 bytes", model)
+    refused(r"model\.safetensors has a header .*\b84,333,344 bytes", model)
 
 
 @pytest.mark.parametrize("name", ["\\ud800", "\\uDFFF x"])
@@ -209,4 +209,4 @@ def test_half_of_a_pair_of_surrogates_is_no_name(model: Path, name: str) -> None
     end = 8 + int.from_bytes(data[:8], "little")
     header = data[8:end].replace(b'"w"', f'"{name}"'.encode())
     path.write_bytes(len(header).to_bytes(8, "little") + header + data[end:])
-    refused("its header is broken", model)
+    refused(r"model\.safetensors .*header is broken", model)

@@ -31,10 +31,10 @@ def test_a_plan_is_read_back(plan: EmbeddingPlan) -> None:
 
 
 PLAN_DAMAGE: list[tuple[Callable[[Any], object], str]] = [
-    (lambda plan: plan.update(format="other"), "is no plan of this version"),
-    (lambda plan: plan.update(version=2), "is no plan of this version"),
+    (lambda plan: plan.update(format="other"), r"plan\.json .*no plan .*version"),
+    (lambda plan: plan.update(version=2), r"plan\.json .*no plan .*version"),
     (lambda plan: plan.pop("old"), "damaged plan: KeyError"),
-    (lambda plan: plan["plan"].pop(), "damaged plan: (it has 264 rows|ValueError: 265 ids)"),
+    (lambda plan: plan["plan"].pop(), "damaged plan: (.* 264 rows|ValueError: 265 ids)"),
     (lambda plan: plan.update(plan=7), "damaged plan: TypeError"),
     (lambda plan: plan["plan"].__setitem__(3, ["copy", 263]), r"damaged plan: .*row \[\"copy\", 263\] is not possible"),
     (lambda plan: plan["plan"].__setitem__(3, ["copy", 1, 2]), "damaged plan: .*is not possible"),
@@ -46,9 +46,9 @@ PLAN_DAMAGE: list[tuple[Callable[[Any], object], str]] = [
     (lambda plan: plan["plan"].__setitem__(3, ["mean", True]), "damaged plan: .*'True' is no id"),
     (lambda plan: plan["plan"].__setitem__(3, []), "damaged plan: IndexError"),
     (lambda plan: plan["checkpoint"].update(sha256="x"), "damaged plan: .*'x' is no digest"),
-    (lambda plan: plan["checkpoint"].update(rows=10**9), "damaged plan: .*is no id, number of rows"),
+    (lambda plan: plan["checkpoint"].update(rows=10**9), "damaged plan: .*'1000000000' .*number of rows"),
     (lambda plan: plan["old"].update(gaps=[263]), "damaged plan: .*263 ids with 1 gaps"),
-    (lambda plan: plan["old"].update(ids=264), "damaged plan: .*264 ids with 0 gaps do not go with 263 rows"),
+    (lambda plan: plan["old"].update(ids=264), "damaged plan: .*264 ids with 0 gaps .*263 rows"),
     (lambda plan: plan.update(seed=-1), "damaged plan"),
 ]
 

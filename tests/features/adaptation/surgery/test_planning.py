@@ -110,7 +110,7 @@ def test_a_named_row() -> None:
         *range(263)
     ]  # a row that is lent is no token that has moved, nor is one that gets it
     assert plan.added == [263]
-    with pytest.raises(InputError, match="id 264 cannot get the row of 261"):
+    with pytest.raises(InputError, match=r"id 264 .*\brow of 261\b"):
         plan_of_tokenizers(old, new, asked(263, named={264: 261}))
 
 
@@ -230,11 +230,11 @@ def test_maps_of_ids() -> None:
 @pytest.mark.parametrize(
     ("new", "size", "options", "message"),
     [
-        ([0, 0], 2, {}, "gives two tokens the new id 0"),
-        ([0, 2], 2, {}, "names 2, but there are to be 2 ids"),
-        ([0, 2], 3, {}, "1 new ids have no old one.*needs both tokenizers"),
-        ([0, 1, 2, 3], 4, {}, "3 rows, and the old tokenizer has 4 ids"),
-        ([0, 1], 2, {"multiple_of": 0}, "--multiple-of 0 is no number from 1"),
+        ([0, 0], 2, {}, r"two tokens .*new id 0\b"),
+        ([0, 2], 2, {}, r"names 2,.*\b2 ids"),
+        ([0, 2], 3, {}, "1 new ids? .*--method mean"),
+        ([0, 1, 2, 3], 4, {}, r"\b3 rows, .*old tokenizer.*\b4 ids"),
+        ([0, 1], 2, {"multiple_of": 0}, "--multiple-of 0 .* 1 to "),
     ],
 )
 def test_maps_that_cannot_be(new: list[int], size: int, options: dict[str, Any], message: str) -> None:
@@ -264,5 +264,5 @@ def test_scaffold_models_are_refused() -> None:
     from pyharness.bpe import model_of_training
 
     model = model_of_training(trained("gpt2", scaffold=True), "gpt2")
-    with pytest.raises(InputError, match="Scaffold-BPE writes other ids than it merges"):
+    with pytest.raises(InputError, match=r"Scaffold-BPE .*map of ids"):
         plan_of_tokenizers(model, of_rules(dict(enumerate(bpe.BYTES)), []), asked(model.id_limit))

@@ -102,26 +102,26 @@ def doubled(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (doubled, "one.safetensors and two.safetensors both have the tensor '[ew]'"),
-        (shortened, "262 rows, and the old tokenizer has 263 ids"),
+        (doubled, r"one\.safetensors and two\.safetensors .*tensor '[ew]'"),
+        (shortened, r"\b262 rows, .*old tokenizer.*\b263 ids"),
         (write("model.safetensors", e=MATRIX[:-1], b=MATRIX[:-1, 0]), "e has 262 rows, and .* says vocab_size = 263"),
-        (without_size, "e has 263 rows, and config.json says no vocab_size: where it has to follow cannot be told"),
-        (write("model.safetensors", e=MATRIX, b=MATRIX[:-1, 0]), "numbers of rows differ: e 263, b 262"),
+        (without_size, r"e has 263 rows, .*config\.json says no vocab_size"),
+        (write("model.safetensors", e=MATRIX, b=MATRIX[:-1, 0]), "rows differ: e 263, b 262"),
         (write("model.safetensors", e=MATRIX.astype(np.int32), b=MATRIX[:, 0]), "e has numbers of I32; rows can be"),
-        (write("model.safetensors", e=MATRIX.reshape(ROWS, 2, 2), b=MATRIX[:, 0]), "no matrix or vector with a row"),
-        (write("model.safetensors", e=MATRIX), "--tensor 'b' is no tensor of the checkpoint; near it are none"),
-        (cut, "is no whole safetensors file"),
-        (lambda folder: renamed(folder, b'"w"', b'"\\ud800"'), "its header is broken"),
-        (pickled, "pickles can run code"),
-        (of_ranks, "is a distributed checkpoint"),
+        (write("model.safetensors", e=MATRIX.reshape(ROWS, 2, 2), b=MATRIX[:, 0]), r"e has the shape \[263, 2, 2\]"),
+        (write("model.safetensors", e=MATRIX), "--tensor 'b' is no tensor .* none$"),
+        (cut, r"model\.safetensors .*tensors .*\b\d[\d,]+ bytes"),
+        (lambda folder: renamed(folder, b'"w"', b'"\\ud800"'), r"model\.safetensors .*header is broken"),
+        (pickled, r"pytorch_model\.bin.*pickles .*save_pretrained"),
+        (of_ranks, "distributed checkpoint.*save_pretrained"),
         (configured(quantization_config={"quant_method": "gptq"}), "is quantised"),
         (indexed(e="one.safetensors", b="two.safetensors"), "lacks two.safetensors"),
-        (indexed(e="one.safetensors", b="../b.safetensors"), "does not name safetensors files beside it"),
-        (indexed(e="one.safetensors", b="/b.safetensors"), "does not name safetensors files beside it"),
+        (indexed(e="one.safetensors", b="../b.safetensors"), r"index\.json is broken: .*weight_map"),
+        (indexed(e="one.safetensors", b="/b.safetensors"), r"index\.json is broken: .*weight_map"),
         (indexed(e="one.safetensors", x="one.safetensors"), "one.safetensors has no tensor 'x'"),
         (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
-        (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer file in"),
-        (lambda folder: (folder / "generation_config.json").write_text("["), "_config.json is not valid JSON"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), r"no tokenizer file .*/model\b.*tokenizer\.json"),
+        (lambda folder: (folder / "generation_config.json").write_text("["), r"generation_config\.json .*valid JSON"),
         (configured(forced_decoder_ids=[[1, 2]]), None),
     ],
 )  # fmt: skip
@@ -141,7 +141,7 @@ def test_numbers_of_thousands_of_digits(model: Path, tmp_path: Path) -> None:
     refused("map.json maps .'9999", model, tokenizer=None, id_map=tmp_path / "map.json")
     refused("--row names '9999", model, named=((NINES, "5"),))
     (model / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": {NINES: {}, "5": {}}}))
-    refused("tokenizer_config.json has the key '9999.* in added_tokens_decoder, which is no id", model)
+    refused(r"tokenizer_config\.json .*'9999.*added_tokens_decoder", model)
     (model / "tokenizer_config.json").write_text(f'{{"model_max_length": {NINES}}}')
     refused("tokenizer_config.json: Exceeds the limit", model)
     (model / "tokenizer_config.json").unlink()
@@ -150,15 +150,15 @@ def test_numbers_of_thousands_of_digits(model: Path, tmp_path: Path) -> None:
 
 
 def test_folders(model: Path, tmp_path: Path) -> None:
-    refused("is within the folder", model, model / "out")
+    refused("model/out' is within .*/model'", model, model / "out")
     (tmp_path / "link").symlink_to(model)
-    refused("is within the folder", model, tmp_path / "link" / "out")
-    refused("was not made by this command", model, model)
+    refused("link/out' is within .*/model'", model, tmp_path / "link" / "out")
+    refused("/model' exists already and .*not made", model, model)
     (tmp_path / "there").mkdir()
     refused("exists already", model, tmp_path / "there")
-    refused("there is no folder", model, tmp_path / "none" / "out")
+    refused("no folder .*/none'", model, tmp_path / "none" / "out")
     run(model, tmp_path / "made")
-    refused("exists already: replace it with --force", model, tmp_path / "made")
+    refused("/made' .*--force", model, tmp_path / "made")
 
 
 def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
     (other / "model.safetensors").symlink_to(made / "model.safetensors")
     (tmp_path / "linked.json").symlink_to(made / "tokenizer.json")
     before = (made / "model.safetensors").read_bytes()
-    with pytest.raises(InputError, match=r"/other/model.safetensors' lies in .*/made', which would be replaced"):
+    with pytest.raises(InputError, match=r"/other/model.safetensors' lies in .*/made'"):
         vocabulary_transfer.plan_embedding(
             EmbeddingRequest(model=str(other), tokenizer=str(tmp_path / "new.json")), made, True
         )
@@ -184,7 +184,7 @@ def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
 
 def test_a_full_disk(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    refused(r"are to be written to .*, and 0\.0 MB are free there", model)
+    refused(rf"MB .*'{model.parent}'.*\b0\.0 MB .*free", model)
 
 
 def test_plans_for_something_else(model: Path, tmp_path: Path) -> None:
@@ -193,28 +193,28 @@ def test_plans_for_something_else(model: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     run(model, tmp_path / "made", plan=plan)
     (tmp_path / "new.json").write_text(json.dumps(extended(("Ġw", "o"))))
-    refused("made for another tokenizer than", model, plan=plan)
+    refused(r"plan .*another tokenizer .*/new\.json'", model, plan=plan)
     tiny.edited(model, note="trained on")
-    refused("made for another checkpoint", model, plan=plan, tokenizer=None)
-    refused("leave --row, --multiple-of and --ids out", model, plan=plan, multiple_of=8)
+    refused(r"plan .*another checkpoint .*/model' ", model, plan=plan, tokenizer=None)
+    refused("plan .*--row, --multiple-of .*--ids", model, plan=plan, multiple_of=8)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("7", "is no map of ids"),
-        ("[0, 1", "is no map of ids"),
+        ("7", r"map\.json .*neither an array"),
+        ("[0, 1", r"map\.json .*neither an array"),
         ('{"0": 0, "0": 1}', "occurs twice"),
         ('{"x": 0}', r"maps \('x', 0\)"),
-        ('{"263": 0}', r"maps \(263, 0\): old ids are below 263"),
+        ('{"263": 0}', r"maps \(263, 0\): .*below 263"),
         ('{"0": 1.5}', r"maps \(0, 1.5\)"),
         ('{"0": true}', r"maps \(0, True\)"),
         ("[-2]", r"maps \(0, -2\)"),
         ("[99999999999]", "maps"),
         (json.dumps(list(range(264))), "maps"),
-        ("[0, 0]", "gives two tokens the new id 0"),
-        ('{"0": 1}', "1 new ids have no old one in the map"),
-        ("[-1]", "the map of ids keeps no token"),
+        ("[0, 0]", r"two tokens .*new id 0\b"),
+        ('{"0": 1}', "1 new ids? .*--method mean"),
+        ("[-1]", "map of ids .*no token"),
     ],
 )
 def test_maps(content: str, message: str, model: Path, tmp_path: Path) -> None:
@@ -223,22 +223,23 @@ def test_maps(content: str, message: str, model: Path, tmp_path: Path) -> None:
 
 
 def test_requests(model: Path, tmp_path: Path) -> None:
-    refused("name what the new ids come from", model, tokenizer=None)
-    refused("two answers to one question", model, id_map=tmp_path / "a", plan=tmp_path / "b")
-    refused("--ids is for a map", model, ids=300)
-    refused("--row names 'nothing', which is no token of", model, named=[("nothing", "hello")])
-    refused("id 999 cannot get the row of 259", model, named=[("999", "hello")])
-    refused("neither a folder nor", tmp_path / "none")
+    refused("--tokenizer, --map .*--plan", model, tokenizer=None)
+    refused("--map and --plan .*one", model, id_map=tmp_path / "a", plan=tmp_path / "b")
+    refused("--ids .*map of ids", model, ids=300)
+    refused("--row names 'nothing', .*no token", model, named=[("nothing", "hello")])
+    refused(r"id 999 .*\brow of 259\b", model, named=[("999", "hello")])
+    refused("/none'.*folder nor", tmp_path / "none")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    refused("neither a folder nor|cannot look for", tmp_path / "circle")
-    refused("neither a folder nor", Path("~nobody-by-name"), tmp_path / "out", tokenizer=str(tmp_path / "new.json"))
+    refused("/circle'.*folder nor|cannot look for .*/circle", tmp_path / "circle")
+    nobody = Path("~nobody-by-name")
+    refused("'~nobody-by-name'.*folder nor", nobody, tmp_path / "out", tokenizer=str(tmp_path / "new.json"))
 
 
 def test_an_id_that_is_named_and_gone(model: Path, tmp_path: Path) -> None:
     (tmp_path / "map.json").write_text(json.dumps([*range(261), -1, 261]))
     given: dict[str, Any] = {"id_map": tmp_path / "map.json", "tokenizer": None}
     tiny.edited(model, eos_token_id=[5, 261])
-    refused("config.json: eos_token_id has id 261, which would be removed; keep", model, **given)
+    refused(r"config\.json: eos_token_id has id 261\b", model, **given)
     tiny.edited(model, eos_token_id=5, forced_decoder_ids=[[1, 2]])
     refused("config.json has forced_decoder_ids, whose ids", model, **given)
 
@@ -265,14 +266,14 @@ def test_classes_that_say_nothing(tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(byte_level()))
     (tmp_path / "new.json").write_text(json.dumps(extended(("hello", "Ġ"))))
     for changes, message in (
-        ({"architectures": ["Mine"]}, "no class 'Mine' of model_type 'bart'.*name its matrices with --tensor"),
+        ({"architectures": ["Mine"]}, "no class 'Mine' of model_type 'bart'.*--tensor"),
         ({"architectures": ["GPT2LMHeadModel"]}, "no class 'GPT2LMHeadModel' of model_type 'bart'"),
         ({"architectures": ["AutoModel"]}, "no class 'AutoModel'"),
         ({"architectures": ["os"]}, "no class 'os'"),
-        ({"architectures": 7, "auto_map": {"AutoModel": "x.Y"}}, "code that it brings along is never run"),
+        ({"architectures": 7, "auto_map": {"AutoModel": "x.Y"}}, "model_type 'bart'.*code .*never run.*--tensor"),
         ({"architectures": ["BartForConditionalGeneration"], "d_model": "x"}, "refused by transformers"),
     ):
         tiny.edited(folder, **changes)
         refused(message, folder, tensors=())
     tiny.edited(tiny.build(tmp_path / "gpt2"), vocab_size=99)
-    refused("numbers of rows differ: transformer.wte.weight 263, config.json 99", tmp_path / "gpt2", tensors=())
+    refused(r"gpt2': .*transformer\.wte\.weight 263, config\.json 99", tmp_path / "gpt2", tensors=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -111,16 +112,16 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
     assert said["file"]["ids"] == 280
     content = json.loads(trained.files["tokenizer.json"])
     assert [token["content"] for token in content["added_tokens"]] == ["<|end|>"]
-    with pytest.raises(InputError, match=r"would take id 272 of '<\|reserved_1\|>', which occurs"):
+    with pytest.raises(InputError, match=r"--reuse .*id 272 of '<\|reserved_1\|>'"):
         train(base, 4, [*NEW, "a <|reserved_1|>"], reuse=r"<\|reserved_\d\|>")
-    with pytest.raises(InputError, match="matches no added or unused token"):
+    with pytest.raises(InputError, match=r"--reuse '<pad>' .*there are: "):
         train(base, 4, reuse="<pad>")
     content = json.loads(base.read_text(encoding="utf-8")) | {"normalizer": {"type": "Lowercase"}}
     content["added_tokens"] = [token | {"normalized": True} for token in content["added_tokens"]]
     base.write_text(json.dumps(content), encoding="utf-8")
     parts: dict[str, Any] = {"parts": lambda: [NEW, ["<|RESERVED_1|>"]], "balance": True}
     for texts, options in (([*NEW, "a <|RESERVED_1|>"], {}), ([], parts)):
-        with pytest.raises(InputError, match=r"would take id 272 of '<\|reserved_1\|>', which occurs"):
+        with pytest.raises(InputError, match=r"--reuse .*id 272 of '<\|reserved_1\|>'"):
             train(base, 4, texts, reuse=r"<\|reserved_\d\|>", **options)
 
 
@@ -141,8 +142,8 @@ def test_a_base_that_discards_merges_at_random_keeps_to_it_and_is_noted(tmp_path
     trained = train(base)
     edited = json.loads(trained.files["tokenizer.json"])
     assert (edited["model"].pop("dropout"), strings(trained, 273)) == (0.9, strings(plain, 273))
-    said = f"{base.name} discards merges at random (dropout 0.9)"
-    assert [note.startswith(said) for note in (trained.notes[0], record(trained)["notes"][0])] == [True, True]
+    for note in (trained.notes[0], record(trained)["notes"][0]):
+        assert re.match(rf"{base.name} .*\(dropout 0\.9\)", note)
     assert record(plain)["notes"] == []
 
 
@@ -161,7 +162,7 @@ def test_rank_files_keep_their_kind_and_say_how_they_are_loaded(tmp_path: Path) 
     filled = train(f"file:{base}?pattern=gpt2&special=<|end|>:285,<|pad|>:286", reuse=r"<\|pad\|>")
     assert record(filled)["added_ids"] == [[270, 284], [286, 290]]
     assert dict(filled.loading) == {"pattern": "gpt2", "special": "<|end|>:285"}
-    with pytest.raises(InputError, match="does not say how text is split"):
+    with pytest.raises(InputError, match=r"mine\.tiktoken .*split.*pattern: .*o200k_base"):
         train(base)
 
 
@@ -183,7 +184,7 @@ def test_settings_beside_the_base_are_copied_and_other_forms_of_it_are_not(tmp_p
 def test_a_template_keeps_its_tokens_though_no_settings_list_them(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("<|reserved_0|>{{ text }}")
-    with pytest.raises(InputError, match=r"the chat template needs '<\|reserved_0\|>'"):
+    with pytest.raises(InputError, match=r"chat_template\.jinja: .*'<\|reserved_0\|>'"):
         train(base, reuse=r"<\|reserved_0\|>")
     (tmp_path / "chat_template.jinja").unlink()
     (tmp_path / "special_tokens_map.json").write_text('{"additional_special_tokens": ["<|end|>", "<|reserved_0|>"]}')

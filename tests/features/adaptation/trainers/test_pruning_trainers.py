@@ -102,7 +102,7 @@ def test_balanced_corpora_choose_what_goes_and_what_comes(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("option", [{"deny": "x"}, {"character_coverage": 0.5}, {"min_frequency": 3}])
 def test_options_of_learning_are_refused_where_nothing_is_learnt(tmp_path: Path, option: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(option))}= is for tokens that are learnt, and none are"):
+    with pytest.raises(InputError, match=f"{next(iter(option))}= .*tokens="):
         prune(write_base(tmp_path), vocab_size=262, **option)
 
 
@@ -123,15 +123,15 @@ def test_settings_follow_the_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "say how much goes"),
+        ({}, "vocab_size= .*share= .*tokens= "),
         ({"vocab_size": 265, "share": 0.5}, "give one of"),
         ({"share": 1.5}, "must be in 0..1"),
-        ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
-        ({"vocab_size": 500}, "500 tokens cannot be left of 273"),
+        ({"vocab_size": 258}, r"\b15 of 273 tokens .*\b258\b.*\b14 can"),
+        ({"vocab_size": 500}, r"\b500 tokens .*\b273"),
         ({"share": 0.5, "name": "script"}, "name the scripts"),
-        ({"share": 0.5, "name": "script", "scripts": ("Klingon",)}, "no script is called 'Klingon'"),
-        ({"share": 0.5, "texts": []}, "no text to train on"),
-        ({"tokens": 5, "texts": ["x"]}, "the corpus has nothing to add"),
+        ({"share": 0.5, "name": "script", "scripts": ("Klingon",)}, "script .*'Klingon'"),
+        ({"share": 0.5, "texts": []}, "no text to train"),
+        ({"tokens": 5, "texts": ["x"]}, "nothing to add.*min_frequency"),
         ({"share": 0.5, "reuse": "x"}, "no option 'reuse'"),
     ],
 )
@@ -151,13 +151,13 @@ def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"vocab_size": 274}, "274 tokens cannot be left of 273"),
-        ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
+        ({"vocab_size": 274}, r"\b274 tokens .*\b273"),
+        ({"vocab_size": 258}, r"\b15 of 273 tokens .*\b258\b.*\b14 can"),
         ({"vocab_size": 273}, "nothing would go: of 273 tokens 14 can go; ask"),
         ({"share": 0.0}, "share 0 removes nothing: of 273 tokens 14 can go"),
-        ({"tokens": 15}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
+        ({"tokens": 15}, r"\b15 of 273 tokens .*\b258\b.*\b14 can"),
         ({"tokens": 9, "vocab_size": 267}, "and 14 can"),
-        ({"tokens": 300}, "300 new tokens do not fit into 273"),
+        ({"tokens": 300}, r"\b300 new tokens .*\b273"),
         ({"tokens": 1 << 31}, "must be in 1..2,147,483,647"),
     ],
 )
@@ -189,7 +189,7 @@ def test_what_only_a_lookup_finds_is_counted_as_the_base_writes_it(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
-    [("script", {"share": 0.5, "scripts": ("Latin", "Klingon")}, "no script is called 'Klingon'")],
+    [("script", {"share": 0.5, "scripts": ("Latin", "Klingon")}, "script .*'Klingon'")],
 )
 def test_what_no_text_can_mend_is_refused_before_it_is_read(
     tmp_path: Path, name: str, options: dict[str, Any], said: str

@@ -32,18 +32,18 @@ def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, mon
     texts = ["well low we", "hello well"] * 3
     train(path, 2, texts)
     monkeypatch.setattr(placement, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
-    with pytest.raises(InputError, match="could not be made any more"):
+    with pytest.raises(InputError, match=r"\d tokens? of .*\bbase .*--reuse"):
         train(path, 2, texts, reuse="he")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"texts": []}, "the corpus has no text to train on"),
-        ({"texts": ["x"]}, "the corpus has nothing to add"),
-        ({"tokens": 0}, r"tokens is 0; it must be in 1\.\.2,147,483,647"),
+        ({"texts": []}, "corpus .*no text"),
+        ({"texts": ["x"]}, "nothing to add.*min_frequency"),
+        ({"tokens": 0}, r"tokens is 0; .* 1\.\.2,147,483,647"),
         ({"deny": "("}, "no regular expression"),
-        ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' is no regular expression"),
+        ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' .*regular expression: "),
         ({"deny": "(" * 9999 + ")" * 9999}, "no regular expression: maximum recursion depth"),
         ({"reuse": "["}, "no regular expression"),
         ({"vocab_size": 300}, "no option 'vocab_size'"),
@@ -60,10 +60,10 @@ def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, An
     ("name", "options", "said"),
     [
         ("continued-bpe", {"tokens": (1 << 31) - 1}, "cannot be added"),
-        ("continued-bpe", {"multiple_of": 1 << 30}, "multiple_of is 1,073,741,824; it must be in"),
-        ("continued-bpe", {"reuse": "nothing"}, "matches no added or unused token"),
-        ("continued-bpe", {"balance": True}, "there must be several"),
-        ("naive-extension", {"auxiliary_size": 255}, "the symbols alone are 256"),
+        ("continued-bpe", {"multiple_of": 1 << 30}, r"multiple_of is 1,073,741,824; .* 1\.\."),
+        ("continued-bpe", {"reuse": "nothing"}, "--reuse 'nothing' .*there are: "),
+        ("continued-bpe", {"balance": True}, "balance .*several"),
+        ("naive-extension", {"auxiliary_size": 255}, r"auxiliary_size is 255; .*\b256"),
     ],
 )
 def test_what_no_text_can_mend_is_refused_before_it_is_read(
@@ -87,7 +87,7 @@ def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -
     (tmp_path / "model.json").write_bytes(
         trainers.train("bpe", asked("bpe", texts=lambda: OLD, vocab_size=270)).files["model.json"]
     )
-    with pytest.raises(InputError, match=r"export it as tokenizer\.json first"):
+    with pytest.raises(InputError, match=r"model\.json .*export .*tokenizer\.json"):
         train(tmp_path / "model.json")
     with pytest.raises(InputError, match="needs base: give base="):
         trainers.train("continued-bpe", asked("continued-bpe", texts=lambda: OLD, tokens=3))
@@ -97,5 +97,5 @@ def test_a_stage_at_which_the_library_panics_is_refused(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     content = json.loads(base.read_text(encoding="utf-8"))
     base.write_text(json.dumps(content | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "!!"}}))
-    with pytest.raises(InputError, match=r"the normaliser .* was refused by tokenizers"):
+    with pytest.raises(InputError, match=r"normaliser .*refused by tokenizers: "):
         train(base)

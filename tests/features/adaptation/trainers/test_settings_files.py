@@ -28,8 +28,9 @@ def test_settings_follow_and_what_is_left_behind_is_said(tmp_path: Path) -> None
     assert files == {
         name: (tmp_path / name).read_bytes() for name in ("tokenizer_config.json", "generation_config.json")
     }
-    assert "convert_hf_to_gguf.py" in notes[0]
-    assert notes[1] == "left behind, since nothing in it was adapted with tokenizer.json: merges.txt"
+    assert "hf_to_gguf" in notes[0]
+    assert notes[1].startswith("left behind")
+    assert notes[1].endswith("tokenizer.json: merges.txt")
     files, _ = settings_files(base, same, np.array([262, 263], np.uint32))  # the spaces have lost their id
     assert list(json.loads(files["tokenizer_config.json"])["added_tokens_decoder"]) == ["261"]
     down = IdMap(np.array([*range(256), -1, *range(256, 262)]), 263)
