@@ -143,7 +143,7 @@ def calibrated(
     gates = [(_without_controls(gate, under_test), planted) for gate, planted in taken]
     unchanged = [found for gate, planted in gates for found in _times(gate) if found.benchmark not in planted]
     if not unchanged:
-        raise InputError("nothing of identical code was compared: there is nothing to calibrate by")
+        raise InputError("no benchmark of identical code was compared: there is nothing to calibrate with")
     first, pool = gates[0][0], _pool(gates)
     draws = drawn(pool, first.benchmarks, first.rules)
     alarms = sum(found.verdict is GateVerdict.REGRESSION for found in unchanged)
@@ -212,8 +212,8 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
     figures = ", ".join(f"{name} from {percent(least)} (budget {percent(own)})" for least, own, name in finer[:NAMED])
     others = f", and {several(len(finer) - NAMED, 'other')}" if len(finer) > NAMED else ""
     raise InputError(
-        f"the budget is finer than what this machine can tell apart, by its calibration: {figures}{others}; take a "
-        "larger one (--budget, or that of the benchmark in its suite), or calibrate again on a quieter machine"
+        f"the budget is below the minimum detectable effect of this machine: {figures}{others}; take a "
+        "larger one (--budget, or in the suite), or calibrate again on a quieter machine"
     )
 
 

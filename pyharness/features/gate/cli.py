@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -72,6 +73,9 @@ FORMATS = ["text", "markdown", "json"]
 LARGEST_BUDGET = 10.0
 _SHARE = re.compile(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", re.ASCII)
 _FILE = click.Path(path_type=Path)
+_OF_TWO_SIDES = (
+    "head", "tests", "requirements", "counter", "declared", "strict", "output", "markdown", "junit", "form",
+)  # fmt: skip
 
 
 def share(text: str) -> float:
@@ -85,38 +89,55 @@ def share(text: str) -> float:
     if match is not None and not match[2] and value >= 1:
         raise InputError(f"--budget {text!r} would be {value:.0%}; write {match[1]}% or {value / 100:g}")
     if not 0 < value <= LARGEST_BUDGET:
-        raise InputError(f"--budget {text!r} is no slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
+        raise InputError(f"--budget {text!r} is not a slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
     return value
 
 
+def minutes(text: str | None) -> float | None:
+    """Read the limit of ``--max-minutes``; None: no limit."""
+    if text is None:
+        return None
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = 0.0
+    if not 0 < limit < math.inf:
+        raise InputError(f"--max-minutes {text!r} is not a time: write minutes above 0, such as 10 or 0.5")
+    return limit
+
+
 @click.command()
-@click.option("--base", required=True, metavar="X",
+@click.option("--base", metavar="X",
               help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")  # fmt: skip
 @click.option("--head", metavar="Y", help="The same; . is the working tree as it is.")
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
 @click.option(
-    "--with", "requirements", multiple=True, metavar="REQ", help="What the tests need besides pytest; may be repeated."
+    "--with",
+    "requirements",
+    multiple=True,
+    metavar="REQ",
+    help="Packages that the tests need; may be repeated.",
 )
-@click.option("--library", metavar="NAME", help="What is under test [default: what is built, or what differs].")
+@click.option("--library", metavar="NAME", help="Library under test [default: the one that is built, or that differs].")
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
-@click.option("--max-minutes", "minutes", type=click.FloatRange(0, min_open=True), metavar="M",
-              help="Stop after this long, builds included; what was not measured is inconclusive "
+@click.option("--max-minutes", "minutes", metavar="M",
+              help="Stop after so many minutes, builds included; what was not measured is inconclusive "
               "[default: no limit].")  # fmt: skip
 @click.option("--counter", type=click.Choice(["instructions"]), help="Count these as well: valgrind, slow.")
 @click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
-@click.option("--calibrate", is_flag=True, help="Measure what this machine can tell apart, and keep it.")
+@click.option("--calibrate", is_flag=True, help="Measure the minimum detectable effect of this machine, and keep it.")
 @click.option("-o", "--output", type=_FILE, help="Write a record with all raw samples.")
 @click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
 @click.option("--junit", type=_FILE, help="Write JUnit XML.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions anew.")
+@click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions again.")
 @click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
               help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
 @click.option("--pass", "passed", multiple=True, metavar="NAME",
-              help="Let this variable through to builds; may be repeated.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace files; measure beside another gate.")
+              help="Pass this variable to builds; may be repeated.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace files; measure while another gate runs.")
 @reports_errors
 def gate(**given: Any) -> None:
     """Say whether a new version is slower than an old one, takes more memory, or does other work.
@@ -140,13 +161,15 @@ def gate(**given: Any) -> None:
     from pyharness.features.gate.builds.workshop import BuildOptions
     from pyharness.features.gate.session import GateRequest
 
+    if given["base"] is None:
+        raise InputError("--base is missing: name the version to compare with, such as main or HEAD~1")
     if given["calibrate"]:
         _check_alone(given)
     elif given["head"] is None:
-        raise InputError("--head is missing: name what is to be judged, such as HEAD or . for the working tree")
+        raise InputError("--head is missing: name the version to judge, such as HEAD or . for the working tree")
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
-    rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
+    rules = GateRules(budget=share(given["budget"]), minutes=minutes(given["minutes"]), strict=given["strict"])
     head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it comes from an unset variable
     options = {name: given[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
     asked = GateRequest(
@@ -166,18 +189,7 @@ def gate(**given: Any) -> None:
 def _check_alone(given: Mapping[str, Any]) -> None:
     """Refuse options that a calibration would ignore: it has one arm, prints a table, and judges nothing."""
     options = {"tests": "pytest", "requirements": "with", "form": "format"}
-    for name in (
-        "head",
-        "tests",
-        "requirements",
-        "counter",
-        "declared",
-        "strict",
-        "output",
-        "markdown",
-        "junit",
-        "form",
-    ):
+    for name in _OF_TWO_SIDES:
         if given[name] not in (None, False, (), "text"):
             option = options.get(name, name)
             raise InputError(f"--calibrate measures --base against itself and prints a table: leave out --{option}")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyharness.features.gate import calibration, suites
-from pyharness.features.gate.builds.names import NoRevision
+from pyharness.features.gate.builds import names
 from pyharness.features.gate.builds.workshop import NotBuilt
 from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest, ResolvedRequest, checked, judged, ready, resolved
@@ -40,23 +40,28 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
     """
     begun, minutes = time.time(), asked.rules.minutes
     deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    shared: tuple[str, ...] = ()
+    shared, commits = (), {}  # type: tuple[str, ...], Mapping[Side, Mapping[str, str]]
     try:
         with program.until(deadline):  # already the first check runs git
             request = checked(asked)
+            commits = names.commits(request.sources)
             with alone(force=asked.force) as shared:
                 done = _compared(request, listener, deadline)
     except program.OutOfTime as ended:
         limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
         done = _incomparable(asked, f"{limit}{ended}")
-    except NoRevision as lacking:  # the job has not fetched it: its outputs must not report another gate
+    except names.NotFetched as lacking:  # the job has not fetched it: its outputs must not report another gate
         done = _incomparable(asked, str(lacking))
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
-    about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
+    about = {
+        **done.about,
+        "commits": commits,
+        "environment": fingerprint(),
+        "created": created,
+        "seconds": time.time() - begun,
+    }
     passed = ", ".join(asked.build.passed)
-    let_through = (
-        [f"builds of both sides got {passed} as well, which the code that is built can read"] if passed else ()
-    )
+    let_through = [f"builds of both sides got {passed}, which the code that is built can read"] if passed else ()
     return replace(done, notes=(*shared, *let_through, *done.notes), about=about)
 
 
@@ -76,7 +81,7 @@ def _compared(request: ResolvedRequest, listener: GateListener, deadline: float)
     except Exception as fault:  # a bug of ours: a traceback exits with 1, which means a regression
         traceback.print_exc()
         said = " ".join(str(fault).split())[:300]
-        return _incomparable(asked, f"a fault of pyharness itself, please report it: {type(fault).__name__}: {said}")
+        return _incomparable(asked, f"a bug of pyharness, please report it: {type(fault).__name__}: {said}")
 
 
 def _incomparable(asked: GateRequest, reason: str) -> Gate:
@@ -117,7 +122,7 @@ def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) ->
                         identical.append(done)
         except (NotBuilt, ArmFailed, program.OutOfTime) as failure:
             limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
-            raise InputError(f"{limit}there is nothing to calibrate by: {failure}") from None
+            raise InputError(f"{limit}nothing was measured: {failure}") from None
     seconds = time.monotonic() - begun
     found = calibration.calibrated(
         calibration.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made
@@ -158,13 +163,13 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
             _sign(handle)
             yield ()
         else:
-            who = os.pread(handle, LONGEST, 0).decode("ascii", "replace").strip() or "a process that does not say which"
+            who = os.pread(handle, LONGEST, 0).decode("ascii", "replace").strip() or "an unknown process"
             if not force:
                 raise InputError(
-                    f"another gate runs on this machine ({who}), and the two would disturb each other: wait for it, "
-                    "or measure all the same with --force"
+                    f"another gate runs on this machine ({who}), and both would disturb each other: wait for it, "
+                    "or measure anyway with --force"
                 )
-            yield (f"another gate ran on this machine at the time ({who})",)
+            yield (f"another gate ran on this machine ({who})",)
     finally:
         os.close(handle)  # releases the lock; so does the death of the process
 

@@ -78,9 +78,9 @@ def calibration_from_json(data: Any, name: str) -> Calibration:
     advice = "remove it, or calibrate again"
     known = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND
     if not known or data.get("schema") != CALIBRATION_SCHEMA:
-        raise InputError(f"{name} is no calibration that this version reads: {advice}")
+        raise InputError(f"{name} is not a calibration that this version reads: {advice}")
     try:
         check_values(data)
         return from_json(Calibration, data, "calibration")
     except Misshapen as error:
-        raise InputError(f"{name} is no complete calibration: {error}; {advice}") from None
+        raise InputError(f"{name} is not a complete calibration: {error}; {advice}") from None

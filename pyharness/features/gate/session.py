@@ -15,7 +15,7 @@ from pyharness.features.gate.builds import names, variables
 from pyharness.features.gate.builds.arms import Arms, prepare
 from pyharness.features.gate.builds.workshop import BuildOptions
 from pyharness.features.gate.drivers.processes import CountingProcess, DriverProcess, valgrind
-from pyharness.features.gate.drivers.project_tests import plant
+from pyharness.features.gate.drivers.project_tests import check_there, plant
 from pyharness.features.gate.drivers.pytest_process import OwnTests, benchmarks_of_tests, starting
 from pyharness.features.gate.measurement.plan import GateListener, GatePlan
 from pyharness.features.gate.measurement.series import Measured, measure
@@ -30,7 +30,6 @@ from pyharness.features.gate.types import (
     Rounds,
     Side,
     Waiver,
-    normalised,
 )
 from pyharness.features.gate.verdicts import judgements, waivers
 from pyharness.features.gate.verdicts.self_test import Differences, differences, self_test
@@ -77,22 +76,29 @@ def checked(asked: GateRequest) -> ResolvedRequest:
         raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
     variables.further(asked.build.passed, os.environ)
     path = asked.declared or asked.folder / DECLARED
-    declared = waivers.read(path) if asked.declared is not None or path.exists() else ()
+    if asked.declared is not None and not path.exists():
+        raise names.absent("--declared", str(path), path, f"{DECLARED} lists the changes that you allow")
+    declared = waivers.read(path) if path.exists() else ()
     request = resolved(asked)
-    suite = request.suite
-    if suite and (known := calibration.kept(calibration.machine(), suite.digest)) is not None:
-        calibration.check_budget(known, asked.rules.budget, suite.benchmarks)
+    names.check_different(request.sources)
+    suite, library = request.suite, asked.build.library or names.distribution(request.sources[1])
+    if suite is None:
+        check_there(request.sources, str(asked.tests), asked.folder)
+    else:
+        suites.of_library(suite, library)
+        if (kept := calibration.kept(calibration.machine(), suite.digest)) is not None:
+            calibration.check_budget(kept, asked.rules.budget, suite.benchmarks)
     return replace(request, declared=declared)
 
 
 def resolved(asked: GateRequest) -> ResolvedRequest:
     """Resolve both sides, and read the requested suite, or the default for such sides."""
-    found = names.find(asked.base, asked.head, asked.folder)
+    sources = names.find(asked.base, asked.head, asked.folder)
     if asked.tests is not None:
-        return ResolvedRequest(asked, found, None)
-    usual = TWO_TOKENIZERS if isinstance(found[0], names.Specified) else suites.DEFAULT
+        return ResolvedRequest(asked, sources, None)
+    usual = TWO_TOKENIZERS if isinstance(sources[0], names.Specified) else suites.DEFAULT
     path = suites.find(asked.suite or usual)
-    return ResolvedRequest(asked, found, suites.against(suites.read(path), path, found, asked.rules.budget))
+    return ResolvedRequest(asked, sources, suites.against(suites.read(path), path, sources, asked.rules.budget))
 
 
 @dataclass
@@ -132,7 +138,7 @@ def ready(request: ResolvedRequest, listener: GateListener, deadline: float = ma
 def _of_suite(
     asked: GateRequest, suite: suites.GateSuite, both: Arms, room: Path, listener: GateListener, deadline: float
 ) -> ReadyGate:
-    suite = _about(suite, both)
+    suite = suites.of_library(suite, both.base.under_test)
     text = texts.written(suite.corpora, room)
     sides = {"base": both.base, "head": both.head}
 
@@ -153,28 +159,9 @@ def _of_suite(
 def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateListener, deadline: float) -> ReadyGate:
     """Plant the head's tests in both arms."""
     asked, tests = request.asked, str(request.asked.tests)
-    if both.base.tokenizer is not None:
-        raise InputError(f"--pytest {tests!r} needs two builds of a library: revisions, wheels or environments")
     start, own = starting(both, plant(both, request.sources, tests, asked.folder, room), deadline)
     plan = GatePlan(start, texts.written({}, room), asked.rules, {}, listener, deadline)
     return ReadyGate(suites.GateSuite(tests, "", (), {}, Path(), ""), both, plan, own)
-
-
-def _about(suite: suites.GateSuite, both: Arms) -> suites.GateSuite:
-    """Fill in the library under test for benchmarks whose suite names none.
-
-    Raises:
-        InputError: no benchmark measures the library under test.
-    """
-    under_test = both.base.under_test
-    benchmarks = tuple(replace(one, library=one.library or under_test) for one in suite.benchmarks)
-    libraries = {one.library for one in benchmarks}
-    if under_test and normalised(under_test) not in map(normalised, libraries):
-        raise InputError(
-            f"suite {suite.name!r} measures {', '.join(sorted(libraries))}, and {under_test} is under test: name "
-            "another suite with --suite, or tests with --pytest"
-        )
-    return replace(suite, benchmarks=benchmarks)
 
 
 def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
@@ -220,7 +207,7 @@ def _refused(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tupl
 def _other_work(suite: suites.GateSuite, allowed: Mapping[str, Waiver]) -> Iterator[str]:
     for name, parts in suite.changed.items():
         if (entry := allowed.get(name)) is not None:
-            yield f"{name} does other work than the base's, declared until {entry.expires}: {parts}; {entry.reason}"
+            yield f"{name} does other work than in the base, declared until {entry.expires}: {parts}; {entry.reason}"
 
 
 def _with_uncounted(judged: Sequence[Judgement], measured: Measured) -> tuple[Judgement, ...]:

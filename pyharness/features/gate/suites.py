@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
-from pyharness.features.gate.builds.names import Pair, Revision
-from pyharness.features.gate.types import GateBenchmark
+from pyharness.features.gate.builds.names import Pair, Revision, absent
+from pyharness.features.gate.types import GateBenchmark, normalised
 from pyharness.plugins.registry import pick, suggest
 from pyharness.store import shape
 from pyharness.suite.files import PACKAGED
@@ -40,9 +40,9 @@ _KEYS = {"name", "summary", "library", "workloads", "corpora", "benchmarks"}
 _BENCHMARK_KEYS = {"name", "workload", "library", "text", "bytes", "threads", "options", "budget"}
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # appears in tables, file names and links
 _PARTS: Mapping[str, Any] = {"workload": "", "text": "english", "bytes": 0, "threads": 1, "options": {}}
-GONE = "the base has it and the head has not: gone or renamed"
+GONE = "the base has it, and the head does not: removed or renamed"
 CHANGED = (
-    "it does other work than the base's, and both sides would do the head's: {} changed; give it another name, or "
+    "both sides would do the head's work, which differs from the base's: {} changed; give it another name, or "
     'declare it in gate.toml (metric = "workload")'
 )
 Work: TypeAlias = Mapping[str, Any]  # the work of a benchmark: value of each part
@@ -68,8 +68,10 @@ def find(name: str) -> Path:
     """Return the path of a suite: by the name of a shipped one, or a TOML file."""
     path, known = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
+        if path.is_dir():
+            raise InputError(f"--suite {name!r} is a folder: name the TOML file in it")
         if not path.is_file():
-            raise InputError(f"suite file {name!r} {'is a folder' if path.is_dir() else 'does not exist'}")
+            raise absent("--suite", name, path, f"name a TOML file, or one of {', '.join(known)}")
         return path
     return pick("suite of the gate", name, known)
 
@@ -123,7 +125,7 @@ def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
 def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], code: Mapping[str, str]) -> GateBenchmark:
     name = shape.get(entry, "name", str)
     if not _NAME.fullmatch(name):
-        raise InputError(f"benchmark name {name!r} is none: up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
+        raise InputError(f"benchmark name {name!r}: use up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
     try:
         _known_keys(entry, _BENCHMARK_KEYS)
         benchmark = GateBenchmark(
@@ -173,6 +175,22 @@ def _within(entry: Mapping[str, Any], key: str, least: int, most: int, default: 
     if not least <= value <= most:
         raise InputError(f"{key!r} is {value:,}; it must be in {least:,}..{most:,}")
     return value
+
+
+def of_library(suite: GateSuite, under_test: str) -> GateSuite:
+    """Fill in the library under test for benchmarks whose suite names none; "" where it is not known.
+
+    Raises:
+        InputError: no benchmark measures the library under test.
+    """
+    benchmarks = tuple(replace(one, library=one.library or under_test) for one in suite.benchmarks)
+    libraries = {one.library for one in benchmarks}
+    if under_test and normalised(under_test) not in map(normalised, libraries):
+        raise InputError(
+            f"suite {suite.name!r} measures {', '.join(sorted(libraries))}, and {under_test!r} is under test: name its "
+            "tests with --pytest PATH, or a suite of its own with --suite FILE.toml"
+        )
+    return replace(suite, benchmarks=benchmarks)
 
 
 def _known_keys(data: Mapping[str, Any], known: set[str]) -> None:
@@ -270,7 +288,7 @@ def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateS
         entries = {shape.get(entry, "name", str): entry for entry in shape.get(data, "benchmarks", list)}
         suite = _held(suite, {name: budget_of(entry) for name, entry in entries.items()}, budget)
     except InputError as error:
-        note = f"suite {suite.name!r} as the base has it cannot be read ({error}): what is gone from it is not missed"
+        note = f"suite {suite.name!r} as the base has it cannot be read ({error}): a removed benchmark goes unnoticed"
         return replace(suite, notes=(note,))
     try:
         before = _work(data, _code(_workloads(base, top, path, data), "its workloads are"))

@@ -27,6 +27,7 @@ class Dot:
     panel: str = ""
     series: str = ""  # the row of the page whose look it has
     verdict: str = ""  # "better" or "worse": has its colour, and is read out
+    limit: Cell | None = None  # what the row may not exceed; its text names the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,13 @@ class _Shown:
     @property
     def numbers(self) -> tuple[float | None, ...]:
         """All numbers with a place on the axis."""
-        return self.value, *(self.interval or ()), *self.samples
+        return self.value, *(self.interval or ()), *self.samples, self.limit
+
+    @property
+    def limit(self) -> float | None:
+        """The value that the row may not exceed."""
+        cell = self.dot.limit
+        return cell.value * cell.format.scale if cell is not None and isinstance(cell.value, int | float) else None
 
 
 def dots(
@@ -80,6 +87,9 @@ def dots(
     panels = labels((dot.panel for dot in drawn), _LONGEST)
     values = [{"l": row_labels[one.dot.row], "p": panels[one.dot.panel], **datum}
               for one in shown for datum in _data(one, scale, reference, rows)]  # fmt: skip
+    named = {one.dot.limit.text: one for one in reversed(shown) if one.dot.limit is not None}
+    values += [{"k": "limit name", "v": scale.place(one.limit), "t": text, "p": panels[one.dot.panel]}
+               for text, one in named.items()]  # fmt: skip
     if at is not None:
         values += [{"k": "at", "v": scale.place(at), "p": panel} for panel in panels.values()]
     beside = min(beside, len(panels)) if beside in _WIDTHS else max(_WIDTHS)
@@ -105,6 +115,8 @@ def _data(one: _Shown, scale: Scale, reference: str | None, rows: Sequence[str])
         return
     if dot.row == reference:
         yield {"k": "at", "v": place}
+    if one.limit is not None:
+        yield {"k": "limit", "v": scale.place(one.limit)}
     if one.interval is not None:
         low, high = map(scale.edge, one.interval)
         yield {"k": "interval", "c": colour, "v": low, "w": high}
@@ -128,6 +140,10 @@ def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list
          {"x": x, "y": y}),
         ("dot", {"type": "point", "filled": True, "size": 60, "opacity": 1},
          {"x": x, "y": y, "color": literal("c"), **shape, **described}),
+        ("limit", {"type": "tick", "color": SERIES[1].light, "thickness": 2, "size": _ROW, "opacity": 1, "aria": False},
+         {"x": x, "y": y}),
+        ("limit name", {"type": "text", "baseline": "bottom", "dy": -4, "aria": False, "color": SERIES[1].light},
+         {"x": x, "y": {"value": 0}, "text": {"field": "t"}}),
         ("none", {"type": "text", "align": "left", "dx": 3, "fontSize": FONT_SIZE, "color": INK.light},
          {"x": x, "y": y, "text": {"field": "t"}, **described}),
     )  # fmt: skip

@@ -44,9 +44,9 @@ def test_a_suite_is_found_by_name_or_path(tmp_path: Path) -> None:
     assert suites.find("gate").name == "gate.toml"
     with pytest.raises(InputError, match="did you mean 'gate'"):
         suites.find("gat")
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="folder"):
         suites.find(f"{tmp_path}/")
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match=r"'nothing\.toml'"):
         suites.find("nothing.toml")
 
 

@@ -130,7 +130,7 @@ def _obtained(side: Side, asked: str) -> str:
         raise program.OutOfTime(f"time ran out while {side} {asked!r} was downloaded or trained: {ended}") from None
     said = ran.output.decode(errors="replace").strip().splitlines()
     if ran.status != 0 or not said:
-        raise InputError(f"--{side} {asked!r} cannot be had: {ending(ran.status, ran.complaints)}")
+        raise InputError(f"--{side} {asked!r} cannot be loaded: {ending(ran.status, ran.complaints)}")
     answer = json.loads(said[-1])
     if "refused" in answer:
         raise InputError(answer["refused"])
@@ -208,14 +208,15 @@ def _distribution(
     """
     named = {side: normalised(wheel.distribution) for side, wheel in wheels.items()}
     if len({*named.values()}) > 1:
-        raise InputError(f"--base is {named['base']} and --head is {named['head']}: give two of one library")
+        raise InputError(f"--base is {named['base']!r} and --head {named['head']!r}: give two versions of one library")
     chosen = normalised(asked) if asked else next(iter(named.values()), "") or _guessed(installed)
     for side in SIDES:
         if chosen not in installed[side]:
-            raise InputError(f"{side} has no {chosen}; name what is under test with --library")
+            near = names.near(chosen, installed[side])
+            raise names.UnknownName(f"{side} has no {chosen!r}", "name the library under test with --library", near)
     if asked or named:
         return chosen, ()
-    return chosen, (f"what is under test is taken to be {chosen}; --library names another",)
+    return chosen, (f"{chosen} is taken as the library under test; --library names another",)
 
 
 def _guessed(installed: Mapping[Side, Libraries]) -> str:
@@ -226,5 +227,5 @@ def _guessed(installed: Mapping[Side, Libraries]) -> str:
     if OURS in base and OURS in head:
         return OURS
     raise InputError(
-        f"two environments differ in {', '.join(differ) or 'nothing'}: name what is under test with --library"
+        f"two environments differ in {', '.join(differ) or 'nothing'}: name the library under test with --library"
     )

@@ -10,7 +10,6 @@ folder, a FIFO, another repository) counts as absent.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -163,11 +162,7 @@ def _without_filters(folder: Path) -> dict[str, str]:
 
 
 PROJECT_FILES = ("pyproject.toml", "setup.py")
-UNSHALLOW = (
-    "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0 of "
-    "actions/checkout"
-)
-FETCH = "git fetch brings what another clone has"
+UNSHALLOW = "the clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout, gets all commits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,24 +198,27 @@ class Checkout:
             return None
         return name.decode("ascii").strip()
 
-    def meant(self, revision: str) -> str:
-        """Suggest a branch or tag of a similar name for an unknown revision; empty without one."""
+    def names(self) -> list[str]:
+        """Return the names of HEAD, local branches, remote branches and tags."""
         listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
-        names = os.fsdecode(listed).split()
-        close = [name for name in names if name.endswith(f"/{revision}")]
-        close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
-        return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+        return ["HEAD", *os.fsdecode(listed).split()]
+
+    def subject(self, commit: str) -> str:
+        """Return the first line of a commit's message."""
+        return git(self.top, "log", "-1", "--format=%s", commit).decode("utf-8", "replace").strip()
+
+    def has(self, commit: str, place: Path) -> bool:
+        """Whether a commit has a file or folder, by its path from ``top``."""
+        return bool(git(self.top, "ls-tree", commit, "--", place.as_posix())) or place == Path()
 
     def is_shallow(self) -> bool:
         """Whether history is cut off: an unknown revision may be in the repository of origin."""
         return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    def may_lack(self, revision: str) -> bool:
-        """Whether an unknown revision may have to be fetched; otherwise its name is wrong.
-
-        Nobody misspells a full id: this clone lacks that commit.
-        """
-        return self.is_shallow() or re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
+    @staticmethod
+    def is_full_id(revision: str) -> bool:
+        """Whether a revision is a whole commit id, which nobody misspells: a clone without it lacks the commit."""
+        return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
 
     def is_dirty(self) -> bool:
         """Whether the working tree has changed or new files, relative to the commit that is checked out."""

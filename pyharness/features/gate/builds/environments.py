@@ -102,7 +102,7 @@ def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | Non
         try:
             run_pip("install", [*install, "--constraint", str(pins), *wanted], side, wheel.asked, workshop)
         except NotBuilt:  # the head may change these very dependencies
-            workshop.tell(f"{side} {wheel.asked!r}: does not install with the other side's versions; installing freely")
+            workshop.tell(f"{side} {wheel.asked!r}: does not install with the other side's versions; trying without")
         else:
             return folder / "bin" / "python"
     run_pip("install", [*install, *wanted], side, wheel.asked, workshop)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from pyharness import tokenizers
-from pyharness.features.gate.builds.checkouts import FETCH, UNSHALLOW, Checkout
+from pyharness.features.gate.builds.checkouts import UNSHALLOW, Checkout, GitFailed
 from pyharness.features.gate.types import SIDES, Side
 from pyharness.system import archive, bounded_file, folders
 from pyharness.types import InputError
 
 CHOICES = (
-    "give a revision (HEAD~1), PATH@REVISION, a checkout, '.' (the working tree as it is), a wheel, a virtual "
-    "environment, or a tokenizer on both sides"
+    "give a revision (HEAD~1), PATH@REVISION, '.' (the working tree), a wheel, a virtual environment, or a tokenizer"
 )
+MOST_NEAR = 5  # names in "did you mean"
+ALIKE = 0.6  # least similarity of such a name
 METADATA_BYTES = 4 << 20
 _METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")  # PEP 508
@@ -44,25 +47,24 @@ def wheel(side: Side, asked: str, path: Path) -> Wheel:
             file.seek(0)
             digest = bounded_file.digest(file)
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"--{side} {asked!r}: there is no such wheel; {CHOICES}") from None
+        raise absent(f"--{side}", asked, path, "python -m pip wheel --no-deps . makes a wheel") from None
     except archive.DAMAGE as error:
         about = (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:300]
-        raise InputError(f"--{side} {asked!r} is no wheel that can be read: {about}; build it again") from None
+        raise InputError(f"--{side} {asked!r} is not a readable wheel: {about}; build it again") from None
     return Wheel(asked, path.resolve(), name, f"{version} (sha256:{digest[:12]})", digest)
 
 
 def _distribution(file: BinaryIO) -> tuple[str, str]:
     """Return name and version from the file's metadata; raise one of ``archive.DAMAGE``."""
     with archive.opened(file) as members:
-        said = [name for name in members.namelist() if _METADATA.fullmatch(name)]
-        if len(said) != 1:
-            count = f"it has {len(said)} files" if said else "it has no file"
-            raise ValueError(f"it does not say which distribution it is: {count} *.dist-info/METADATA")
-        text = archive.read(members, said[0], METADATA_BYTES).decode("utf-8", "replace")
+        files = [name for name in members.namelist() if _METADATA.fullmatch(name)]
+        if len(files) != 1:
+            raise ValueError(f"it has {len(files)} files *.dist-info/METADATA, and a wheel has one")
+        text = archive.read(members, files[0], METADATA_BYTES).decode("utf-8", "replace")
     metadata = HeaderParser().parsestr(text)
     name, version = (str(metadata[key] or "").strip() for key in ("Name", "Version"))
     if not _NAME.fullmatch(name) or not _VERSION.fullmatch(version):
-        raise ValueError("it does not say which distribution it is: its METADATA has no name and version")
+        raise ValueError("its METADATA has no name and version")
     return name, version
 
 
@@ -74,8 +76,8 @@ def check_unchanged(side: Side, wheel: Wheel) -> None:
         digest = ""
     if digest != wheel.digest:
         raise InputError(
-            f"--{side} {wheel.asked!r}: its wheel was changed or removed after it was made, perhaps by the other "
-            "side's build: nothing of it is measured; look at what these builds do"
+            f"--{side} {wheel.asked!r}: its wheel was changed or removed after the build, perhaps by the other side's "
+            "build; nothing is measured: read what both builds run"
         )
 
 
@@ -125,8 +127,48 @@ Source: TypeAlias = Wheel | Installed | Revision | Specified
 Pair: TypeAlias = tuple[Source, Source]  # base and head
 
 
-class NoRevision(InputError):
-    """A checkout lacks the revision of a side; it may have to be fetched, as in the clone of a CI job."""
+class UnknownName(InputError):
+    """A name that nothing has, with the near names that exist."""
+
+    def __init__(self, what: str, advice: str, near: Iterable[str] = ()) -> None:
+        self.near = tuple(near)[:MOST_NEAR]
+        super().__init__(
+            f"{what}; did you mean {' or '.join(map(repr, self.near))}?" if self.near else f"{what}; {advice}"
+        )
+
+
+class NotFetched(UnknownName):
+    """A checkout lacks a revision that has to be fetched, as in the clone of a CI job."""
+
+
+def near(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are spelt like ``name``, or end like it, the most similar first.
+
+    >>> near("mian", ["main", "docs", "origin/mian"]), near("origin/mian", ["HEAD", "main"])
+    (['origin/mian', 'main'], ['main'])
+    """
+    alike = {one: max(_similarity(name, one), _similarity(_last(name), _last(one))) for one in names}
+    return sorted((one for one in alike if alike[one] >= ALIKE), key=lambda one: -alike[one])[:MOST_NEAR]
+
+
+def _similarity(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def absent(option: str, given: str, path: Path, advice: str) -> UnknownName:
+    """Return the error for a path that does not exist; names that exist next to it come first."""
+    folder = next((one for one in path.parents if one.is_dir()), path.parent)
+    missing, *rest = path.relative_to(folder).parts or (path.name,)
+    stem, suffix = Path(missing).stem, Path(missing).suffix
+    stems = {one.stem for one in folder.iterdir() if one.suffix == suffix} if folder.is_dir() else ()
+    paths = [folder.joinpath(name + suffix, *rest) for name in near(stem, sorted(stems))]
+    above = given.removesuffix(str(Path(missing, *rest)))
+    return UnknownName(f"{option}: {given!r} does not exist", advice,
+                       (above + str(one.relative_to(folder)) for one in paths if one.exists()))  # fmt: skip
 
 
 def find(base: str, head: str, folder: Path) -> Pair:
@@ -135,14 +177,54 @@ def find(base: str, head: str, folder: Path) -> Pair:
     Raises:
         InputError: a name resolves to no source, or only one side is a tokenizer.
     """
-    first, second = (_find(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
+    first, second = (_source(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
     if isinstance(first, Specified) is not isinstance(second, Specified):
         only = "base" if isinstance(first, Specified) else "head"
         raise InputError(
-            f"--base {base!r} and --head {head!r} cannot be compared: only {only} is a tokenizer; a tokenizer stands "
-            "against a tokenizer of this environment"
+            f"--base {base!r} and --head {head!r} cannot be compared: only {only} is a tokenizer; give two tokenizers, "
+            "or two versions of a library"
         )
     return first, second
+
+
+def check_different(sources: Pair) -> None:
+    """Raise ``InputError`` where two names are one version; one name twice measures the noise."""
+    base, head = sources
+    if base.asked != head.asked and (version := _content(base)) is not None and version == _content(head):
+        raise InputError(
+            f"--base {base.asked!r} and --head {head.asked!r} are the same version ({version[0][:12]}): nothing to "
+            "compare; --head . takes uncommitted changes, and one name twice measures the noise"
+        )
+
+
+def _content(source: Source) -> tuple[str, str] | None:
+    if isinstance(source, Wheel):
+        return source.digest, ""
+    return (source.version, source.checkout.project) if isinstance(source, Revision) else None
+
+
+def commits(sources: Pair) -> dict[Side, dict[str, str]]:
+    """Return commit and subject of each side that is a revision, for reports."""
+    revisions = {side: source for side, source in zip(SIDES, sources, strict=True) if isinstance(source, Revision)}
+    return {
+        side: {"commit": one.version, "subject": one.checkout.subject(one.commit)} for side, one in revisions.items()
+    }
+
+
+def distribution(source: Source) -> str:
+    """Return the name of the distribution as far as it is known before a build; "" where it is not."""
+    if isinstance(source, Wheel):
+        return source.distribution
+    if not isinstance(source, Revision):
+        return ""
+    place = Path(source.checkout.project, "pyproject.toml")
+    try:
+        committed = source.checkout.content(source.commit, place) if source.changes is None else None
+        content = (source.checkout.top / place).read_bytes() if committed is None else committed
+        name = tomllib.loads(content.decode())["project"]["name"]
+    except (GitFailed, OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def notes(sources: Pair) -> Iterator[str]:
@@ -157,7 +239,7 @@ def notes(sources: Pair) -> Iterator[str]:
             yield f"{source.asked!r} has submodules, which are not in what is built"
 
 
-def _find(side: Side, asked: str, folder: Path) -> Source:
+def _source(side: Side, asked: str, folder: Path) -> Source:
     if not asked.strip() or "\0" in asked:
         raise InputError(f"--{side} is empty; {CHOICES}")
     if asked in (WORKTREE, "."):
@@ -192,7 +274,7 @@ def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source
     checkout = Checkout.around(path)
     if checkout is None:
         raise InputError(
-            f"--{side} {asked!r} is a folder, but no virtual environment (pyvenv.cfg, bin/python) and in no git "
+            f"--{side} {asked!r} is a folder, but neither a virtual environment (pyvenv.cfg, bin/python) nor in a git "
             f"checkout; {CHOICES}"
         )
     return _revision(side, asked, checkout, "HEAD")
@@ -219,19 +301,23 @@ def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
 def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revision:
     commit = checkout.commit(revision)
     if commit is None:
-        raise _no_revision(side, asked, checkout, revision)
+        raise _no_revision(f"--{side} {asked!r}", checkout, revision)
     return Revision(asked, checkout, commit)
 
 
-def _no_revision(side: Side, asked: str, checkout: Checkout, revision: str, besides: str = "") -> InputError:
-    """Return an error that suggests a similar name or a fetch; ``besides``: other kinds of source it is not."""
-    place, meant = str(checkout.top), checkout.meant(revision)
-    lacking = checkout.may_lack(revision)
-    if meant and not lacking and "did you mean" not in besides:
-        return InputError(f"--{side} {asked!r}: no revision {revision!r} in {place!r}; {meant}")
-    advice = " ".join(filter(None, (meant, UNSHALLOW if checkout.is_shallow() else FETCH)))
-    kind = NoRevision if lacking else InputError
-    return kind(f"--{side} {asked!r}: no revision {revision!r} in {place!r} ({advice}){besides}; {CHOICES}")
+def _no_revision(option: str, checkout: Checkout, revision: str) -> UnknownName:
+    """Return an error that suggests near names, or a fetch where the clone may lack commits."""
+    what = f"{option}: unknown revision {revision!r}"
+    if checkout.is_shallow():
+        return NotFetched(what, UNSHALLOW)
+    if checkout.is_full_id(revision):
+        return NotFetched(what, "git fetch origin and this id get the commit")
+    stem, rest = re.fullmatch(r"([^~^@:]*)(.*)", revision, re.DOTALL).groups()  # type: ignore[union-attr] -- always
+    if rest and checkout.commit(stem) is not None:
+        return UnknownName(what, f"{stem!r} exists: git log --oneline {stem} lists its commits")
+    names = (name + rest for name in near(stem, checkout.names()))
+    return UnknownName(what, "git branch --all and git tag list the names, git fetch gets new ones",
+                       (name for name in names if checkout.commit(name) is not None))  # fmt: skip
 
 
 def _here(side: Side, asked: str, folder: Path) -> Source:
@@ -242,8 +328,13 @@ def _here(side: Side, asked: str, folder: Path) -> Source:
     try:
         return Specified(asked, tokenizers.resolve(asked).vocabulary or asked)
     except InputError as error:
-        why = str(error).partition("; known:")[0]
-    besides = f"no wheel, no environment, and no tokenizer ({why})"
-    if checkout is not None:
-        raise _no_revision(side, asked, checkout, asked, f", {besides}")
-    raise InputError(f"--{side} {asked!r} is in no git checkout here, {besides}; {CHOICES}")
+        refusal = error
+    if asked.startswith((".", "/", "~")):
+        file = asked.partition("@")[0]
+        raise absent(f"--{side}", file, folder / folders.expanded(file), CHOICES)
+    unknown = None if checkout is None else _no_revision(f"--{side}", checkout, asked)
+    if unknown is not None and (unknown.near or isinstance(unknown, NotFetched)):
+        raise unknown
+    if ":" in asked or "did you mean" in str(refusal) or not str(refusal).startswith("unknown tokenizer"):
+        raise InputError(f"--{side}: {refusal}") from None
+    raise unknown or InputError(f"--{side} {asked!r}: no git checkout here, and no tokenizer of this name; {CHOICES}")

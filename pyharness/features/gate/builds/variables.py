@@ -69,9 +69,9 @@ def further(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, s
         if not _NAME.fullmatch(name):
             before, equals, _ = name.partition("=")
             shown = f"{before!r} and a value" if equals else repr(name)
-            raise InputError(f"--pass takes the name of a variable, whose value is taken from here, and not {shown}")
+            raise InputError(f"--pass takes the name of a variable of this shell, not {shown}")
         if name not in environment:
-            raise InputError(f"--pass {name!r}: there is no such variable here; set it, or leave the option out")
+            raise InputError(f"--pass {name!r}: this shell has no such variable; set it, or leave the option out")
     return {name: environment[name] for name in dict.fromkeys(names)}
 
 

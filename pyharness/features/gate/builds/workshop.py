@@ -81,7 +81,7 @@ class NotBuilt(Exception):
     """An arm does not build or install: the message has the side, the most informative line, and the log's path."""
 
     def __init__(self, side: Side, source: str, what: str, said: str, log: Path) -> None:
-        super().__init__(f"{side} {source!r} {what}: {said or 'it does not say why'}; all that was said is in {log}")
+        super().__init__(f"{side} {source!r} {what}: {said or 'no reason given'}; the log is {log}")
         self.side = side
         self.log = log
 
@@ -204,8 +204,8 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     except program.OutOfTime:
         what, took = "built" if step == "build" else "installed", time.monotonic() - begun
         raise program.OutOfTime(
-            f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; what was said "
-            f"until then is in {log}"
+            f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; its log "
+            f"is {log}"
         ) from None
     except program.SaidTooMuch as ended:
         os.truncate(log, min(log.stat().st_size, LOG_BYTES))

@@ -124,7 +124,7 @@ class AskedArm:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or answer.get("id") != self._asked:
-            raise self.failed(f"the process said what is no answer: {line[:80]!r}")
+            raise self.failed(f"the process gave no answer, but {line[:80]!r}")
         return answer
 
     def timing(self, said: Mapping[str, Any], calls: int) -> Timing:
@@ -156,7 +156,7 @@ class AskedArm:
         try:
             return get(said, name, kind)
         except Misshapen as fault:
-            raise self.failed(f"the process gave an answer that is none: {fault}") from None
+            raise self.failed(f"the process gave a malformed answer: {fault}") from None
 
     def failed(self, how: str) -> ArmFailed:
         """End the process; return the exception to raise."""

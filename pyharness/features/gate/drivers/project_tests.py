@@ -16,7 +16,7 @@ from typing import Any
 from pyharness.features.gate.builds import environments
 from pyharness.features.gate.builds.arms import Arm, Arms
 from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
-from pyharness.features.gate.builds.names import Pair, Revision, Source
+from pyharness.features.gate.builds.names import Pair, Revision, Source, Specified, absent
 from pyharness.features.gate.types import Side
 from pyharness.types import InputError
 
@@ -41,6 +41,36 @@ class PlantedTests:
     notes: tuple[str, ...] = ()
 
 
+def check_there(sources: Pair, path: str, folder: Path) -> None:
+    """Raise ``InputError`` where neither side has the tests, or both are tokenizers; before anything is built."""
+    base, head = sources
+    if isinstance(head, Specified):
+        raise InputError(f"--pytest {path!r} needs two builds of a library: revisions, wheels or environments")
+    file = path.partition("::")[0]
+    inside = _inside(head, file, folder)
+    if inside is None:
+        there = (folder / file).exists()
+    else:
+        there = any(_has(source, inside) for source in (base, head) if isinstance(source, Revision))
+    if not there:
+        raise absent("--pytest", file, folder / file, f"name a folder or file of tests that {head.asked!r} has")
+
+
+def _has(source: Revision, inside: Path) -> bool:
+    if source.changes is not None:
+        return (source.checkout.top / inside).exists()
+    return source.checkout.has(source.commit, inside)
+
+
+def _inside(head: Source, file: str, folder: Path) -> Path | None:
+    """Return the path of tests within the head's checkout; None where the head is none, or they lie elsewhere."""
+    if not isinstance(head, Revision):
+        return None
+    place, top = (folder / file).resolve(), head.checkout.top.resolve()
+    inside = place.relative_to(top) if place.is_relative_to(top) else head.checkout.project / Path(file)
+    return None if inside.is_absolute() else inside
+
+
 def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> PlantedTests:
     """Copy the head's tests into both arms, and the base's own into ``room``.
 
@@ -52,15 +82,13 @@ def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> Pla
         room: a temporary folder.
 
     Raises:
-        InputError: the tests do not exist, an arm does not list its files, or a side has changed since its build.
+        InputError: an arm does not list its files, or a side has changed since its build.
     """
     file, separator, test = path.partition("::")
     base, head = sources
     _check_current((base, arms.base), (head, arms.head))
     tests = _tests(head, file, folder, room)
     theirs, notes = _of_base(base, tests, room)
-    if not (tests.tree / tests.place).exists() and theirs is None:
-        raise InputError(f"--pytest {path!r}: --head {arms.head.source!r} has no such file or folder of tests")
     sides: dict[Side, Arm] = {"base": arms.base, "head": arms.head}
     files = provided(arms.base.under_test, sides)
     for arm in sides.values():
@@ -76,8 +104,8 @@ def _check_current(*made: tuple[Source, Arm]) -> None:
     for source, arm in made:
         if isinstance(source, Revision) and (now := source.now()) != source:
             raise InputError(
-                f"--{arm.side} {arm.source!r} is not what was built any longer ({now.version[:12]}, built "
-                f"{arm.version[:12]}), so its tests are others: run the gate again"
+                f"--{arm.side} {arm.source!r} has changed since its build ({now.version[:12]}, built "
+                f"{arm.version[:12]}), and so have its tests: run the gate again"
             )
 
 
@@ -94,12 +122,9 @@ class ProjectTests:
 def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
     """Return the head's tests if it is a revision with that path, else those at the named path."""
     place, target = (folder / file).resolve(), room / "project"
-    if isinstance(head, Revision):
-        top = head.checkout.top.resolve()
-        inside = place.relative_to(top) if place.is_relative_to(top) else head.checkout.project / Path(file)
-        if not inside.is_absolute():
-            _export(head.checkout, head.commit, target, changed=bool(head.changes))
-            return ProjectTests(target, inside, head.checkout.top, heads=True)
+    if isinstance(head, Revision) and (inside := _inside(head, file, folder)) is not None:
+        _export(head.checkout, head.commit, target, changed=bool(head.changes))
+        return ProjectTests(target, inside, head.checkout.top, heads=True)
     around = place if place.is_dir() else place.parent
     checkout = Checkout.around(around) if around.is_dir() else None
     commit = None if checkout is None else checkout.commit("HEAD")
@@ -113,11 +138,11 @@ def _of_base(base: Source, tests: ProjectTests, room: Path) -> tuple[Path | None
     """Return the base's files if it is of the tests' project and has these tests, else a note."""
     of_one = isinstance(base, Revision) and (tests.heads or base.checkout.top == tests.checkout)
     if not isinstance(base, Revision) or not of_one:
-        return None, (f"{base.asked!r} has no tests of its own that are known: a benchmark that is gone is not missed",)
+        return None, (f"{base.asked!r} has no known tests of its own: a removed benchmark goes unnoticed",)
     target = room / "base"
     _export(base.checkout, base.commit, target, changed=bool(base.changes))
     if not (target / tests.place).exists():
-        return None, (f"the base has no {str(tests.place)!r}: all of it is new",)
+        return None, (f"the base has no {str(tests.place)!r}: all benchmarks are new",)
     return target, ()
 
 

@@ -165,10 +165,10 @@ class OwnTests:
             measured.new.pop(name, None)
             measured.skipped.pop(name, None)
             if runs is None:
-                why = f"the head's does not run, and whether the base's own does is not known, {unknown}: "
+                why = f"the head's test does not run; whether the base's own does is unknown, {unknown}: "
                 measured.refusals[name] = (GateVerdict.INCONCLUSIVE, why + reasons[name])
             else:
-                why = f"the base runs its own, and the head's does not run: {reasons[name]}"
+                why = f"the base's own test runs, and the head's does not: {reasons[name]}"
                 measured.refusals[name] = (GateVerdict.FAILED, why)
 
     def _tried(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
@@ -200,7 +200,7 @@ def own_tests(start: StartOwn) -> OwnTests:
             notes = [f"the base's own {file} cannot be collected: {why}" for file, why in worker.broken.items()]
     except ArmFailed as failure:
         names, notes = (), [f"the base's own tests are not known: {failure}"]
-    return OwnTests(start, names, tuple(f"{note}; a benchmark that is gone from it is not missed" for note in notes))
+    return OwnTests(start, names, tuple(f"{note}; a removed benchmark goes unnoticed" for note in notes))
 
 
 def starting(arms: Arms, planted: PlantedTests, deadline: float) -> tuple[Start, OwnTests]:

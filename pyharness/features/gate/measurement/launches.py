@@ -40,7 +40,7 @@ def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again
             raise Overtime
         return f"{gone}; {fault}, alone in a fresh process"
     if again:
-        return f"{gone}, twice, beside the other side; alone in a fresh process it answers"
+        return f"{gone}, twice, while the other side runs; alone in a fresh process it answers"
     if (fault := _alone(plan, launch, gone.side, question)) is None:
         return None
     if time.monotonic() > plan.deadline and not fault.silent:  # cut off: the earlier silence has to decide
@@ -184,7 +184,7 @@ def _all(pair: Pair, gave: Launched) -> list[str]:
     gave.new |= dict.fromkeys((name for name in has["head"] if name not in has["base"]), "")
     for name in has["base"]:
         if name not in has["head"]:
-            gave.refusals[name] = (GateVerdict.FAILED, "the base has it and the head has not: gone or renamed")
+            gave.refusals[name] = (GateVerdict.FAILED, "the base has it, and the head does not: removed or renamed")
     gave.names = [name for name in has["base"] if name in has["head"]]
     return gave.names
 
@@ -194,7 +194,7 @@ def _still_there(pair: Pair, wanted: Sequence[str], gave: Launched) -> list[str]
     has = _has(pair)
     for name in wanted:
         if lacking := [side for side in SIDES if name not in has[side]]:
-            reason = f"{' and '.join(lacking)}: it was there in a process before, and is not any longer"
+            reason = f"{' and '.join(lacking)}: an earlier process had it, and this one does not"
             gave.refusals[name] = (GateVerdict.FAILED, reason)
     return [name for name in wanted if name not in gave.refusals]
 
@@ -247,7 +247,7 @@ def _lacking(plan: GatePlan, name: str, absent: Mapping[Side, str], gave: Launch
         gave.skipped[name] = absent["head"]
     else:
         lacking = "; ".join(f"{side}: {reason}" for side, reason in absent.items())
-        what = "it cannot be measured" if screen else "it was measured before, and cannot be any longer"
+        what = "it cannot be measured" if screen else "it was measured before, and now it cannot be"
         gave.refusals[name] = (GateVerdict.FAILED, f"{what}: {lacking}")
 
 

@@ -80,7 +80,7 @@ class Timeouts:
 
 @contextmanager
 def failing(side: Side, question: Question | None = None) -> Iterator[None]:
-    """Re-raise an arm's failure as ``Gone``, with its side and the question it was asked (None: before the first)."""
+    """Turn the failure of an arm into ``Gone``, which names side and question; None before the first question."""
     begun = time.monotonic()
     try:
         yield

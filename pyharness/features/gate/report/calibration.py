@@ -55,16 +55,16 @@ def _flat(calibration: Calibration) -> Iterator[dict[str, CellValue]]:
 
 def _notes(calibration: Calibration) -> Iterator[str]:
     yield (
-        "noise: standard deviation of launches of identical code; detectable: the slowdown that a gate proves in 80 of "
-        "100 cases, by resampling these launches. A budget below it is refused on this machine."
+        "noise: standard deviation of launches of identical code; detectable: the slowdown that is significant in "
+        "80 of 100 gates, by resampling these launches. A budget below it is refused on this machine."
     )
     yield (
-        f"False alarms: {calibration.alarms} of {calibration.comparisons} comparisons of identical code in "
-        f"{calibration.gates} gates; with 95 % confidence the rate is at most {calibration.bound:.1%}."
+        f"False-alarm rate: {calibration.alarms} of {calibration.comparisons} comparisons of identical code in "
+        f"{calibration.gates} gates; upper 95 % limit {calibration.bound:.1%}."
     )
     for one in calibration.planted:
         expected = "" if one.expected is None else f", {one.expected:.0%} expected by resampling"
-        yield f"{one.slowdown:.0%} slower, planted: found {one.found} of {one.count} times{expected}."
+        yield f"{one.slowdown:.0%} slower, planted: significant {one.found} of {one.count} times{expected}."
     yield f"Measured in {calibration.seconds / 60:.0f} minutes, {calibration.made}, on {_machine(calibration.machine)}."
 
 

@@ -1,36 +1,35 @@
-"""Sections and pages of gates and calibrations for ``pyharness report``: effects are dots around zero."""
+"""Sections and pages of gates and calibrations: effects with their budgets, and distributions of both sides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pyharness.features.gate.records import CALIBRATION_KIND, GATE_KIND, calibration_from_json, gate_from_json
+from pyharness.features.gate.report import sheets
 from pyharness.features.gate.report.calibration import calibration_sheet, flat_calibration
 from pyharness.features.gate.report.junit import to_junit
 from pyharness.features.gate.report.pull_request import gate_comment
-from pyharness.features.gate.report.sheets import (
-    arms_sheet,
-    by_benchmark,
-    environment_sheet,
-    flat_gate,
-    gate_sheets,
-    judgement_sheet,
-    remarks,
-    self_test_sheet,
-    verdict_line,
-)
-from pyharness.features.gate.types import Calibration, Gate, GateVerdict, Judgement
+from pyharness.features.gate.types import SIDES, Calibration, Gate, Judgement, Side
+from pyharness.features.gate.verdicts.effects import nanoseconds
 from pyharness.report.charts import Dot, dots
 from pyharness.report.record_kinds import RecordKind
-from pyharness.report.sheet import Sheet
+from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Block, Figure, Page, Section
+from pyharness.statistics.samples import percentile
+from pyharness.types import COUNT, Format
 
 _TITLES = {"time": "Time", "memory": "Memory", "instructions": "Instructions"}
+_BUDGET = Format("budget {:.3g} %", 100, "%")
+MOST_DISTRIBUTIONS = 12
+QUANTILES = 41  # drawn of each side
 
 
 def page_of_gate(gate: Gate) -> Page:
-    """Return the page about a gate, which begins with its verdict."""
-    return Page(f"Gate: suite {gate.suite}", tuple(gate_sections(gate)), verdict_line(gate))
+    """Return the page about a gate: its verdict, both versions, and a line for each figure that did not pass."""
+    answers = sheets.answer_sheet(gate)
+    lead = replace(answers, rows=answers.rows[1:])
+    return Page(f"Gate: suite {gate.suite}", tuple(gate_sections(gate)), sheets.verdict_line(gate), lead=(lead,))
 
 
 def page_of_calibration(calibration: Calibration) -> Page:
@@ -40,22 +39,18 @@ def page_of_calibration(calibration: Calibration) -> Page:
 
 
 def gate_sections(gate: Gate) -> Iterator[Section]:
-    """Yield the judgements, worst first; then the arms, and the gate's self-test."""
-    judged = [one for several in by_benchmark(gate.judgements) for one in several]
-    said = tuple(remarks(gate))
-    wrong = [one for one in judged if one.verdict is not GateVerdict.PASS or one.waiver is not None]
-    blocks: list[Block] = [*said]
-    if wrong:
-        blocks.append(_titled("Not simply passed", judgement_sheet(gate, wrong)))
-    if blocks:
-        yield Section("What to look at", tuple(blocks))
-    for figure, title in _TITLES.items():
-        of_figure = [one for one in judged if one.figure == figure]
-        if of_figure:
-            yield Section(title, tuple(_judged(gate, title, of_figure)))
-    about = [sheet for sheet in (arms_sheet(gate), self_test_sheet(gate), environment_sheet(gate)) if sheet.rows]
-    if about:
-        yield Section("What was compared, and where", tuple(about))
+    """Yield what did not pass, with the distributions of both sides, then notes; folded: what passed, the machine."""
+    shown, passed = sheets.parted(gate.judgements)
+    if shown:
+        blocks = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
+        yield Section("What did not pass", blocks)
+    if gate.notes:
+        yield Section("Notes", gate.notes)
+    if passed:
+        yield Section(sheets.counts(passed).capitalize(), tuple(_by_figure(gate, passed, "what passed")), folded=True)
+    tables = (sheets.differing_sheet(gate), sheets.self_test_sheet(gate), sheets.environment_sheet(gate))
+    if about := (*sheets.where(gate), *(table for table in tables if table.rows)):
+        yield Section("What was compared, and where", about, folded=True)
 
 
 def calibration_sections(calibration: Calibration) -> Iterator[Section]:
@@ -63,26 +58,78 @@ def calibration_sections(calibration: Calibration) -> Iterator[Section]:
     sheet = calibration_sheet(calibration)
     columns = [place for place, heading in enumerate(sheet.headings) if heading.unit]
     drawn = [Dot(str(row[0].value), row[place], sheet.headings[place].title) for place in columns for row in sheet.rows]
-    about = "Noise of launches of identical code, and the slowdown that a gate proves in 80 of 100 cases."
+    about = "Noise of launches of identical code, and the slowdown that is significant in 80 of 100 gates."
     if drawn:
         figure = Figure(sheet.title, about, dots(drawn, sheet.title, "share of the time, %", log=True), sheet)
         yield Section("Calibration", (figure,))
 
 
-def _judged(gate: Gate, title: str, judgements: Sequence[Judgement]) -> Iterator[Block]:
-    """Yield the effects of one figure, as dots where they are known."""
-    sheet = _titled(f"{title}, head against base", judgement_sheet(gate, judgements))
-    effect = next((place for place, heading in enumerate(sheet.headings) if heading.title == "effect"), None)
-    if effect is None or all(one.effect is None for one in judgements):
-        yield sheet
-        return
-    drawn = [Dot(str(row[0].value), row[effect]) for row in sheet.rows]
-    about = "A dot is head / base - 1, a line its 95 % interval. Right of 0 head takes more than base."
-    yield Figure(sheet.title, about, dots(drawn, sheet.title, "effect, %", at=0.0), sheet)
+def _by_figure(gate: Gate, judgements: Sequence[Judgement], what: str) -> Iterator[Block]:
+    for figure, title in _TITLES.items():
+        of_figure = [one for one in judgements if one.figure == figure]
+        if of_figure:
+            yield _effects(gate, f"{title}, {what}", of_figure)
 
 
-def _titled(title: str, sheet: Sheet) -> Sheet:
-    return Sheet(title, sheet.headings, sheet.rows, sheet.notes)
+def _effects(gate: Gate, title: str, judgements: Sequence[Judgement]) -> Block:
+    """Return the effects of one figure with their budgets, as dots where they are known."""
+    sheet = replace(sheets.judgement_sheet(gate, judgements), title=title, notes=(sheets.ABOUT,))
+    place = next((place for place, heading in enumerate(sheet.headings) if heading.title == "effect"), None)
+    if place is None or all(one.effect is None for one in judgements):
+        return sheet
+    budgets = [None if one.budget is None else Cell(one.budget, _BUDGET) for one in judgements]
+    drawn = [Dot(str(row[0].value), row[place], limit=own) for row, own in zip(sheet.rows, budgets, strict=True)]
+    about = (
+        "A dot is head / base - 1, a line its 95 % CI. Right of 0 the head takes more than the base. The budget is the "
+        "growth that is allowed."
+    )
+    return Figure(title, about, dots(drawn, title, "effect, %", at=0.0), sheet)
+
+
+def _distributions(gate: Gate, judgements: Sequence[Judgement]) -> Iterator[Block]:
+    """Yield the distributions of both sides for each figure that did not pass and has samples."""
+    figures = [(one, samples_of(gate, one)) for one in judgements]
+    figures = [(one, samples) for one, samples in figures if all(len(samples[side]) > 1 for side in SIDES)]
+    yield from (_distribution(one, samples) for one, samples in figures[:MOST_DISTRIBUTIONS])
+    if more := len(figures[MOST_DISTRIBUTIONS:]):
+        yield f"{more} more distributions are not drawn: the record has their samples."
+
+
+def samples_of(gate: Gate, one: Judgement) -> dict[Side, list[float]]:
+    """Return seconds of a call in each round, or the memory or instructions of each launch."""
+    threads = next((own.threads for own in gate.benchmarks if own.name == one.benchmark), 1)
+    samples: dict[Side, list[float]] = {"base": [], "head": []}
+    for part in gate.rounds:
+        if part.benchmark != one.benchmark:
+            continue
+        for side in SIDES:
+            if one.figure == "time":
+                timings = part.base if side == "base" else part.head
+                samples[side] += [time / part.calls / 1e9 for time in nanoseconds(timings, threads)]
+            elif side in (counted := part.memory if one.figure == "memory" else part.instructions):
+                samples[side].append(counted[side])
+    return samples
+
+
+def _distribution(one: Judgement, samples: dict[Side, list[float]]) -> Figure:
+    quantiles = {
+        side: tuple(percentile(samples[side], place / (QUANTILES - 1)) for place in range(QUANTILES)) for side in SIDES
+    }
+    middle = (QUANTILES - 1) // 2
+    form = sheets.of_a_call(one.figure, quantiles["base"][middle])
+    drawn = [Dot(side, Cell(quantiles[side][middle], form, samples=quantiles[side])) for side in SIDES]
+    quarters = [0, middle // 2, middle, middle + middle // 2, QUANTILES - 1]
+    rows = tuple(
+        (Cell(side), *(Cell(quantiles[side][place], form) for place in quarters), Cell(len(samples[side]), COUNT))
+        for side in SIDES
+    )
+    names = ("least", "first quarter", "median", "third quarter", "most", "samples")
+    headings = (Heading("side", "word"), *map(Heading, names))
+    what = "rounds of all launches" if one.figure == "time" else "launches"
+    about = f"A dot is the median, {QUANTILES} ticks are evenly spaced quantiles of the {what}."
+    title = f"{one.benchmark}, {one.figure}: base and head"
+    drawing = dots(drawn, title, f"{one.figure} of a call, {form.unit}")
+    return Figure(title, about, drawing, Sheet(title, headings, rows))
 
 
 RECORDS = (
@@ -90,8 +137,8 @@ RECORDS = (
         name=GATE_KIND,
         noun="the record of a gate",
         read=gate_from_json,
-        sheets=gate_sheets,
-        rows=flat_gate,
+        sheets=sheets.gate_sheets,
+        rows=sheets.flat_gate,
         page=page_of_gate,
         comment=gate_comment,
         texts={"junit": to_junit},

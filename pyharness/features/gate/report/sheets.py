@@ -1,13 +1,15 @@
-"""A gate as sheets and in words: judgements, worst first; the arms; the self-test."""
+"""A gate as sheets and in words: the verdict, judgements with the worst first, the self-test, the environment."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pyharness.features.gate.types import SIDES, Gate, GateVerdict, Judgement
+from pyharness.features.gate.types import SIDES, Figure, Gate, GateVerdict, Judgement
+from pyharness.features.gate.verdicts.wording import between, change, several
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import CellValue, writable
 from pyharness.types import COUNT, Format
@@ -33,24 +35,20 @@ def verdict_line(gate: Gate) -> str:
     >>> verdict_line(Gate("gate", GateRules(), {}, (), (), (), passed, SelfTest(()), GateVerdict.PASS))
     'Pass: 1 passed.'
     """
-    said = [counts(gate.judgements) or "nothing was compared"]
+    parts = [counts(gate.judgements) or "nothing was compared"]
     if covered := sum(one.waiver is not None for one in gate.judgements):
-        said.append(f"{covered} declared in gate.toml")
+        parts.append(f"{covered} declared in gate.toml")
     if gate.rounds and (faults := len(gate.self_test.faults)):  # without rounds, the arms could not be made
-        said.append(f"the arms differ as such, by {_number(faults, 'sign')}")
+        parts.append(f"the arms differ apart from the code, by {several(faults, 'sign')}")
     if faults := len(gate.declaration_faults):
-        said.append(f"{_number(faults, 'fault')} of gate.toml")
-    return f"{gate.verdict.capitalize()}: {'; '.join(said)}."
+        parts.append(f"{several(faults, 'fault')} of gate.toml")
+    return f"{gate.verdict.capitalize()}: {'; '.join(parts)}."
 
 
 def counts(judgements: Iterable[Judgement]) -> str:
     """Return the number of figures of each verdict, worst first."""
-    found = Counter(one.verdict for one in judgements)
-    return ", ".join(f"{found[one]:,} {words[found[one] > 1]}" for one, words in _COUNTED.items() if found[one])
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    numbers = Counter(one.verdict for one in judgements)
+    return ", ".join(f"{numbers[one]:,} {words[numbers[one] > 1]}" for one, words in _COUNTED.items() if numbers[one])
 
 
 def by_benchmark(judgements: Iterable[Judgement]) -> list[Sequence[Judgement]]:
@@ -58,8 +56,8 @@ def by_benchmark(judgements: Iterable[Judgement]) -> list[Sequence[Judgement]]:
     of: dict[str, list[Judgement]] = {}
     for one in judgements:
         of.setdefault(one.benchmark, []).append(one)
-    ranked = (sorted(several, key=_rank) for several in of.values())
-    return sorted(ranked, key=lambda several: _rank(several[0]))
+    ranked = (sorted(figures, key=_rank) for figures in of.values())
+    return sorted(ranked, key=lambda figures: _rank(figures[0]))
 
 
 def _rank(judgement: Judgement) -> tuple[int, float]:
@@ -77,12 +75,12 @@ _SCALES = {
 _HEADINGS = (
     Heading("benchmark", "name", whole=True),
     Heading("figure", "word"),
-    Heading("verdict", "word"),
+    Heading("verdict", "word", dispensable=3),
     Heading("base", dispensable=2),
     Heading("head", direction="lower", dispensable=1),
     Heading("effect", unit="ratio - 1", direction="lower"),
-    Heading("budget", unit="ratio - 1", dispensable=3),
-    Heading("launches", dispensable=4),
+    Heading("budget", unit="ratio - 1", dispensable=4),
+    Heading("launches", dispensable=5),
     Heading("reason", "prose"),
 )
 _FLAT = (
@@ -90,43 +88,79 @@ _FLAT = (
     "noise", "reason", "declared", "expires",
 )  # fmt: skip
 _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expires"}
-_ABOUT = "Effect: head / base - 1, trimmed mean of launches [its 95 % interval]; base and head are of one call."
+_ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
+OF_A_COMMIT = 10  # characters of a commit's id
+ABOUT = (
+    "Effect: head / base - 1, the trimmed mean of launches with its 95 % CI; headlines have the CI in brackets. Base "
+    "and head: of one call."
+)
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
-    """Return tables for people, regressions first; the last line is the verdict.
+    """Return tables for people: the verdict and what it is about first, then the numbers of what did not pass."""
+    shown, _ = parted(gate.judgements)
+    numbers = replace(judgement_sheet(gate, shown, reasons=False), title="What did not pass", notes=(ABOUT,))
+    about = Sheet("Notes", (), (), (*gate.notes, *where(gate)))
+    others = (numbers if shown else about, differing_sheet(gate), about if shown else numbers)
+    return [answer_sheet(gate), *(one for one in others if one.rows or (one is about and one.notes))]
 
-    Figures other than time are left out where they pass. Reasons stand below the table, since a terminal is narrow.
+
+def parted(judgements: Iterable[Judgement]) -> tuple[list[Judgement], list[Judgement]]:
+    """Return the figures that differ, failed, are inconclusive or declared, worst first; then those that passed."""
+    parts: tuple[list[Judgement], list[Judgement]] = ([], [])
+    for one in (one for figures in by_benchmark(judgements) for one in figures):
+        parts[one.verdict is GateVerdict.PASS and one.waiver is None].append(one)
+    return parts
+
+
+def headline(one: Judgement) -> tuple[str, str]:
+    """Return the verdict on a figure, and the figure in one line.
+
+    >>> headline(Judgement("test_merge", "time", GateVerdict.REGRESSION, 0.085, (0.079, 0.091), budget=0.03))
+    ('regression', 'test_merge 8.5 % slower (7.9 to 9.1)')
     """
-    shown = [one for several in by_benchmark(gate.judgements) for one in several if _is_shown(one)]
-    judged = judgement_sheet(gate, shown, reasons=False)
-    notes = (*_reasons(shown), *([_ABOUT] if shown else ()), *remarks(gate))
-    judged = Sheet(judged.title, judged.headings if shown else (), judged.rows, notes)
-    *others, last = [sheet for sheet in (judged, arms_sheet(gate), self_test_sheet(gate)) if sheet.rows or sheet.notes]
-    return [*others, Sheet(last.title, last.headings, last.rows, (*last.notes, verdict_line(gate)))]
+    seen = "" if one.effect is None else f" {change(one.effect, one.figure)}{between(one.effect, one.interval)}"
+    why = f" {reason(one)}"
+    rest = why if seen and why.startswith(seen) else f"{seen}:{why}"  # reasons of earlier versions have another form
+    return one.verdict.value if one.waiver is None else "declared", one.benchmark + rest.removesuffix(": ")
 
 
-def _is_shown(one: Judgement) -> bool:
-    return one.figure == "time" or one.verdict is not GateVerdict.PASS or one.waiver is not None
+def answer_sheet(gate: Gate) -> Sheet:
+    """Return the verdict, both versions, faults, a line for each figure that did not pass, and a count of others."""
+    shown, passed = parted(gate.judgements)
+    of_arms, of_file = gate.self_test.faults, gate.declaration_faults
+    faults = [*(("gate.toml", one) for one in of_file), *(("self-test", one) for one in of_arms)]
+    sides = ((side, ", ".join(words)) for side, words in versions(gate))
+    rows = [("verdict", verdict_line(gate)), *sides, *faults, *map(headline, shown)]
+    if passed:
+        rows.append(("pass", f"{counts(passed)}{_range([one.effect for one in passed if one.figure == 'time'])}"))
+    return Sheet(f"Gate: suite {gate.suite}", _ANSWERS, tuple(text_row(*row) for row in rows))
 
 
-def _reasons(judgements: Iterable[Judgement]) -> Iterator[str]:
-    """Yield the reasons of the verdicts that need an explanation."""
-    for one in judgements:
-        if (one.verdict is not GateVerdict.PASS or one.waiver is not None) and (why := reason(one)):
-            figure = "" if one.figure == "time" else f", {one.figure}"
-            yield f"{one.benchmark}{figure}: {one.verdict.value}: {why}"
+def versions(gate: Gate) -> Iterator[tuple[str, list[str]]]:
+    """Yield both sides: the user's name, and the version, or commit and subject of a revision."""
+    commits = gate.about.get("commits", {})
+    for side in SIDES:
+        arm, known = gate.arms.get(side), commits.get(side, {})
+        version = known.get("commit") or (arm.version if arm is not None else "")
+        commit, _, changes = version.partition("+")
+        short = commit[:OF_A_COMMIT] + " with changes" * bool(changes) if known else version
+        if words := [*filter(None, dict.fromkeys(("" if arm is None else arm.source, short, known.get("subject"))))]:
+            yield side, words
+
+
+def _range(effects: Sequence[float | None]) -> str:
+    known = [one for one in effects if one is not None]
+    return f", from {change(min(known), 'time')} to {change(max(known), 'time')}" if known else ""
 
 
 def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: bool = True) -> Sheet:
     """Return a row for each judgement, in their order, without empty columns."""
     rows = [_row(one) for one in judgements]
-    told = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
-    kept = [
-        index
-        for index, heading in enumerate(_HEADINGS)
-        if (index in told or heading.title not in ("figure", "reason")) and (reasons or heading.title != "reason")
-    ]
+    used = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
+    spare = ("figure", "reason")  # left out where they are empty
+    kept = [index for index, heading in enumerate(_HEADINGS)
+            if (index in used or heading.title not in spare) and (reasons or heading.title != "reason")]  # fmt: skip
     return Sheet(
         f"Gate: suite {gate.suite}",
         tuple(_HEADINGS[index] for index in kept),
@@ -134,29 +168,13 @@ def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: boo
     )
 
 
-def remarks(gate: Gate) -> Iterator[str]:
-    """Yield what nobody must overlook: faults of ``gate.toml`` and of the gate itself, then notes."""
-    yield from gate.declaration_faults
-    yield from (f"Self-test: {fault}" for fault in gate.self_test.faults)
-    yield from gate.notes
-
-
-def arms_sheet(gate: Gate) -> Sheet:
-    """Return the two arms, the libraries that differ, and the machine."""
-    arms = [gate.arms.get(side) for side in SIDES]
-    rows = [
-        ("asked for", *("" if arm is None else arm.source for arm in arms)),
-        ("version", *("" if arm is None else arm.version for arm in arms)),
-    ]
-    libraries = [{} if arm is None else arm.libraries for arm in arms]
-    for name in sorted({*libraries[0], *libraries[1]}):
-        versions = [several.get(name, "") for several in libraries]
-        if versions[0] != versions[1]:
-            rows.append((name, *versions))
-    if not gate.arms:  # the arms could not be made
-        return Sheet("", (), (), tuple(_where(gate)))
-    headings = (Heading("arm", "word"), *(Heading(side, "name") for side in SIDES))
-    return Sheet("Arms", headings, tuple(text_row(*(one or None for one in row)) for row in rows), tuple(_where(gate)))
+def differing_sheet(gate: Gate) -> Sheet:
+    """Return the installed libraries whose versions differ between the sides."""
+    libraries = [{} if (arm := gate.arms.get(side)) is None else arm.libraries for side in SIDES]
+    names = sorted({*libraries[0], *libraries[1]})
+    rows = [(name, *(several.get(name) for several in libraries)) for name in names]
+    headings = (Heading("library", "name"), *(Heading(side, "name") for side in SIDES))
+    return Sheet("Libraries that differ", headings, tuple(text_row(*row) for row in rows if row[1] != row[2]))
 
 
 def self_test_sheet(gate: Gate) -> Sheet:
@@ -216,9 +234,14 @@ def reason(one: Judgement) -> str:
 
 
 def _of_a_call(one: Judgement, value: float | None) -> Cell:
-    scales = _SCALES[one.figure]
-    scale, unit = next((pair for pair in scales if abs(value or 0) >= 0.9995 * pair[0]), scales[-1])
-    return Cell(value, Format(f"{{:.4g}} {unit}".strip(), 1 / scale, unit))
+    return Cell(value, of_a_call(one.figure, value or 0.0))
+
+
+def of_a_call(figure: Figure, value: float) -> Format:
+    """Return the format of a figure of one call, in the unit that suits ``value``."""
+    scales = _SCALES[figure]
+    scale, unit = next((pair for pair in scales if abs(value) >= 0.9995 * pair[0]), scales[-1])
+    return Format(f"{{:.4g}} {unit}".strip(), 1 / scale, unit)
 
 
 def _flat(one: Judgement) -> dict[str, CellValue]:
@@ -242,17 +265,17 @@ def _flat(one: Judgement) -> dict[str, CellValue]:
     }
 
 
-def _where(gate: Gate) -> Iterator[str]:
+def where(gate: Gate) -> Iterator[str]:
     """Yield machine and duration, as far as the record has them."""
-    found = dict(_flattened(gate.about))
+    facts = dict(_flattened(gate.about))
     names = {
         "environment cpu": "{}",
         "environment cores": "{} cores",
         "environment python": "Python {}",
         "seconds": "{} s",
     }
-    if told := [words.format(in_words(found[name])) for name, words in names.items() if name in found]:
-        yield f"Where: {', '.join(told)}."
+    if words := [text.format(in_words(facts[name])) for name, text in names.items() if name in facts]:
+        yield f"Where: {', '.join(words)}."
 
 
 def _flattened(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

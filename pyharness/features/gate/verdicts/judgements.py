@@ -71,7 +71,7 @@ def judge_counts(benchmark: str, figure: Figure, rounds: Sequence[Rounds]) -> Ju
     effects = [_relative(one) for one in found]
     known = [effect for effect in effects if effect is not None]
     effect = median(known) if len(known) == len(found) else None
-    what = "grows from nothing" if effect is None else change(effect, figure)
+    what = "growth from nothing" if effect is None else change(effect, figure)
     seen = f"{what} in {several(len(found), 'launch')}"
     if figure == "memory":
         seen += f" ({megabytes(values)})"
@@ -99,9 +99,9 @@ def _decision(found: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[Gate
     if better >= needed:
         return GateVerdict.IMPROVEMENT, words if better < len(found) else ""
     if worse == len(found):
-        return GateVerdict.INCONCLUSIVE, "; one launch does not prove it, and the time ran out"
+        return GateVerdict.INCONCLUSIVE, "; one launch is not enough, and the time ran out"
     if 2 * worse > len(found):  # the median launch is beyond the limit
-        return GateVerdict.INCONCLUSIVE, f"{words}: too many to pass, too few to prove it"
+        return GateVerdict.INCONCLUSIVE, f"{words}: too many to pass, too few to be significant"
     alone = better == len(found)  # too few launches to prove it; the effect already shows it
     return GateVerdict.PASS, f"{words} only" if (worse or better) and not alone else ""
 

@@ -123,7 +123,7 @@ def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[st
 
 def _first(head: int, count: int, what: str, where: str) -> str:
     side, second = ("head", count - head) if 2 * head < count else ("base", head)
-    return f"the {side} {what} in {second} of {count} {where}: who is second may be slower for that alone"
+    return f"the {side} {what} in {second} of {count} {where}: the order alone may make that side slower"
 
 
 def _signs(effects: Effects, names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _one_sided(signs: Mapping[str, Any], whose: str) -> str:
     side, count = ("slower", signs["slower"]) if signs["median"] > 0 else ("faster", signs["of"] - signs["slower"])
     return (
         f"{count} of {signs['of']} {whose} are {side} in the head, by {percent(abs(signs['median']))} in the median "
-        f"(p = {signs['p']:.2g}): the arms differ as such"
+        f"(p = {signs['p']:.2g}): the arms differ apart from the code under test"
     )
 
 
@@ -181,8 +181,8 @@ def _biased(bias: Mapping[str, Any]) -> str:
     interval = bias["interval"] and (bias["interval"][0], bias["interval"][1])
     return (
         f"{several(bias['controls'], 'benchmark')} of libraries that are not under test: the head is "
-        f"{change(bias['mean'], 'time')}{between(interval)} in {several(bias['launches'], 'launch')}: "
-        "the arms differ as such"
+        f"{change(bias['mean'], 'time')}{between(bias['mean'], interval)} in {several(bias['launches'], 'launch')}: "
+        "the arms differ apart from the code under test"
     )
 
 
@@ -267,7 +267,7 @@ def differences(base: ArmFacts, head: ArmFacts, *, under_test: str, measured: Co
     timed = {normalised(name) for name in measured}
     unequal = [f"{name} is measured, and is {_both(one, other, name)}" for name in differ if name in timed]
     lacking = [f"{arm.side} has no {under_test}" for arm in (base, head) if own and own not in _libraries(arm)]
-    said = [f"{name} is not what is tested, and is {_both(one, other, name)}" for name in differ if name not in timed]
+    said = [f"{name} is not under test, and is {_both(one, other, name)}" for name in differ if name not in timed]
     return Differences((*_unlike(base.facts, head.facts), *lacking, *unequal), tuple(said))
 
 

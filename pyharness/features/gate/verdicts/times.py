@@ -187,7 +187,9 @@ def _screened(one: Effects) -> Judgement:
         return Judgement(one.benchmark.name, "time", GateVerdict.INCOMPARABLE, budget=one.budget, reason=reason)
     seen, half = relative(screen.log), WIDE * screen.error
     interval = relative(screen.log - half), relative(screen.log + half)
-    reason = f"{change(seen, 'time')}{between(interval)} in the screen, within the budget of {percent(one.budget)}"
+    reason = (
+        f"{change(seen, 'time')}{between(seen, interval)} in the screen, within the budget of {percent(one.budget)}"
+    )
     return Judgement(
         one.benchmark.name, "time", GateVerdict.PASS, effect=seen, interval=interval, budget=one.budget, reason=reason
     )
@@ -210,7 +212,7 @@ def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
 def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
     """Return the figures of launches, with a provisional verdict."""
     effect, shown = relative(trimmed_mean(logs)), interval and (relative(interval[0]), relative(interval[1]))
-    seen = f"{change(effect, 'time')}{between(shown)} in {several(len(logs), 'launch')}"
+    seen = f"{change(effect, 'time')}{between(effect, shown)} in {several(len(logs), 'launch')}"
     return Judgement(
         one.benchmark.name, "time", GateVerdict.PASS, effect=effect, interval=shown, budget=one.budget,
         launches=len(logs), noise=statistics.stdev(logs) if len(logs) > 1 else None,
@@ -220,13 +222,13 @@ def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] 
 
 def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
     """Return the verdict, and the words after the figures."""
-    large = "" if seen.p_slower is not None else "; so large in the screen and in each launch that it needs no test"
+    large = "" if seen.p_slower is not None else "; too large in the screen and in each launch to need a test"
     if seen.way is Way.SLOWER:
         return GateVerdict.REGRESSION, large
     if seen.way is Way.FASTER:
         return GateVerdict.IMPROVEMENT, large
     if seen.way is Way.NEITHER:
-        return GateVerdict.PASS, "; ended early, as no slowdown came again"
+        return GateVerdict.PASS, "; ended early, as no launch repeated the slowdown"
     verdict, words = _unproven(one, seen, rules)
     if seen.launches < rules.launches and suspect(one, rules):
         words += f"; the time ran out before {several(rules.launches, 'launch')}"
@@ -236,18 +238,18 @@ def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdic
 
 def _unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
     if seen.effect > one.slow:
-        words = f"; not proven: p = {seen.p_slower:.2g}, {last_level(rules):.2g} is needed"
+        words = f"; not significant: p = {seen.p_slower:.2g}, above {last_level(rules):.2g}"
         return GateVerdict.INCONCLUSIVE, words
     low, high = seen.interval or (seen.effect, seen.effect)
     wide = high > one.slow and high - low > 2 * one.slow
-    return (GateVerdict.INCONCLUSIVE, "; launches differ too much to tell") if wide else (GateVerdict.PASS, "")
+    return (GateVerdict.INCONCLUSIVE, "; the CI is too wide") if wide else (GateVerdict.PASS, "")
 
 
 def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
     known = logs or ([one.screen.log] if one.screen else [])
     seen = relative(trimmed_mean(known))
     where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
-    few = f" before {several(fewest(rules), 'launch')}: fewer prove nothing" if logs else ""
+    few = f" before {several(fewest(rules), 'launch')}: fewer are not tested" if logs else ""
     reason = (
         f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
         f"the screen asked for more launches, and the time ran out{few}"

