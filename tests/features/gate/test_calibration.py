@@ -162,9 +162,9 @@ def test_a_machine_is_another_with_another_device_or_driver(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("kind", "else", "is no calibration that this version reads"),
-        ("schema", 2, "is no calibration that this version reads"),
-        ("alarms", "none", "is no complete calibration: "),
+        ("kind", "else", "is not a calibration that this version reads"),
+        ("schema", 2, "is not a calibration that this version reads"),
+        ("alarms", "none", "is not a complete calibration: "),
         ("suite_digest", "abd", "is the calibration of another machine or suite"),
         ("machine", {"cpu": "another"}, "is the calibration of another machine or suite"),
     ],

@@ -142,6 +142,28 @@ def test_inputs_of_the_action_are_never_run(stage: Stage) -> None:
     assert list(artifacts(stage, runner.run)) == ["a-..---touch-a--report--x"]
 
 
+def test_inputs_about_a_projects_own_tests_reach_the_gate_whole(stage: Stage) -> None:
+    given = {"pytest": "speed tests/$(touch a)", "with": 'numpy >= 2\n\n"; touch b; "\n', "max-minutes": "5; touch c",
+             "strict": "true"}  # fmt: skip
+    stage.open(7, "owner/pyharness", workflow(given))
+    runner, _ = stage.measure(7, "own.yml")
+    asked = json.loads((runner.folder / "temp" / "asked.json").read_text(encoding="utf-8"))["arguments"]
+    assert asked[3:9] == [
+        "--pytest=speed tests/$(touch a)", "--with=numpy >= 2", '--with="; touch b; "', "--budget=3%",
+        "--max-minutes=5; touch c", "--strict",
+    ]  # fmt: skip
+    assert not [path for path in runner.folder.rglob("*") if path.name in ("a", "b", "c")]
+    assert list(artifacts(stage, runner.run)) == ["pyharness-gate---touch-a-"]
+
+
+def test_strict_is_true_or_false(stage: Stage) -> None:
+    stage.open(7, "owner/pyharness", workflow({"strict": "maybe"}))
+    runner, passed = stage.measure(7, "own.yml")
+    assert not passed
+    assert not (runner.folder / "temp" / "asked.json").exists()
+    assert "neither true nor false" in (runner.folder / "output.txt").read_text(encoding="utf-8")
+
+
 def test_two_uses_in_one_job_leave_two_summaries_two_artifacts_and_one_comment(stage: Stage) -> None:
     stage.open(7, "stranger/pyharness", workflow({"suite": "bench/first one.toml"}, {"suite": "second"}, {}))
     runner, passed = stage.measure(7, "own.yml")

@@ -178,7 +178,7 @@ def test_other_work_that_is_declared_is_measured_and_said() -> None:
     assert any("decode does other work than the base's, declared until " in note for note in gate.notes)
 
 
-@pytest.mark.parametrize(("name", "days", "said"), [("decode", -1, "expired"), ("split", 1, "matches nothing")])
+@pytest.mark.parametrize(("name", "days", "said"), [("decode", -1, "expired"), ("split", 1, "no benchmark matches")])
 def test_an_entry_that_does_not_hold_fails(name: str, days: int, said: str) -> None:
     gate = gated(entry(name, days))
     (fault,) = gate.declaration_faults

@@ -31,7 +31,7 @@ def test_a_fault_of_ours_is_a_verdict(
     failing(monkeypatch, ValueError("planted\nfault"))
     done = commands.gate(asked(tmp_path), SilentGate())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
-    assert done.self_test.faults == ("a fault of pyharness itself, please report it: ValueError: planted fault",)
+    assert done.self_test.faults == ("a bug of pyharness, please report it: ValueError: planted fault",)
     assert "Traceback" in capsys.readouterr().err
 
 

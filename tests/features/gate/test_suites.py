@@ -89,7 +89,7 @@ def test_defaults_and_what_is_said(tmp_path: Path) -> None:
         ("tokenizers = []\n" + ONE, "unknown key 'tokenizers'"),
         ("benchmarks = 3", "'benchmarks' is 3; it must be a list"),
         ("benchmarks = [3]", "3 stands where an object with 'name' is due"),
-        (ONE.replace('"a"', '"ä"'), "benchmark name 'ä' is none"),
+        (ONE.replace('"a"', '"ä"'), "benchmark name 'ä'"),
         (ONE.replace("workload", "worklod"), "unknown key 'worklod'"),
         (ONE.replace('"encode"', '"enncode"'), "benchmark 'a': unknown workload 'enncode'; did you mean 'encode'"),
         (ONE.replace('"encode"', '"_model"'), "benchmark 'a': unknown workload '_model'"),

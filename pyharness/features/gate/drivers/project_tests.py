@@ -63,7 +63,7 @@ def _has(source: Revision, inside: Path) -> bool:
 
 
 def _inside(head: Source, file: str, folder: Path) -> Path | None:
-    """Return the path of tests within the head's checkout; None where the head is none, or they lie elsewhere."""
+    """Return the path of tests in the checkout of the head; None without a checkout, or for tests elsewhere."""
     if not isinstance(head, Revision):
         return None
     place, top = (folder / file).resolve(), head.checkout.top.resolve()

@@ -209,7 +209,7 @@ def test_a_wheel_that_does_not_install(tmp_path: Path) -> None:
 
 def test_wheels_of_two_libraries_are_refused(tmp_path: Path) -> None:
     paths = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
-    with pytest.raises(InputError, match="--base is one and --head is other"), prepared(*paths, folder=tmp_path):
+    with pytest.raises(InputError, match="--base is 'one' and --head 'other'"), prepared(*paths, folder=tmp_path):
         pass
 
 
@@ -227,7 +227,7 @@ def test_environments_are_used_as_they_are_at_paths_of_one_length(tmp_path: Path
     before = {path: path.stat().st_mtime_ns for folder in (one, other) for path in folder.rglob("*")}
     with prepared(str(one), str(other), folder=tmp_path, requirements=("never-installed",)) as made:
         assert (made.base.version, made.head.version, made.base.under_test) == ("1.0", "2.0", "tinytok")
-        assert made.notes == ("what is under test is taken to be tinytok; --library names another",)
+        assert made.notes == ("tinytok is taken as the library under test; --library names another",)
         for length in ("len(sys.prefix)", "len(sys.executable)", "len(tinytok.__file__)"):
             assert len({*both(made, length)}) == 1
     assert before == {path: path.stat().st_mtime_ns for folder in (one, other) for path in folder.rglob("*")}
@@ -240,7 +240,7 @@ def test_an_environment_against_a_revision(project: Path, tmp_path: Path) -> Non
 
 def test_a_library_that_one_side_lacks(tmp_path: Path) -> None:
     one, other = environment(tmp_path / "e", "1.0"), environment(tmp_path / "f", "2.0")
-    said = r"base has no gonelib; name what is under test with --library"
+    said = r"base has no gonelib; name the library under test with --library"
     with pytest.raises(InputError, match=said), prepared(str(one), str(other), folder=tmp_path, library="GoneLib"):
         pass
 

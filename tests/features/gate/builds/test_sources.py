@@ -124,7 +124,7 @@ def test_a_tokenizer_stands_against_no_revision(project: Path) -> None:
         ("./dtaa", "'./dtaa'.*'./data'"),
         ("tiktoken:cl100k_bas", "'cl100k_bas'.*'cl100k_base'"),
         ("gone.whl", "'gone.whl'"),
-        ("torn.whl", "is no wheel that can be read"),
+        ("torn.whl", "is not a readable wheel"),
         ("data", r"is a folder here and a revision too: write './data' or 'refs/heads/data'"),
         ("zzz", "'zzz'.*git branch --all"),
         (".@nowhere", "'nowhere'"),

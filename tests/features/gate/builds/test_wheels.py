@@ -110,7 +110,7 @@ def test_a_gate_refuses_it_and_writes_nothing(kind: str, tmp_path: Path) -> None
     MADE[kind][0](tmp_path / "x.whl")
     whole = small_project.wheel(tmp_path)
     said = refused("gate", "--base", whole.name, "--head", "x.whl", "--force", "-o", "gate.json", cwd=tmp_path)
-    assert "--head 'x.whl' is no wheel that can be read: " in said
+    assert "--head 'x.whl' is not a readable wheel: " in said
     assert not (tmp_path / "gate.json").exists()
 
 

@@ -80,9 +80,9 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--budget", "3x"], "--budget '3x' is no slowdown"),
+        (["--budget", "3x"], "--budget '3x' is not a slowdown"),
         (["--budget", "3"], "--budget '3' would be 300%; write 3% or 0.03"),
-        (["--budget", "0%"], "--budget '0%' is no slowdown"),
+        (["--budget", "0%"], "--budget '0%' is not a slowdown"),
         (["--budget", "5000%"], "write 3% or 0.03"),
         (["--suite", "gat"], "unknown suite of the gate 'gat'"),
         (["--declared", "no-such.toml"], "no-such.toml"),
@@ -117,7 +117,7 @@ def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite:
                 XDG_CACHE_HOME=cache)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert re.search(
-        r"False alarms: \d+ of \d+ comparisons of identical code in \d+ gates", " ".join(done.stdout.split())
+        r"False-alarm rate: \d+ of \d+ comparisons of identical code in \d+ gates", " ".join(done.stdout.split())
     )
     (kept,) = Path(cache).rglob("calibrations/*.json")
     data = json.loads(kept.read_text())

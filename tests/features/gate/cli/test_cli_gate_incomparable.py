@@ -194,7 +194,7 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
     assert time.monotonic() - begun < 18 + 15
     assert done.returncode == 2
     said = done.stderr.strip().splitlines()[-1]
-    assert "--max-minutes 0.3: there is nothing to calibrate by: time ran out while base " in said
+    assert "--max-minutes 0.3: nothing was measured: time ran out while base " in said
     assert "was built: ended after" in said
     assert not [one for one in pids.read_text().split() if _lives(one)]
 

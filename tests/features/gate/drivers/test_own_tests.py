@@ -22,7 +22,7 @@ from pyharness.features.gate.types import Gate, GateRules, GateVerdict
 from pyharness.features.gate.verdicts import judgements
 from pyharness.types import InputError
 
-GONE = "the base has it and the head has not: gone or renamed"
+GONE = "the base has it, and the head does not: removed or renamed"
 BASE = """\
 import pytest, tinytok
 
@@ -139,7 +139,7 @@ def test_what_the_head_took_away_is_named_and_ends_with_2(
     both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = gate(both, project, "bench", monkeypatch)
-    skipped = "the base runs its own, and the head's does not run: "
+    skipped = "the base's own test runs, and the head's does not: "
     importing = "the head's test cannot be collected with the base's code: ImportError: cannot import name 'newer'"
     found = reasons(done)
     assert found.pop("test_needs.py::test_one").startswith(skipped + importing)
@@ -191,7 +191,7 @@ def test_time_that_is_over_leaves_open_what_is_skipped(
     settle = OwnTests.settle
     monkeypatch.setattr(OwnTests, "settle", lambda own, measured, deadline: settle(own, measured, 0.0))
     done = gate(both, project, "bench/test_it.py::test_marked", monkeypatch)
-    why = "the head's does not run, and whether the base's own does is not known, as the time ran out: "
+    why = "the head's test does not run; whether the base's own does is unknown, as the time ran out: "
     assert [(one.verdict, one.reason) for one in done.judgements] == [
         (GateVerdict.INCONCLUSIVE, why + "Skipped: too slow")
     ]
@@ -223,7 +223,7 @@ def test_a_base_that_is_a_wheel_has_no_tests(both: Arms, project: Path, tmp_path
     planted = plant(both, sources, "bench", project, tmp_path)
     (note,) = planted.notes
     assert planted.own is None
-    assert note.endswith("has no tests of its own that are known: a benchmark that is gone is not missed")
+    assert note.endswith("has no known tests of its own: a removed benchmark goes unnoticed")
 
 
 def test_a_working_tree_that_has_changed_since_it_was_looked_at_is_refused(
@@ -232,7 +232,7 @@ def test_a_working_tree_that_has_changed_since_it_was_looked_at_is_refused(
     sources = names.find("HEAD~1", ".", project)
     (project / "later.txt").touch()
     try:
-        with pytest.raises(InputError, match="--head 'HEAD' is not what was built any longer"):
+        with pytest.raises(InputError, match="--head 'HEAD' has changed since its build"):
             plant(both, sources, "bench", project, tmp_path)
     finally:
         (project / "later.txt").unlink()

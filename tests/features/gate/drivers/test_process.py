@@ -78,19 +78,19 @@ def test_a_sound_double_is_believed(hostile: Started) -> None:
     [
         ("dies", "the process was killed by signal 6"),
         ("ends", "the process ended with status 0 and without an answer"),
-        ("hello there", "the process said what is no answer: b'hello there'"),
-        ("[1, 2]", "the process said what is no answer: b'[1, 2]'"),
-        ("[" * 100_000, "the process said what is no answer: b'[[["),
-        ({"id": 1}, "the process said what is no answer"),
+        ("hello there", "the process gave no answer, but b'hello there'"),
+        ("[1, 2]", "the process gave no answer, but b'[1, 2]'"),
+        ("[" * 100_000, "the process gave no answer, but b'[[["),
+        ({"id": 1}, "the process gave no answer"),
         ({"wall": -3}, "its clock goes backwards or stands still: 2 calls took -3 ns by the wall"),
         ({"cpu": 0}, "its clock goes backwards or stands still: 2 calls took 5 ns by the wall and 0 ns of the"),
-        ({"wall": "5"}, "the process gave an answer that is none: 'wall' is \"5\""),
-        ({"wall": True}, "the process gave an answer that is none: 'wall' is true"),
-        ({"wall": 1.5}, "the process gave an answer that is none: 'wall' is 1.5"),
+        ({"wall": "5"}, "the process gave a malformed answer: 'wall' is \"5\""),
+        ({"wall": True}, "the process gave a malformed answer: 'wall' is true"),
+        ({"wall": 1.5}, "the process gave a malformed answer: 'wall' is 1.5"),
         ({"wall": 10**30}, "the process gave wall = 1e+30"),
         ({"calls": 0}, "the process did 0 of 2 calls"),
         ({"calls": 3}, "the process did 3 of 2 calls"),
-        ({"digest": None}, "the process gave an answer that is none: 'digest' is null"),
+        ({"digest": None}, "the process gave a malformed answer: 'digest' is null"),
         ({"error": "ValueError: no"}, "ValueError: no"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_library_that_finds_the_pipe_is_not_believed(tmp_path: Path) -> None:
     worker = made(tmp_path, here(tmp_path), source)
     try:
         worker.prepare("talking")  # the forged answer is taken for this one
-        with pytest.raises(ArmFailed, match="the process said what is no answer: b"):
+        with pytest.raises(ArmFailed, match="the process gave no answer, but b"):
             worker.time("talking", TWO)
     finally:
         worker.close()

@@ -135,7 +135,7 @@ def test_a_side_that_hangs_beside_the_other_has_failed_the_second_time(monkeypat
     told = Told(monkeypatch, "time", lambda one, side: side == "head" and len(one.there) == len(SIDES))
     verdict, reason = measure(told.plan, nobody).refusals["decode"]
     assert verdict is GateVerdict.FAILED
-    assert reason.endswith("twice, beside the other side; alone in a fresh process it answers")
+    assert reason.endswith("twice, while the other side runs; alone in a fresh process it answers")
 
 
 @pytest.mark.parametrize(("took", "fails"), [(0.1, True), (0.3, False)])

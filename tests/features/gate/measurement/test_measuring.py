@@ -156,7 +156,7 @@ def test_a_benchmark_that_the_head_lacks_is_named() -> None:
     plan, _ = gate_plan(has={"head": ("encode", "split", "novel")})
     measured = measure(plan, nobody)
     assert measured.refusals["decode"][0] is GateVerdict.FAILED
-    assert "gone or renamed" in measured.refusals["decode"][1]
+    assert "removed or renamed" in measured.refusals["decode"][1]
     assert measured.new == {"novel": ""}
 
 

@@ -96,7 +96,7 @@ def test_an_expired_entry_accepts_nothing_and_is_named() -> None:
     found, faults = judged(WAIVER, today=date(2027, 1, 1))
     assert (found.verdict, found.waiver) == (GateVerdict.REGRESSION, None)
     assert faults == (
-        "gate.toml: time of 'encode': the entry expired on 2026-12-31; remove it, or declare the change anew",
+        "gate.toml: time of 'encode': the entry expired on 2026-12-31; remove it, or give it a later date",
     )
     quiet = judge([benchmark()], launches("encode", 0.0, []), RULES)
     assert len(declared.faults(quiet, [WAIVER], date(2027, 1, 1))) == 1
@@ -105,7 +105,7 @@ def test_an_expired_entry_accepts_nothing_and_is_named() -> None:
 def test_an_exceeded_ceiling_accepts_nothing_and_is_named() -> None:
     found, faults = judged(Waiver("encode", "time", 0.05, "2026-12-31", "why"))
     assert found.verdict is GateVerdict.REGRESSION
-    assert faults == ("gate.toml: time of 'encode': 5.2 % is more than the ceiling of 5 %",)
+    assert faults == ("gate.toml: time of 'encode': 5.2 % exceeds the ceiling of 5 %",)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_entry_for_nothing_is_named(waiver: Waiver) -> None:
     found, faults = judged(waiver)
     assert found.verdict is GateVerdict.REGRESSION
     what = f"gate.toml: {waiver.metric} of {waiver.benchmark!r}"
-    assert faults == (f"{what}: the entry matches nothing that was judged; mend its name, or remove it",)
+    assert faults == (f"{what}: no benchmark matches the entry; correct its name, or remove it",)
 
 
 def test_an_entry_for_what_could_not_be_compared_is_not_blamed() -> None:

@@ -80,7 +80,7 @@ def test_a_fact_that_only_one_side_has() -> None:
 def test_another_library_is_said_and_a_fault_where_it_is_measured() -> None:
     found = compared(libraries={"Tokenizers": "0.24.0", "numpy": "2.4"})
     assert found.faults == ("tokenizers is measured, and is 0.23.3 for base, 0.24.0 for head",)
-    assert found.notes == ("numpy is not what is tested, and is 2.3.5 for base, 2.4 for head",)
+    assert found.notes == ("numpy is not under test, and is 2.3.5 for base, 2.4 for head",)
     base = replace(BASE, libraries={"pyharness": "0.1"})
     assert "not installed for base, 25 for head" in str(differences(base, HEAD, under_test="pyharness").notes)
 

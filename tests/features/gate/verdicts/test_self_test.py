@@ -73,7 +73,7 @@ def test_a_change_of_everything_under_test_is_no_fault_of_the_arms() -> None:
 def test_controls_that_moved_are_a_fault() -> None:
     (fault,) = examined(measured(SUITE, native=0.015, controls=0.015)).faults
     assert fault.startswith("3 benchmarks of libraries that are not under test: the head is 1.")
-    assert fault.endswith("in 5 launches: the arms differ as such")
+    assert fault.endswith("in 5 launches: the arms differ apart from the code under test")
 
 
 def test_controls_that_moved_too_little_to_matter_are_none() -> None:
@@ -156,7 +156,7 @@ def test_a_head_that_always_goes_second_is_named() -> None:
     rounds = [replace(part, head_first=(False,) * 20) for part in measured(SUITE, count=1)]
     (fault,) = examined(rounds).faults
     assert fault == (
-        "the head went second in 240 of 240 rounds of 12 benchmarks: who is second may be slower for that alone"
+        "the head went second in 240 of 240 rounds of 12 benchmarks: the order alone may make that side slower"
     )
 
 
