@@ -10,7 +10,7 @@ from pyharness.features.gate.report import sheets
 from pyharness.features.gate.report.calibration import calibration_sheet, flat_calibration
 from pyharness.features.gate.report.junit import to_junit
 from pyharness.features.gate.report.pull_request import gate_comment
-from pyharness.features.gate.types import SIDES, Calibration, Gate, Judgement, Side
+from pyharness.features.gate.types import SIDES, Calibration, Gate, GateVerdict, Judgement, Side
 from pyharness.features.gate.verdicts.effects import nanoseconds
 from pyharness.report.charts import Dot, dots
 from pyharness.report.record_kinds import RecordKind
@@ -19,6 +19,7 @@ from pyharness.report.sheet.parts import Block, Figure, Page, Section
 from pyharness.statistics.samples import percentile
 from pyharness.types import COUNT, Format
 
+_VERDICTS = {GateVerdict.REGRESSION: "worse", GateVerdict.IMPROVEMENT: "better"}  # with a colour
 _TITLES = {"time": "Time", "memory": "Memory", "instructions": "Instructions"}
 _BUDGET = Format("budget {:.3g} %", 100, "%")
 MOST_DISTRIBUTIONS = 12
@@ -78,7 +79,10 @@ def _effects(gate: Gate, title: str, judgements: Sequence[Judgement]) -> Block:
     if place is None or all(one.effect is None for one in judgements):
         return sheet
     budgets = [None if one.budget is None else Cell(one.budget, _BUDGET) for one in judgements]
-    drawn = [Dot(str(row[0].value), row[place], limit=own) for row, own in zip(sheet.rows, budgets, strict=True)]
+    drawn = [
+        Dot(one.benchmark, row[place], verdict=_VERDICTS.get(one.verdict, ""), limit=own)
+        for one, row, own in zip(judgements, sheet.rows, budgets, strict=True)
+    ]
     about = (
         "A dot is head / base - 1, a line its 95 % CI. Right of 0 the head takes more than the base. The budget is the "
         "growth that is allowed."

@@ -30,13 +30,13 @@ JUDGED = (
 
 def test_effects_are_those_of_the_judgements() -> None:
     done = gates.gate(*JUDGED, verdict="regression")
-    for title, name in (("What did not pass", "encode"), ("2 passed", "decode")):
+    for title, name, verdict in (("What did not pass", "encode", ", worse"), ("2 passed", "decode", "")):
         figure = next(block for block in section(done, title).blocks if isinstance(block, Figure))
         place = figure.numbers.columns.index("effect")
         (shown,) = (row[place] for row in figure.numbers.rows)
         (one,) = (one for one in JUDGED if (one.benchmark, one.figure) == (name, "time"))
         assert (shown.value, shown.interval) == (one.effect, one.interval)
-        assert spoken_marks(figure.svg) == [f"{name}: {shown.text}"]
+        assert spoken_marks(figure.svg) == [f"{name}: {shown.text}{verdict}"]
 
 
 def test_the_budget_is_drawn_and_named_once() -> None:
