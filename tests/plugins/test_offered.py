@@ -126,7 +126,7 @@ def test_a_trainer_with_an_option_of_its_own(folder: Path, monkeypatch: pytest.M
         assert (refused.returncode, refused.stderr.count("\n"), said in refused.stderr) == (2, 1, True), refused.stderr
 
 
-@pytest.mark.parametrize(("own", "said"), [("3", None), ("10", "1..9"), ("x", "own=x")])
+@pytest.mark.parametrize(("own", "said"), [("3", None), ("10", "1..9"), ("x", "own=x ")])
 def test_a_row_with_an_option_of_its_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch, own: str, said: str | None
 ) -> None:

@@ -222,7 +222,7 @@ def test_an_unknown_split_pattern_is_refused_by_gigatoken(tmp_path: Path) -> Non
     path = tmp_path / "x.tiktoken"
     path.write_bytes(rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}))
     spec = rf"gigatoken+file:{path}?pattern=\w+|\W+"
-    with pytest.raises(InputError, match=r"gigatoken.*pattern"):
+    with pytest.raises(InputError, match=r"gigatoken .*code.*pattern"):
         load(spec)
 
 

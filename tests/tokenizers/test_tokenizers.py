@@ -65,8 +65,8 @@ def test_ids_are_those_of_the_library(tmp_path: Path) -> None:
 def test_padding_truncation_and_templates_are_off(tmp_path: Path) -> None:
     tokenizer = tokenizers.load(write(tmp_path, "tokenizer.json", byte_level()))
     assert tokenizer.encode_batch(["hello hello", "h"]).offsets.tolist() == [0, 3, 4]
-    assert {"truncation switched off", "padding switched off"} <= set(tokenizer.notes)
-    assert "post-processor TemplateProcessing not applied" in tokenizer.notes
+    for step in ("truncation", "padding", "TemplateProcessing"):
+        assert any(step in note for note in tokenizer.notes), tokenizer.notes
 
 
 def test_added_tokens_stay_on_and_special_ones_are_text(tmp_path: Path) -> None:

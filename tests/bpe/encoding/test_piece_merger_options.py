@@ -102,10 +102,10 @@ def test_bad_input_is_refused() -> None:
     model = oracle.model({0: b"a", 1: b"b", 2: b"ab"}, ranks={2: 0})
     with pytest.raises(ValueError, match="expansion_offsets must hold 4"):
         _core.PieceMerger(model, False, (np.zeros(1, np.uint32), np.array([0, 1])))
-    with pytest.raises(ValueError, match="expansion_offsets must end at 1"):
+    with pytest.raises(ValueError, match=r"expansion_offsets .* 1\b"):
         _core.PieceMerger(model, False, (np.zeros(1, np.uint32), np.array([0, 1, 2, 3])))
     merger = _core.PieceMerger(model)
-    with pytest.raises(ValueError, match="offsets must end at 2"):
+    with pytest.raises(ValueError, match=r"^offsets .* 2\b"):
         merger.encode_batch(np.zeros(2, np.uint8), np.array([0, 1]))
     with pytest.raises(ValueError, match="threads"):
         merger.encode_batch(np.zeros(2, np.uint8), np.array([0, 2]), 0)

@@ -208,7 +208,7 @@ def test_bad_input() -> None:
     encoder = TextEncoder(model(), "gpt2")
     with pytest.raises(TypeError, match=r"texts\[1\].*bytes.*int"):
         encoder.encode_batch(["a", 1])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="text must be str or bytes, not int"):
+    with pytest.raises(TypeError, match=r"text .*bytes.*int"):
         encoder.encode(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sequence of texts"):
         encoder.encode_batch("abc")

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused() -> None:
         pair_histogram(ids, np.array([0, 5]))
     with pytest.raises(ValueError, match="must not fall"):
         pair_histogram(ids, np.array([0, 3, 2, 4]))
-    with pytest.raises(ValueError, match="weights must hold 1"):
+    with pytest.raises(ValueError, match=r"weights .* 1\b"):
         pair_histogram(ids, weights=np.ones(2, np.uint64))
     with pytest.raises(ValueError, match="negative"):
         pair_histogram(ids, weights=np.array([-1]))

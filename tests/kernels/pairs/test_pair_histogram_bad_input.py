@@ -65,7 +65,7 @@ def test_bad_tensors_are_refused(backend: Backend) -> None:
     two = tensor(backend, [0, 2, 4], "int64")
     with pytest.raises(ValueError, match=r"negative: weights\[1\] = -1"):
         pair_histogram(ids, two, tensor(backend, [1, -1], "int64"), **here)
-    with pytest.raises(ValueError, match="weights must hold 2"):
+    with pytest.raises(ValueError, match=r"weights .* 2\b"):
         pair_histogram(ids, two, tensor(backend, [1], "int64"), **here)
     with pytest.raises(ValueError, match="64 bits"):
         pair_histogram(ids, tensor(backend, [0, 4], "int64"), tensor(backend, [2**63 - 1], "int64"), **here)
