@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -119,8 +120,9 @@ def test_without_a_first_token_to_predict_from(model: Folder) -> None:
     assert findings.details["unscored_tokens"] == len(TEXTS)
     scored_bytes = sum(findings.details["groups"]["bytes"])
     assert scored_bytes < sum(len(text.encode()) for text in TEXTS) - len(TEXTS) + 1
-    for reason in (one.reason for one in measured(folder, ["h", "x"]).measurements):
-        assert reason == "no token was scored"
+    alone = measured(folder, ["h", "x"])
+    assert alone.measurements
+    assert all(one.value is None and "scored" in str(one.reason) for one in alone.measurements)
 
 
 def test_a_configuration_that_names_an_impossible_first_token(model: Folder) -> None:
@@ -196,11 +198,11 @@ def test_scripts_without_spaces_have_no_word_positions(model: Folder) -> None:
 def test_a_row_brings_its_own_model(model: Folder, tmp_path: Path) -> None:
     folder = model("llama")
     assert values(measured(folder, TEXTS, model="")) == values(measured(folder, TEXTS))
-    with pytest.raises(Unsupported, match="'raw_bytes' comes with no language model; name one"):
+    with pytest.raises(Unsupported, match=r"'raw_bytes'.*\bnext_token_entropy\?model="):
         measured(folder, TEXTS, row="raw_bytes", model="")
     (tmp_path / "config.json").write_text("{}", "utf-8")  # of the tokenizer alone: no weights
     (tmp_path / "tokenizer.json").write_text((folder / "tokenizer.json").read_text("utf-8"), "utf-8")
-    with pytest.raises(Unsupported, match="comes with no language model; name one"):
+    with pytest.raises(Unsupported, match=rf"'{re.escape(f'file:{tmp_path}')}.*\bnext_token_entropy\?model="):
         measured(tmp_path, TEXTS, model="")
 
 
@@ -243,7 +245,7 @@ def test_a_first_token_cannot_leave_out_more_than_its_document(model: Folder) ->
 def test_a_tokenizer_that_is_not_the_models(model: Folder, tmp_path: Path) -> None:
     findings = measured(model(), ["hello, wheel"], row="raw_bytes")
     assert (findings.status, findings.measurements) == ("failed", ())
-    assert "the tokenizer is not the model's: document 0 begins [104, 101" in str(findings.reason)
+    assert "document 0 begins [104, 101" in str(findings.reason)
     beyond = measured(model(), ["hello"], row="mistral:v3")
     assert "is beyond the 263 ids" in str(beyond.reason)
 
@@ -252,11 +254,11 @@ def test_the_same_tokenizer_elsewhere_and_a_model_that_ships_none(model: Folder,
     other = tmp_path / "tokenizer.json"
     other.write_text((model() / "tokenizer.json").read_text("utf-8") + "\n", "utf-8")
     findings = measured(model(), TEXTS, row=f"file:{other}")
-    assert findings.details["pairing"] == "ids compared with tokenizer.json of the model"
+    assert findings.details["pairing"].startswith("ids compared with tokenizer.json")
     assert values(findings) == values(measured(model(), TEXTS))
     bare = tiny.build(tmp_path / "bare", tokenizer=False)
     findings = measured(bare, TEXTS, row=f"file:{other}")
-    assert findings.details["pairing"].startswith("not checked, only that ids fit: no tokenizer file in")
+    assert re.search(rf"^not checked\b.*{re.escape(str(bare))}", findings.details["pairing"])
     assert values(findings) == values(measured(model(), TEXTS))
 
 
@@ -267,7 +269,7 @@ def test_an_engine_is_compared_with_the_models_tokenizer(model: Folder) -> None:
     assert own_tokenizer(loaded, home)[0] is None
     own, said = own_tokenizer(loaded, replace(home, name=f"gigatoken+{home.name}"))
     assert own is not None
-    assert said == "ids compared with tokenizer.json of the model"
+    assert said.startswith("ids compared with tokenizer.json")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
@@ -280,4 +282,4 @@ def test_a_model_whose_predictions_are_no_probabilities(tmp_path: Path, value: f
     safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
     findings = measured(folder, ["hello", "hello world"])
     assert (findings.status, findings.measurements) == ("failed", ())
-    assert "its predictions are no probabilities" in str(findings.reason)
+    assert "no probabilities" in str(findings.reason)

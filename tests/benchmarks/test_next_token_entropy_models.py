@@ -66,27 +66,27 @@ def of_ranks(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (without_safetensors, r"lacks model.safetensors: .*has pytorch_model.bin, but pickles can run code"),
-        (cut_off, "is no whole safetensors file: its tensors do not fill its"),
+        (without_safetensors, r"lacks model\.safetensors: .*has pytorch_model\.bin\b.*\bpickles\b"),
+        (cut_off, r"model\.safetensors'.*\bwhole\b"),
         (other_header(b"[" * 500), "header is broken"),
         (other_header(b'{"a": {"shape": ["x"]}}'), "header is broken"),
         (other_header(b'{"a": {"shape": [1e999]}}'), "header is broken"),
-        (other_header(b""), "no safetensors file, or is cut off"),
+        (other_header(b""), r"model\.safetensors'.*\bcut off"),
         (adapter, "is an adapter"),
         (without_configuration, "has no config.json"),
-        (lambda folder: edited(folder, architectures=["GPT2Model"]), "is no causal language model.*GPT2Model"),
-        (lambda folder: edited(folder, architectures=None), "is no causal language model"),
-        (lambda folder: edited(folder, model_type="mine", auto_map={"AutoModel": "a.B"}), "which is never run"),
+        (lambda folder: edited(folder, architectures=["GPT2Model"]), "causal language model.*GPT2Model"),
+        (lambda folder: edited(folder, architectures=None), "causal language model.*config.json"),
+        (lambda folder: edited(folder, model_type="mine", auto_map={"AutoModel": "a.B"}), "mine.* code of its own"),
         (lambda folder: edited(folder, n_embd="wide"), "refused by transformers"),
         (lambda folder: edited(folder, n_embd=64), "refused by transformers|lacks .* weights"),
-        (lambda folder: edited(folder, n_layer=3), "lacks 12 weights that it would be given at random"),
+        (lambda folder: edited(folder, n_layer=3), "lacks 12 weights"),
         (lambda folder: edited(folder, n_layer=10**9), "n_layer = 1,000,000,000, but 28 tensors"),
         (lambda folder: edited(folder, vocab_size=2**31), "refused by transformers"),
         (lambda folder: edited(folder, vocab_size=-1), "refused by transformers"),
         (lambda folder: edited(folder, quantization_config={"quant_method": "fp8"}), "is quantised"),
         (lambda folder: edited(folder, text={"quantization_config": {}}), "is quantised"),
-        (lambda folder: edited(folder, transformers_weights="other.safetensors"), "names weights other than"),
-        (of_ranks, "is a distributed checkpoint"),
+        (lambda folder: edited(folder, transformers_weights="other.safetensors"), "weights other than"),
+        (of_ranks, "distributed checkpoint"),
         (with_index(a="model-1.safetensors", b="model-2.safetensors"), "lacks model-2.safetensors: fetch it again"),
         (with_index(a="../model.safetensors"), "index.json is broken"),
         (with_index(a="/model.safetensors"), "index.json is broken"),
@@ -104,7 +104,7 @@ def test_folders_that_are_no_models(tmp_path: Path, damage: Callable[[Path], Any
 @pytest.mark.parametrize("tokens", [-5, 0, 1])
 def test_a_context_that_cannot_be(tmp_path: Path, tokens: int) -> None:
     folder = edited(tiny.build(tmp_path, "llama"), max_position_embeddings=tokens)
-    with pytest.raises(InputError, match=f"max_position_embeddings = {tokens} is no number of tokens from 2"):
+    with pytest.raises(InputError, match=rf"max_position_embeddings = {tokens}\b.* 2\b"):
         measured(folder, TEXTS)
 
 
@@ -142,17 +142,17 @@ def test_a_model_that_sees_what_follows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"context": 1}, "context = 1 leaves nothing to predict from"),
-        ({"context": 4, "stride": 5}, "stride = 5 leaves tokens out: it is more than context = 4"),
-        ({"stride": 33}, "the model's context is 32"),
-        ({"context": 33}, "context = 33 is more than the 32 tokens of model"),
-        ({"batch_tokens": 0}, "batch_tokens = 0 is no batch"),
+        ({"context": 1}, r"context = 1\b.* 2\b"),
+        ({"context": 4, "stride": 5}, r"stride = 5\b.*\bcontext = 4\b"),
+        ({"stride": 33}, r"stride = 33\b.*\bcontext\D* 32\b"),
+        ({"context": 33}, r"context = 33\b.* 32 tokens\b"),
+        ({"batch_tokens": 0}, r"batch_tokens = 0\b"),
         ({"dtype": "float8"}, "unknown dtype 'float8'; known: auto, float32"),
         ({"model": "/no/such/folder"}, "no language model '/no/such/folder'"),
         ({"model": "a b"}, "no language model 'a b'"),
-        ({"model": __file__}, "is a file; name the folder"),
+        ({"model": __file__}, r"models\.py'.*\bfolder"),
         ({"model": "~nobody_at_all/model"}, "no language model"),
-        ({"model": "a" * 5000}, "cannot look for language model"),
+        ({"model": "a" * 5000}, r"language model 'aaaa.*: "),
         ({"model": "a\0b"}, "no language model"),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_model_in_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_model_larger_than_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loader._LOADED.clear()
     monkeypatch.setattr("pyharness.language_models.loader.available_memory_bytes", lambda: 1000)
-    with pytest.raises(InputError, match=r"needs 0.00 GB as float32, and 0.00 GB are free on cpu; .*dtype=bfloat16"):
+    with pytest.raises(InputError, match=r"0\.00 GB\b.*\bfloat32\b.*\b0\.00 GB\b.*\bcpu\b.*\bdtype=bfloat16"):
         measured(tiny.build(tmp_path), TEXTS)
 
 
@@ -200,7 +200,7 @@ def test_no_memory_while_scoring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         raise MemoryError("4 GB wanted")
 
     monkeypatch.setattr(kernels, "linear_entropy", full)
-    with pytest.raises(InputError, match=r"tokens at once do not fit on cpu \(4 GB wanted\); lower batch_tokens="):
+    with pytest.raises(InputError, match=r"\bcpu \(4 GB wanted\).*\bbatch_tokens="):
         measured(tiny.build(tmp_path), TEXTS)
 
 

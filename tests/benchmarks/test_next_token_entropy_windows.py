@@ -73,7 +73,7 @@ def test_batches_hold_every_window_and_the_layout_says_which_inputs_are_scored(
 
 @pytest.mark.parametrize(("context", "stride"), [(4, 5), (4, 0), (0, 0)])
 def test_a_stride_that_skips_tokens_is_refused(context: int, stride: int) -> None:
-    with pytest.raises(ValueError, match="is not from 1 to the context"):
+    with pytest.raises(ValueError, match=rf"\b{stride}\b.*\bcontext"):
         list(sliding_windows([9], context, stride))
 
 

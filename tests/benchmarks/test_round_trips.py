@@ -84,7 +84,8 @@ def test_a_library_that_cannot_bear_a_run_fails_by_name() -> None:
 
 
 def test_runs_are_what_they_are_called() -> None:
-    assert len(RUNS["'a' and 32,768 times U+0301"]) == 32_769
+    (marks,) = (text for name, text in RUNS.items() if "32,768 times U+0301" in name)
+    assert len(marks) == 32_769
     assert all(len(text) in (8192, 32_769) for text in RUNS.values())
 
 
@@ -98,10 +99,11 @@ def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) 
     shown = dict(zip(sheets["Round trips"].columns, row, strict=True))
     assert shown["exact, text"] == "1.0000"
     assert float(shown["stress set"]) < 1
-    (entry,) = sheets["Text that is lost"].texts
+    (lost,) = (sheet for title, sheet in sheets.items() if "lost" in title)
+    (entry,) = lost.texts
     assert entry[:2] == ("mistral:v3", STRESS)
     for write in (report.to_text, report.to_markdown, report.to_html):
-        assert "is lost" in write(sheets.values())
+        assert lost.title in write(sheets.values())
 
 
 def test_older_records_show_what_they_have() -> None:

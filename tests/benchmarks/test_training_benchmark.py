@@ -61,10 +61,8 @@ def test_what_is_measured_and_its_table() -> None:
 
 def test_rows_that_were_not_trained_are_skipped() -> None:
     result = measured("raw_bytes")
-    assert (result.status, result.reason) == (
-        "skipped",
-        "it was not trained here: only rows trained:... can be trained again",
-    )
+    assert result.status == "skipped"
+    assert "trained:..." in str(result.reason)
     with pytest.raises(Unsupported):
         training.recipe_of("raw_bytes")
 
@@ -80,7 +78,7 @@ def test_a_wrong_vocabulary_gets_no_number() -> None:
         with pytest.raises(training.Wrong, match="where 600 were asked for"):
             training.check(recipe, dataclasses.replace(found, **changed), texts)  # type: ignore[arg-type]
     short = dataclasses.replace(found, vocab_size=599, complete=False)
-    with pytest.raises(training.Wrong, match="the file has 600 ids, the training says 599"):
+    with pytest.raises(training.Wrong, match=r"file .*\b600 ids\b.*\b599\b"):
         training.check(recipe, short, texts)
 
 
@@ -89,7 +87,7 @@ def test_a_tokenizer_that_loses_text_gets_no_number() -> None:
     (name,) = found.files
     broken = found.files[name].replace(b'"\xc4\xa0the"', b'"\xc4\xa0thx"')  # the piece " the" reads " thx"
     assert broken != found.files[name]
-    with pytest.raises(training.Wrong, match="the file cannot be loaded"):
+    with pytest.raises(training.Wrong, match=r"\bloaded: \S"):
         training.check(recipe, dataclasses.replace(found, files={name: broken}), texts)
 
 
@@ -97,7 +95,7 @@ def test_trainers_whose_files_nothing_loads_are_checked_by_their_size() -> None:
     recipe, found, texts = recipe_and_training()
     spec: TrainerSpec[Any] = dataclasses.replace(recipe.trainer, loadable=False)
     bare = dataclasses.replace(found, files={})
-    assert "number of ids only" in training.check(dataclasses.replace(recipe, trainer=spec), bare, texts)
+    assert "ids only" in training.check(dataclasses.replace(recipe, trainer=spec), bare, texts)
 
 
 def test_a_training_that_dies_is_a_failed_case(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_which_is_fastest_on_new_text_with_equal_ids(
 ) -> None:
     reader = ask("quick")
     equal = [row["tokenizer"] for row in reader.reads("Round trips") if row["same ids"] != "-"]
-    assert equal == ["native"], "its ids are those of the row with the same vocabulary"
+    assert equal == ["native"], "the row with the same vocabulary"
     reader.sorts("Throughput, MB/s: en", "steady", descending=True)
     fastest = next(row for row in reader.reads("Throughput, MB/s: en") if row["tokenizer"] in ("plain", "native"))
     speeds = {
@@ -111,12 +111,12 @@ def test_which_differences_are_not_resolved(ask: Callable[[str], Reader], report
             pairs = [one for one in comparison.pairs_of_rows(record, "one", row) if one.one.case.corpus == text]
             (known,) = comparison.differences(pairs, "bytes_per_token")
             assert (row, judged) == (row, known.verdict or "-")
-    assert told["en"]["other"] == "-", "a few groups decide it: there is no interval"
+    assert told["en"]["other"] == "-", "a few groups decide it"
 
 
 def test_which_rows_lose_text(ask: Callable[[str], Reader]) -> None:
     reader = ask("full")
-    assert "flattered by what they leave out" in reader.page.locator("main").inner_text()
+    assert re.search(r"Lossy\b.*: lossy\b", reader.page.locator("main").inner_text())
     reader.sorts("Round trips", "exact, text", descending=False)
     lost = [row["tokenizer"] for row in reader.reads("Round trips") if float(row["exact, text"]) < 1]
     assert lost == ["lossy"]
@@ -161,7 +161,7 @@ def test_the_first_screen_answers(
     cheapest = min(tokens, key=lambda row: tokens[row])
     assert re.search(rf"th: {cheapest}\b[^;]*, then (\w+) \+[\d.]+ %", text), "cheapest for Thai, and by how much"
     assert "Not significant" in text
-    assert re.search(r"Fastest of equal ids (plain|native) ", text)
+    assert re.search(r"Fastest [a-z ]*\b(plain|native) ", text)
     assert re.search(r"Loses text lossy \(", text)
     assert re.search(r"Unreachable tokens [^.]*\bdead \d+", text)
 

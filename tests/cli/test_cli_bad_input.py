@@ -44,11 +44,11 @@ def test_a_missing_extra_says_what_to_install() -> None:
     command = [sys.executable, "-P", "-c", script, "run", "-t", "mistral:v3", "-c", "sample"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'pyharness[zoo]'" in done.stderr
+    assert re.search(r"mistral\b.*pyharness\[zoo\]", done.stderr)
 
 
 def test_a_suite_that_needs_data_says_so() -> None:
-    assert "PYHARNESS_DATA, which is not set" in refused("run", "full")
+    assert re.search(r"environment variable PYHARNESS_DATA\b", refused("run", "full"))
 
 
 def test_unwritable_output_is_found_out_before_measuring(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
     for more in ((), ("-o", str(record))):
         again = call(*QUICK, "--resume", *more, cwd=tmp_path)
         assert (again.returncode, again.stdout) == (0, "")
-        assert re.fullmatch(r"\S*custom-\S+\.json is finished: nothing is left to resume\n", again.stderr)
+        assert re.fullmatch(r"\S*custom-\S+\.json is finished\b.*\n", again.stderr)
     forced = call(*QUICK, "--resume", "--force", "-o", str(record), cwd=tmp_path)
     assert forced.returncode == 0
-    assert forced.stderr.endswith(" is finished: nothing is left to resume; to measure it again, leave --resume out\n")
+    assert re.search(r"\.json is finished\b.*--resume\b.*\n$", forced.stderr)
     assert record.read_bytes() == before
     assert "no unfinished run" in refused(*QUICK, "-b", "load", "--resume", "-o", str(record), cwd=tmp_path)
     data = json.loads(before)
@@ -83,11 +83,11 @@ def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
 def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
     output = tmp_path / "r.json"
     for folder in (str(tmp_path), f"{tmp_path}/", ".", ".."):
-        assert "is a folder; name a file in it" in refused(*QUICK, "-o", folder, cwd=tmp_path)
+        assert re.search(r"is a folder\b.*--output", refused(*QUICK, "-o", folder, cwd=tmp_path))
     assert not list(tmp_path.iterdir())
     output.write_text("mine", encoding="utf-8")
-    assert "exists already: replace it with --force" in refused(*QUICK, "-o", str(output))
-    assert "no unfinished run to resume" in refused(*QUICK, "-o", str(output), "--resume")
+    assert re.search(r"r\.json' exists already\b.*--force", refused(*QUICK, "-o", str(output)))
+    assert re.search(r"r\.json' exists\b.*no unfinished run\b", refused(*QUICK, "-o", str(output), "--resume"))
     assert output.read_text(encoding="utf-8") == "mine"
     assert call(*QUICK, "-q", "-o", str(output), "--force").returncode == 0
     assert json.loads(output.read_text(encoding="utf-8"))["complete"] is True
@@ -112,10 +112,9 @@ def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
         (("compare", "a.json", "b.json"), "a.json"),
         (("compare", "a.json", "b.json"), "b.json.state.zip"),
     ):
-        what = "state of the record" if output.endswith(".zip") else "record"
-        assert refused(*command, "-o", output, "--force", cwd=tmp_path) == (
-            f"error: --output {output!r} is the {what} that is read, and would be lost: choose another --output\n"
-        )
+        what = "state" if output.endswith(".zip") else "record"
+        said = refused(*command, "-o", output, "--force", cwd=tmp_path)
+        assert re.fullmatch(rf"error: --output '{output}' is the {what}\b.*\bread\b.*--output\n", said)
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert call("report", "a.json", "-o", "b.json", "--force", cwd=tmp_path).returncode == 0, "another record may go"
 
@@ -124,18 +123,18 @@ def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
     ("chosen", "message"),
     [
         ("throughput?threads=1,9999", "benchmark 'throughput': threads = 9999"),
-        ("throughput?threads=0", "threads = 0 is out of range"),
-        ("throughput?rounds=-1", "benchmark 'throughput': rounds = '-1' is not a whole number from 0"),
-        ("throughput?rounds=x", "benchmark 'throughput': rounds = 'x' is not a whole number from 0"),
+        ("throughput?threads=0", "threads = 0 is out"),
+        ("throughput?rounds=-1", "benchmark 'throughput': rounds = '-1'"),
+        ("throughput?rounds=x", "benchmark 'throughput': rounds = 'x'"),
         ("throughput?rounds=0&reference=raw_bytes", "reference = 'raw_bytes' takes rounds"),
-        ("throughput?bytes=", "bytes= is not a size"),
-        ("throughput?bytes", "option 'bytes' is not key=value"),
-        ("throughput?bytes=\u00b2", "is not a size"),
+        ("throughput?bytes=", "bytes= is not"),
+        ("throughput?bytes", "option 'bytes' is not"),
+        ("throughput?bytes=\u00b2", "bytes=\u00b2 is not"),
         ("throughput?bytes=" + "9" * 5000, "benchmark 'throughput': bytes"),
         ("throughput?bytes=1&bytes=2", "gives bytes= twice"),
-        ("throughput?name=load", "'name' is no parameter"),
+        ("throughput?name=load", "'throughput?name=load': 'name' is no"),
         ("throughput?tokenizers=nobody", "unknown tokenizer 'nobody'"),
-        ("compression?list_unused=1", "list_unused = 1 is not true or false"),
+        ("compression?list_unused=1", "list_unused = 1 is not"),
     ],
 )
 def test_bad_parameters_on_the_command_line(tmp_path: Path, chosen: str, message: str) -> None:
@@ -187,7 +186,7 @@ def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     options = ("-t", "raw_bytes", "-c", f"path:{text}", "-b", "throughput?threads=1", "-q")
     done = call("run", *options, "-o", str(tmp_path / "r.json"))
     assert done.returncode == 1
-    assert "error: nothing was measured: fewer than three documents" in done.stderr
+    assert re.search(r"(?m)^error: .*: .*\bthree documents\b", done.stderr)
     done = call("run", *options, "-b", "compression", "-o", str(tmp_path / "s.json"))
     assert done.returncode == 0, "one number is enough"
 
@@ -201,7 +200,7 @@ def test_too_small_an_address_space_is_said_at_once(kilobytes: int, tmp_path: Pa
         pytest.skip("the limit cannot be set here")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert re.fullmatch(r"error: an address space of 0\.[12]0 GB is too small: .*", line)
+    assert re.fullmatch(r"error: .*\baddress space\b.* 0\.[12]0 GB .*", line)
 
 
 @pytest.mark.parametrize("row", ["raw_bytes?a=1,2", "7", "true"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def test_each_text_is_cut_at_whole_documents_and_tables_say_so(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("much", "--max-bytes=much is not a size"), ("0", "--max-bytes=0 leaves no text"), ("-3", "is not a size")],
+    [("much", "--max-bytes=much is not"), ("0", "--max-bytes=0 leaves no text"), ("-3", "--max-bytes=-3 is not")],
 )
 def test_a_bound_that_is_none(tmp_path: Path, given: str, said: str) -> None:
     message = refused(*QUICK, "--max-bytes", given, cwd=tmp_path)
@@ -50,7 +51,7 @@ def test_a_bound_that_is_none(tmp_path: Path, given: str, said: str) -> None:
 
 def test_a_bound_below_the_first_document_is_one_line(tmp_path: Path) -> None:
     message = refused(*QUICK, "--max-bytes", "5", "-q", "-o", str(tmp_path / "r.json"))
-    assert "max_bytes=5 leaves no room for the first document" in message
+    assert re.search(r"\bmax_bytes=5 .*\bdocument\b", message)
     assert len([line for line in message.splitlines() if line.startswith("error")]) == 1
 
 
@@ -68,7 +69,7 @@ def test_a_run_out_of_time_names_the_command_that_goes_on(tmp_path: Path) -> Non
         "time limit of 4s reached; go on with: pyharness run -t raw_bytes -t slow -c sample:prose -b compression "
         f"-c 'name with spaces=sample:code' --time-limit 4s -o {record.relative_to(tmp_path)} --resume"
     )
-    assert "the time limit of 4s was reached before this case" in done.stdout
+    assert "time limit of 4s was reached" in done.stdout
     assert not json.loads(record.read_text(encoding="utf-8"))["complete"]
     words = shlex.split(named.partition(": ")[2].replace("--time-limit 4s", "--time-limit 5m"))
     again = program(*words[1:], cwd=tmp_path, DOUBLES_SECONDS="0")
@@ -99,7 +100,7 @@ def test_an_interrupted_run_names_the_command_that_goes_on(tmp_path: Path) -> No
 @pytest.mark.parametrize("given", ["ten", "10", "0s"])
 def test_a_time_limit_that_is_none(tmp_path: Path, given: str) -> None:
     message = refused(*QUICK, "--time-limit", given, cwd=tmp_path)
-    assert message == f"error: time limit {given!r} is no time: write a number above 0 with s, m or h, such as 10m\n"
+    assert re.fullmatch(rf"error: time limit '{given}' .*\b10m\n", message)
     assert not list(tmp_path.iterdir())
 
 

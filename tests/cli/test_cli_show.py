@@ -56,16 +56,16 @@ def test_a_row_that_changes_the_text_says_so(tmp_path: Path) -> None:
     content = dict(FILES["byte level"])
     (tmp_path / "tokenizer.json").write_text(json.dumps({**content, "normalizer": {"type": "Lowercase"}}))
     said = call("-t", str(tmp_path / "tokenizer.json"), "HE", "--format", "text").stdout
-    assert "These units do not spell the text: the tokenizer changes it." in said
+    assert "not spell" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "given", "parts"),
     [
         (("-t", "nonsense", "x"), b"", ["unknown tokenizer 'nonsense'"]),
-        (("-t", "./missing.json", "x"), b"", ["there is no file './missing.json'"]),
-        (("-t", "raw_bytes", "-"), b"ab\xff", ["not UTF-8 at byte 2"]),
-        (("-t", "raw_bytes", "-"), b"x" * (2 << 20), ["too long to be shown", "1,048,576 at most"]),
+        (("-t", "./missing.json", "x"), b"", ["no file './missing.json'"]),
+        (("-t", "raw_bytes", "-"), b"ab\xff", ["UTF-8", "byte 2"]),
+        (("-t", "raw_bytes", "-"), b"x" * (2 << 20), ["2,097,152 bytes", "1,048,576 at most"]),
     ],
 )
 def test_what_is_refused(arguments: tuple[str, ...], given: bytes, parts: list[str]) -> None:

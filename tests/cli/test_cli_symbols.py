@@ -53,7 +53,7 @@ def test_a_model_of_bytes(text: Path, tmp_path: Path) -> None:
     assert f"bits/byte   {bits:.4f}\n" in said.stdout
     assert "in 1 document" in said.stdout
     assert model.digest in said.stdout
-    assert re.match(r"reading held-out text: .*\ntraining: ", said.stderr)
+    assert re.match(r".*\bheld-out\b.*: .*\ntraining: ", said.stderr)
 
 
 def test_a_model_of_tokens(text: Path, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_model_of_tokens(text: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", [0, 6, -2])
 def test_other_orders_are_refused(text: Path, tmp_path: Path, order: int) -> None:
     said = refused("-c", f"path:{text}", "--order", order, "--out", tmp_path / "x")
-    assert f"order {order} cannot be trained; choose 1..5" in said
+    assert re.search(rf"\border {order} .*\b1\.\.5\b", said)
     assert not (tmp_path / "x").exists()
 
 
@@ -83,7 +83,7 @@ def test_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_kept(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "there"
     out.write_text("mine")
-    assert "exists already: replace it with --force" in refused("-c", f"path:{text}", "--out", out)
+    assert re.search(r"there' exists already\b.*--force", refused("-c", f"path:{text}", "--out", out))
     assert out.read_text() == "mine"
     call("-c", f"path:{text}", "--out", out, "--force")
     assert SymbolModel.load(out).order == 3
@@ -95,6 +95,6 @@ def test_a_folder_that_is_missing_is_said_first(text: Path, tmp_path: Path) -> N
 
 def test_text_that_is_held_out_and_in_the_corpus_is_refused(text: Path, tmp_path: Path) -> None:
     options = ("-c", f"path:{text}", "--held-out", f"path:{text}", "--out", tmp_path / "x")
-    assert "1 of 1 documents of the corpus are held out, too" in refused(*options)
+    assert re.search(r"\b1 of 1 documents\b.*--allow-overlap", refused(*options))
     assert not (tmp_path / "x").exists()
     call(*options, "--allow-overlap")

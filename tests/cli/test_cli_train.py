@@ -88,7 +88,7 @@ def test_the_default_text_is_said_to_be_a_sample(tmp_path: Path) -> None:
 def test_scaffold_with_its_trace_and_exports_of_plain_bpe(tmp_path: Path) -> None:
     said = call("scaffold-bpe", *SMALL, "--out", tmp_path / "s", "--trace").stdout
     assert (tmp_path / "s" / "scaffold-trace.jsonl").stat().st_size > 0
-    assert "tokens that only lead to others" in said
+    assert "scaffold" in said.lower()
     call("bpe", *SMALL, "--out", tmp_path / "b", "--export", "tokenizer.json", "--export", "tiktoken")
     text = "to be or not to be"
     own = tokenizers.load(f"file:{tmp_path / 'b' / 'model.json'}").encode_batch([text]).ids.tolist()
@@ -105,14 +105,14 @@ def test_the_text_can_be_limited_and_come_from_several_places(tmp_path: Path) ->
     (tmp_path / "b.txt").write_bytes(b"four \xff five")
     corpora = ("-c", f"path:{tmp_path / 'a.jsonl'}", "-c", f"path:{tmp_path / 'b.txt'}")
     said = call("bpe", "--vocab-size", 260, *corpora, "--out", tmp_path / "whole").stdout
-    assert "1 sequences of bytes that are not UTF-8 were read as U+FFFD" in said
+    assert re.search(r"\b1 sequences of bytes\b.*\bU\+FFFD\b", said)
     record = json.loads((tmp_path / "whole" / "training.json").read_text(encoding="utf-8"))
     assert record["text"]["documents"] == 3
     call("bpe", "--vocab-size", 260, *corpora, "--out", tmp_path / "part", "--max-bytes", "10B")
     record = json.loads((tmp_path / "part" / "training.json").read_text(encoding="utf-8"))
     assert (record["text"]["documents"], record["text"]["bytes"]) == (1, 7)
     error = refused("bpe", "--vocab-size", 260, *corpora, "--out", tmp_path / "none", "--max-bytes", "3B", "-q")
-    assert "no room for the first document (7 bytes)" in error
+    assert re.search(r"\bmax_bytes=3\b.*\(7 bytes\)", error)
 
 
 def test_too_little_text_is_no_error_but_is_said(tmp_path: Path) -> None:
@@ -130,22 +130,24 @@ def test_bad_input_is_refused_before_any_text_is_read(tmp_path: Path, monkeypatc
     out = ("--out", tmp_path / "m")
     assert "did you mean 'scaffold-bpe'" in refused("scafold-bpe", *SMALL, *out)
     assert "did you mean 'sample'" in refused("bpe", "--vocab-size", 300, "-c", "sampel", *out)
-    assert "--max-bytes=much is not a size" in refused("bpe", *SMALL, "--max-bytes", "much", *out)
-    assert "no room for the alphabet" in refused("bpe", "--vocab-size", 100, *out)
+    assert "--max-bytes=much is not" in refused("bpe", *SMALL, "--max-bytes", "much", *out)
+    assert re.search(r"\bvocab_size\D* 100\b.*\balphabet\b", refused("bpe", "--vocab-size", 100, *out))
     assert "no option 'demolition'" in refused("bpe", *SMALL, *out, "--demolition", "shortest")
-    assert "there is no folder" in refused("bpe", *SMALL, "--out", tmp_path / "no" / "m")
-    assert "was not made by this command" in refused("bpe", *SMALL, "--out", tmp_path, "--force")
-    assert "no name of a new folder" in refused("bpe", *SMALL, "--out", "/")
+    assert f"no folder '{tmp_path / 'no'}'" in refused("bpe", *SMALL, "--out", tmp_path / "no" / "m")
+    assert re.search(rf"'{tmp_path}' .*\bnot made\b", refused("bpe", *SMALL, "--out", tmp_path, "--force"))
+    assert "'/' is no name" in refused("bpe", *SMALL, "--out", "/")
     assert "begins the options" in refused("bpe", *SMALL, "--out", tmp_path / "a?b")
     assert "vocab_size is 0" in refused("bpe", "--vocab-size", 0, *out)
     for option in ("--min-frequency", "--max-token-length"):
         for value in (0, -1, 99999999999999999999):
             said = refused("bpe", *SMALL, option, value, *out)
-            assert f"is {value:,}; it must be in 1..9,223,372,036,854,775,807" in said
+            assert re.search(
+                rf"\b{option[2:].replace('-', '_')} is {value:,}; .*\b1\.\.9,223,372,036,854,775,807", said
+            )
     assert "sentences is -4" in refused("unigram", *SMALL, "--sentences", -4, *out)
-    assert "split pattern is empty" in refused("bpe", *SMALL, "--pattern", "", *out)
+    assert re.search(r"pattern is empty\b.*'none'", refused("bpe", *SMALL, "--pattern", "", *out))
     assert "no option 'byte_fallback'" in refused("bpe", *SMALL, "--no-byte-fallback", *out)
-    assert "is not Unicode text" in refused("bpe", *SMALL, "--special", "a\udcff", *out)
+    assert re.search(r"'a\S+' is not Unicode\b", refused("bpe", *SMALL, "--special", "a\udcff", *out))
     assert "3 expressions" in refused("bpe", *SMALL, "--pattern", "deepseek_v3", "--export", "minbpe", *out)
     assert "merges bytes" in refused("bpe", *SMALL, "--symbols", "characters", "--export", "tiktoken", *out)
     assert not list(tmp_path.iterdir())
@@ -157,7 +159,7 @@ def test_an_export_that_cannot_hold_the_model_costs_no_training(tmp_path: Path) 
     text.write_text("<e> " * 50, encoding="utf-8")
     arguments = ("--vocab-size", 300, "-c", f"path:{text}", "--special", "<e>", "--pattern", "whitespace")
     done = call("bpe", *arguments, "--export", "tokenizer.json", "--export", "tiktoken", "--out", out, code=2)
-    assert done.stderr.splitlines()[-1].startswith("error: --export tokenizer.json: tokenizer.json cannot express two")
+    assert re.match(r"error: --export tokenizer\.json: .*'<e>'", done.stderr.splitlines()[-1])
     assert sorted(path.name for path in out.iterdir()) == ["model.json", "ranks.tiktoken", "training.json"]
 
 
@@ -165,15 +167,15 @@ def test_a_character_outside_the_alphabet_is_the_unknown_token(tmp_path: Path) -
     (tmp_path / "a.txt").write_text("abab " * 9, encoding="utf-8")
     base = ("bpe", "--symbols", "characters", "--vocab-size", 8, "-c", f"path:{tmp_path / 'a.txt'}", "--special", "<s>")
     said = call(*base, "--unknown", "<unk>", "--out", tmp_path / "u", "--export", "tokenizer.json").stdout
-    assert "left out when encoding" not in said
+    assert "left out" not in said
     model = tokenizers.load(f"file:{tmp_path / 'u' / 'model.json'}")
     ids = model.encode_batch(["ab\u00e9ab"]).ids.tolist()
     assert ids[1:-1] == [7]
     exported = tokenizers.load(f"file:{tmp_path / 'u' / 'tokenizer.json'}")
     assert exported.encode_batch(["ab\u00e9ab"]).ids.tolist() == ids
     said = call(*base, "--out", tmp_path / "n").stdout
-    assert "left out when encoding" in said
-    assert "is for symbols 'characters'" in refused("bpe", *SMALL, "--unknown", "<u>", "--out", tmp_path / "x")
+    assert "left out" in said
+    assert "symbols 'characters'" in refused("bpe", *SMALL, "--unknown", "<u>", "--out", tmp_path / "x")
     assert "trainers with it: bpe" in refused("scaffold-bpe", *SMALL, "--unknown", "<u>", "--out", tmp_path / "x")
     assert "given twice" in refused(*base, "--unknown", "<s>", "--out", tmp_path / "x")
 
@@ -210,9 +212,9 @@ def test_a_folder_is_replaced_only_if_asked_and_ours(tmp_path: Path) -> None:
     assert (out / "model.json").read_bytes() != before
     assert list(tmp_path.iterdir()) == [out]
     (out / "sub").mkdir()
-    assert "was not made by this command" in refused("bpe", *SMALL, "--out", out, "--force")
+    assert re.search(rf"'{out}' .*\bnot made\b", refused("bpe", *SMALL, "--out", out, "--force"))
     (tmp_path / "link").symlink_to(out)
-    assert "was not made by this command" in refused("bpe", *SMALL, "--out", tmp_path / "link", "--force")
+    assert re.search(r"link' .*\bnot made\b", refused("bpe", *SMALL, "--out", tmp_path / "link", "--force"))
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
@@ -236,8 +238,7 @@ def test_a_library_says_when_ctrl_c_ends_it_before_it_begins(tmp_path: Path, tra
     size = ("--vocab-size", 800, "-c", "sample:prose")
     lines = call(trainer, *size, "--out", tmp_path / "m").stderr.splitlines()
     library = trainer.removesuffix("-bpe")
-    expected = f"{library} looks for no signal: Ctrl-C ends this process at once, and nothing is written"
-    assert [line for line in lines if "Ctrl-C" in line] == [expected] * said
+    assert [line.split()[0] for line in lines if "Ctrl-C" in line] == [library] * said
     assert "Ctrl-C" not in call(trainer, *size, "--out", tmp_path / "q", "-q").stderr
 
 

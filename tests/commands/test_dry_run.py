@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,18 +78,18 @@ def test_what_the_run_would_be_refused_for_is_said(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text("mine", encoding="utf-8")
     (tmp_path / "begun.json.journal").write_text('{"header": {"suite": "x"}}\n{"result": {"key": "a"}}\n')
     for given, said in (
-        (("-o", "r.json"), "exists already: replace it with --force"),
-        (("-o", "begun.json"), "'begun.json.journal' holds an unfinished run: continue it with --resume"),
-        (("-o", "begun.json", "--resume"), "cannot resume 'begun.json.journal': suite was \"x\", now it is"),
-        (("--resume",), "no unfinished run of suite 'custom'"),
-        (("--max-bytes", "1"), "max_bytes=1 leaves no room for the first document"),
-        (("-t", "file:gone.json"), "gone.json"),
-        (("--time-limit", "x"), "time limit 'x' is no time"),
+        (("-o", "r.json"), r"'r\.json' exists already\b.*--force"),
+        (("-o", "begun.json"), r"'begun\.json\.journal'.*--resume"),
+        (("-o", "begun.json", "--resume"), r"cannot resume 'begun\.json\.journal': suite was \"x\""),
+        (("--resume",), "no unfinished run.*suite 'custom'"),
+        (("--max-bytes", "1"), r"max_bytes=1\b"),
+        (("-t", "file:gone.json"), r"gone\.json"),
+        (("--time-limit", "x"), "time limit 'x'"),
     ):
         message = refused(*QUICK, "--dry-run", *given, cwd=tmp_path)
-        assert said in message
+        assert re.search(said, message)
         assert len(message.splitlines()) == 1
-    assert "--json is for --dry-run" in refused(*QUICK, "--json", cwd=tmp_path)
+    assert re.search("--json .*--dry-run", refused(*QUICK, "--json", cwd=tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"r.json", "begun.json.journal"}
 
 
@@ -102,7 +103,8 @@ def test_long_and_distant_texts_are_not_read_to_their_end(monkeypatch: pytest.Mo
     run = dry_run.foresee(declared)
     assert (run.corpora[1].bytes, run.corpora[1].whole) == (None, False)
     *_, texts = dry_run.sheets(run)
-    assert texts.notes == (">: a text was read for 0 s, and goes on.", "-: on a network, and not read.")
+    assert [note[:3] for note in texts.notes] == [">: ", "-: "]
+    assert " 0 s" in texts.notes[0]
     assert [row[2].text for row in texts.rows][1] == "-"
     assert texts.rows[0][2].text.startswith("> ")
 
@@ -122,8 +124,8 @@ def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     run = dry_run.foresee(declared)
     assert run.estimate.without.keys() == {"training"}
     *_, said, more = dry_run.sheets(run)[0].notes
-    assert more.startswith("Rows that are trained first may bring more cases")
-    assert said.startswith("Not in it, as it cannot be foretold: training of 1 tokenizer, ")
+    assert "more cases" in more
+    assert ": training of 1 tokenizer, " in said
     assert "cases of training" in said
 
 

@@ -127,14 +127,14 @@ def test_what_may_not_be_cut_is_held_up_to_a_limit(pattern: str) -> None:
         one = BpeTokenizer(dataclasses.replace(trained_model("gpt2"), splitter=pattern))
     assert one.safe_cuts() is None
     assert in_parts(one, b"ab cd " * 20, 7, longest=200)[0] == one.encode(b"ab cd " * 20).tolist()
-    with pytest.raises(InputError, match=r"x has more than 100 bytes, and this tokenizer needs a document whole"):
+    with pytest.raises(InputError, match=r"x has more than 100 bytes\b.*--lines\b.*--max-document-bytes"):
         in_parts(one, b"ab cd " * 20, 7, longest=100)
 
 
 def test_text_without_a_place_to_cut_is_held_up_to_a_limit() -> None:
     one = tokenizer("gpt2")
     assert in_parts(one, b"a" * 90, 7, longest=100)[0] == one.encode(b"a" * 90).tolist()
-    with pytest.raises(InputError, match=r"x has 1\d\d bytes from byte 3 on without a place at which"):
+    with pytest.raises(InputError, match=r"x has 1\d\d bytes from byte 3\b.*--max-document-bytes"):
         in_parts(one, b"a b " + b"a" * 200, 3, longest=100)
 
 
@@ -177,14 +177,14 @@ def test_what_is_written_in_parts_is_read_in_parts(
         ("text", b"1 " * 300 + b"x 2", "x line 1: 'x' is no id"),
         ("text", b"1 " * 300 + b"4294967296", "'4294967296' is no id"),
         ("text", b"12345678901234567890" * 40, "is no id"),
-        ("json", b"[" + b"1, " * 300 + b"x]", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"2", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"]", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"01]", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"1.5]", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"4294967296]", "not a list of ids"),
-        ("json", b"1, " * 300 + b"1]", "not a list of ids"),
-        ("json", b"[" + b"1, " * 300 + b"1]]", "not a list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"x]", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"2", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"]", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"01]", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"1.5]", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"4294967296]", "x line 1 .*list of ids"),
+        ("json", b"1, " * 300 + b"1]", "x line 1 .*list of ids"),
+        ("json", b"[" + b"1, " * 300 + b"1]]", "x line 1 .*list of ids"),
         ("json", b"[" * 1000, "not"),
         ("uint32", b"abc" * 301, "903 bytes"),
     ],
@@ -223,7 +223,7 @@ def test_documents_that_a_library_decodes_whole_have_a_limit() -> None:
         return b"".join(ids.decoded(one, parts, b"|", longest=longest))
 
     assert decoded(400) == b"a" * 100 + b"|b|"
-    with pytest.raises(InputError, match=r"x line 1 has more than 99 ids, and this tokenizer decodes a document whole"):
+    with pytest.raises(InputError, match=r"x line 1 has more than 99 ids\b.*--lines\b.*--max-document-bytes"):
         decoded(399)
 
 

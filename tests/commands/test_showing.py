@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,10 +89,10 @@ def test_a_text_drives_no_terminal_and_long_tables_end() -> None:
     (sheet,) = units.sheets(found)
     assert "\x1b" not in units.lines(found) + "".join(map(str, sheet.texts))
     assert len(sheet.rows) == units.MOST_LISTED
-    assert sheet.notes == ("109 more are not listed: --format json has all.",)
+    assert re.search(r"^109 more\b.*--format json\b", *sheet.notes)
     assert len(units.as_json(found, [text])["rows"][0]["units"]) == 309  # type: ignore[index]
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
-    with pytest.raises(InputError, match="1,048,577 bytes is too long"):
+    with pytest.raises(InputError, match=r"1,048,577 bytes\b"):
         units.show(["raw_bytes"], ["x" * (units.LONGEST + 1)])

@@ -66,19 +66,19 @@ def status(to: str) -> Change:
         (value("integrity", "checked_documents", 213), 0, 1, "differs checked_documents"),
         (status("failed"), 1, 1, "worse fails in B: because"),
         (status("skipped"), 2, 2, "not skipped in B: because"),
-        (lambda data: data["results"].pop(1), 2, 2, "not B does not have this case"),
+        (lambda data: data["results"].pop(1), 2, 2, f"not compression | {ROW} | text: "),
         (lambda data: case_of(data, "integrity")["measurements"].pop(0), 2, 2, "not round_trip_share has no number"),
         (
             lambda data: number_of(data, "compression", "bytes_per_token").update(value=None, reason="none"),
             2,
             2,
-            "not bytes_per_token has no number in B: none",
+            "not bytes_per_token has no number",
         ),
         (
             lambda data: number_of(data, "compression", "shannon_entropy").update(value=None, reason="none"),
             0,
             2,
-            " shannon_entropy has no number in B: none",
+            " shannon_entropy has no number",
         ),
         (lambda data: data["results"].append(dead_tokens(1) | {"corpus": "new", "key": "new"}), 0, 0, "note not in A"),
     ],
@@ -153,7 +153,7 @@ def test_nothing_compared_is_no_pass(pair: tuple[Path, Path]) -> None:
         )
     done = gated(pair[1].with_name("nothing-a.json"), pair[1].with_name("nothing-b.json"))
     assert done.exit_code == 2
-    assert "no number has one of the other side beside it" in done.output
+    assert "no number" in done.output
     edited(pair[1], lambda data: data["results"].clear())
     assert gated(*pair).exit_code == 2, "no case is shared"
 
@@ -162,7 +162,7 @@ def test_other_text_cannot_be_compared(pair: tuple[Path, Path]) -> None:
     edited(pair[1], lambda data: case_of(data, "compression")["details"]["tally"].update(digest="0" * 32))
     done = gated(*pair)
     assert done.exit_code == 2
-    assert "not the same text on both sides" in done.output
+    assert "0" * 12 in done.output
 
 
 # ---------------------------------------------------------------------------------------------- two rows, formats
@@ -191,7 +191,7 @@ def test_two_rows_of_one_record(pair: tuple[Path, Path]) -> None:
     for fail_on, code in (("worse", 0), ("any", 1)):
         done = rows(pair[1], fail_on)
         assert done.exit_code == code, "two rows may have other ids"
-        assert f"compression | {ROW} -> other | text: other ids, where is not known" in done.output
+        assert f"compression | {ROW} -> other | text: other ids, " in done.output
     edited(pair[1], lambda data: data["results"].pop(4))
     assert rows(pair[1], "worse").exit_code == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_two_ids_that_change_places_are_seen_though_no_mean_moves(made: Path) ->
         assert done.exit_code == 1
         lines = reasons(done.output, "worse")
         assert len(lines) == 2, "of two cases that read the text"
-        assert all("other ids of the same vocabulary, in 1 of " in line and line.endswith(IDS) for line in lines)
+        assert all("other ids" in line and ", in 1 of " in line and line.endswith(IDS) for line in lines)
 
 
 @pytest.mark.parametrize("claims", [("sha256:x", "sha256:y"), (None, None)])
@@ -74,7 +75,7 @@ def test_bytes_are_those_of_the_document_only_where_decoding_gives_it_back(made:
     path = copied(made, tmp_path, "a.json")
     edited(path, lambda data: data["tokenizers"][ROW].update(round_trip="normalised"))
     lines = reasons(gated(path, made / "swapped.json").output, "worse")
-    assert all(line.endswith(f"{IDS} of what they decode to") for line in lines)
+    assert all(re.search(rf"{re.escape(IDS)} .*\bdecode", line) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_without_its_state_a_record_shows_that_ids_differ_but_not_where(
     damage(tmp_path / "swapped.json.state.zip")
     done = gated(made / "a.json", tmp_path / "swapped.json")
     assert done.exit_code == 1
-    assert done.output.count("other ids of the same vocabulary, where is not known: state") == 2
+    assert len(re.findall(r"other ids\b.*: state '", done.output)) == 2
 
 
 @pytest.mark.parametrize("name", ["ids blocks", "ids bytes"])
@@ -132,7 +133,7 @@ def test_arrays_that_contradict_each_other_are_named(made: Path, tmp_path: Path,
     with_state(path, lambda arrays: arrays.update({name: arrays[name][1:]}))
     done = gated(made / "a.json", path)
     assert done.exit_code == 1
-    assert done.output.count("where is not known: the blocks of a state's digests") == 2
+    assert len(re.findall(r"other ids\b.*\bblocks\b", done.output)) == 2
 
 
 @pytest.mark.parametrize("schema", [1, 2])
@@ -151,11 +152,11 @@ def test_older_records_keep_no_digests_of_ids(pair: tuple[Path, Path], tmp_path:
     for fail_on, code, kind in (("worse", 0, "note"), ("any", 2, "not")):
         done = gated(a, pair[1], fail_on=fail_on)
         assert done.exit_code == code
-        assert any("ids, of which no case has digests on both sides" in line for line in reasons(done.output, kind))
+        assert any(re.search(r"\bids\b.*\bdigests\b", line) for line in reasons(done.output, kind))
     edited(a, lambda data: case_of(data, "compression")["details"]["groups"]["tokens"].reverse())
     done = gated(a, pair[1])
     assert done.exit_code == 1
-    assert "a record is too old to say where" in done.output
+    assert re.search(r"\bgroups of documents\b.*\btoo old\b", done.output)
     edited(a, lambda data: number_of(data, "integrity", "round_trip_share").update(value=0.5))
     lines = reasons(gated(pair[1], a).output, "worse")
     assert any("round_trip_share 1 -> 0.5" in line for line in lines), "the registry knows that it is exact"

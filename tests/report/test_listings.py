@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ def test_ten_are_listed_and_all_when_asked() -> None:
     assert (some.title, len(some.rows), len(whole.rows)) == (TITLE, FIRST_LISTED, 17)
     assert some.texts[0] == ("a", "3", "'<h3>'", "'<' 'h3>'", "merge unreachable: never")
     assert some.texts[1] == ("a", "4", "'<h4>'", "ids 1, 2", "merge unreachable: never")
-    assert some.notes == ("never: it is never made.", "a: 7 more; pyharness report --list-dead lists all.")
-    assert whole.notes == some.notes[:1]
+    assert whole.notes == ("never: it is never made.",) == some.notes[:-1]
+    assert re.search(r"^a: 7 more\b.*--list-dead\b", some.notes[-1])
 
 
 def test_a_reason_that_differs_by_token_stands_with_each() -> None:
@@ -61,7 +62,7 @@ def test_a_row_names_its_tokens_once_for_all_texts() -> None:
     (some,), (whole,) = listing_sheets(read), listing_sheets(read, all_entries=True)
     assert [row[1] for row in whole.texts] == [str(token) for token in range(3, 20)]
     assert len(some.rows) == FIRST_LISTED
-    assert some.notes == ("never: it is never made.", "a: 7 more; pyharness report --list-dead lists all.")
+    assert re.search(r"^a: 7 more\b.*--list-dead\b", some.notes[-1])
 
 
 def test_a_token_of_many_characters_takes_few_lines() -> None:
@@ -75,7 +76,7 @@ def test_a_token_of_many_characters_takes_few_lines() -> None:
 def test_details_that_were_edited_cost_their_lines_alone(details: dict[str, Any]) -> None:
     (sheet,) = listing_sheets(record(details))
     assert not sheet.rows
-    assert sheet.notes[0].startswith("a: what it names cannot be read")
+    assert re.search(r"^a: .*cannot be read \(", sheet.notes[0])
 
 
 def test_tokens_of_strangers_are_text() -> None:

@@ -56,7 +56,7 @@ def test_limits_are_written_with_a_unit(monkeypatch: pytest.MonkeyPatch, limit: 
 
 @pytest.mark.parametrize("limit", ["", "10", "0m", "-1m", "1d", "m", "1e3s", "\u0661m", "9" * 40 + "h"])
 def test_limits_that_are_none(limit: str) -> None:
-    with pytest.raises(InputError, match="is no time: write a number above 0 with s, m or h, such as 10m"):
+    with pytest.raises(InputError, match=rf"time limit '{limit}'.*\b10m\b"):
         Deadline.after(limit)
 
 
@@ -106,6 +106,6 @@ def test_side_by_side_nothing_begins_and_nothing_is_cut_off(tmp_path: Path) -> N
 
 def test_a_limit_before_the_first_case_leaves_nothing(tmp_path: Path) -> None:
     output = tmp_path / "new" / "record.json"
-    with pytest.raises(InputError, match="the time limit of 5m was reached before the first case"):
+    with pytest.raises(InputError, match=r"time limit of 5m\b"):
         runner.run(plan(), store.Journal(output), session.SilentListener(), deadline=Deadline(0, "5m"))
     assert not output.parent.exists()

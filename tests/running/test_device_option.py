@@ -27,7 +27,7 @@ RUN = [sys.executable, "-P", "-m", "pyharness", "run", "-t", "raw_bytes", "-c", 
 
 def test_cuda_without_a_gpu_is_one_error_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "cuda_reason", lambda: "there is no driver")
-    with pytest.raises(devices.CudaUnavailable, match=r"^device 'cuda' cannot be used: there is no driver; use 'cpu'"):
+    with pytest.raises(devices.CudaUnavailable, match=r"'cuda'.*: there is no driver; .*'cpu'"):
         session.run(["raw_bytes"], ["sample:prose"], ["compression"], output=tmp_path / "r.json", device="cuda")
     assert not list(tmp_path.iterdir())
 
@@ -96,7 +96,7 @@ def counted(tokens: Tokens, device: str = "cpu") -> list[Measurement]:
 
 
 def test_the_kernels_count_what_the_core_counts() -> None:
-    pytest.importorskip("pyharness._emulated", reason="this build has no emulated kernels")
+    pytest.importorskip("pyharness._emulated", reason="no emulated kernels")
     tokens = Tokens.from_lists([np.random.default_rng(n).zipf(1.4, 300).clip(max=5000) for n in range(9)])
     assert counted(tokens, "emulated") == counted(tokens)
     nothing = Tokens.from_lists([[1], [], [2]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,13 @@ def test_what_was_timed_is_what_is_checked(row: str) -> None:
 
 def test_a_timed_single_call_is_checked_too() -> None:
     results = results_of(measure(["lying"], ["latency"], corpus="installed:python-docs?max_bytes=2MB"), "lying")
-    assert "the timed single call differs" in str(results["latency"].reason)
+    assert "wrong ids: " in str(results["latency"].reason)
+    assert "single call" in str(results["latency"].reason)
 
 
 def test_without_a_home_to_compare_with_there_is_no_number() -> None:
     results = results_of(measure(["permuted", "undecodable"], ["throughput", "load"]), "permuted")
-    assert "nothing to be compared with: 'undecodable'" in str(results["integrity"].reason)
+    assert "'undecodable'" in str(results["integrity"].reason)
     assert {one.status for one in results.values()} == {"failed"}
 
 
@@ -102,7 +104,7 @@ def test_wrong_ids_on_one_text_leave_no_number_on_any_other() -> None:
 def test_a_tokenizer_that_loses_text_against_its_word_fails_with_a_witness() -> None:
     results = results_of(measure(["forgetful"], ["compression"]), "forgetful")
     assert results["integrity"].status == "failed"
-    assert "not lossless, though its file says so" in str(results["integrity"].reason)
+    assert "not lossless" in str(results["integrity"].reason)
     assert results["compression"].status == "failed"
 
 
@@ -188,7 +190,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     journal.add({"result": store.result_as_json(record.of("integrity")[0]), "facts": None})
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
-    with pytest.raises(InputError, match="no longer the text that was measured"):
+    with pytest.raises(InputError, match=rf"cannot resume: corpus '{re.escape(f'path:{text}')}.*digests differ"):
         runner.run(plan, store.Journal(output), session.SilentListener(), resume=True)
 
 

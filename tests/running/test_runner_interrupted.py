@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     journal.add({"result": store.result_as_json(run.record.of("compression")[0]), "facts": None})
     journal.close()
     text.write_text("other text\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no longer the text that was measured"):
+    with pytest.raises(InputError, match=rf"cannot resume: corpus '{re.escape(f'path:{text}')}.*digests differ"):
         runner.run(plan, store.Journal(output), session.SilentListener(), resume=True)
 
 
@@ -138,9 +139,8 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
         def finished(self, result: CaseResult) -> None:
             output.write_text("another's", encoding="utf-8")
 
-    with pytest.raises(InputError, match="exists already: another has made it meanwhile") as refused:
+    with pytest.raises(InputError, match=r"record\.json' exists already.*\bjournal\b.*--resume --force"):
         runner.run(plan, store.Journal(output), Other())
-    assert "--resume --force" in str(refused.value)
     assert output.read_text(encoding="utf-8") == "another's"
     record = runner.run(plan, store.Journal(output, overwrite=True, resume=True), session.SilentListener(), resume=True)
     assert record.data["complete"]

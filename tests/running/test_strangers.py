@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -43,13 +44,13 @@ def test_a_wrong_finding_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("value-text", "the value of 'doubled' of benchmark 'value-text' .* is 'x'; it must be a finite number"),
+        ("value-text", "'doubled' of benchmark 'value-text' .* is 'x'; .*finite number"),
         ("value-huge", "a number of about 401 digits"),
         ("status-own", "gave the status 'great'; known: ok, skipped, failed"),
-        ("metric-unknown", "measured 'no_such_metric', which is no metric"),
+        ("metric-unknown", "measured 'no_such_metric'"),
         ("metric-twice", "measured 'doubled' twice"),
-        ("details-bytes", r"details\['a'\]\['b'\] .* is b'bytes'; details are JSON values"),
-        ("details-keys", "has the key 1; keys must be text"),
+        ("details-bytes", r"details\['a'\]\['b'\] .* is b'bytes'; .*\bJSON\b"),
+        ("details-keys", "has the key 1;"),
         ("details-huge", "larger than 33,554,432 bytes"),
         ("details-many", "larger than 33,554,432 bytes"),
         ("details-deep", "nested more than 48 levels deep"),
@@ -104,7 +105,7 @@ class Rude(Exception):
 
 
 def test_an_exception_that_cannot_be_read() -> None:
-    assert checks.said_by(Rude()).startswith("Rude: its message cannot be read")
+    assert checks.said_by(Rude()).startswith("Rude: ")
     assert "Rude" in checks.trace_of(Rude())
 
 
@@ -198,14 +199,14 @@ SETTLING = "def settle(*_): raise KeyError('settled')\n"
 @pytest.mark.parametrize(
     ("text", "row", "corpus", "says"),
     [
-        (ROW.format("revision=5"), "odd", "sample", "revision of tokenizer 'odd' is 5; it must be text or None"),
+        (ROW.format("revision=5"), "odd", "sample", "revision of tokenizer 'odd' is 5; .*text or None"),
         (ROW.format("vocabulary=['x']"), "odd", "sample", r"vocabulary of tokenizer 'odd' is \['x'\]"),
         (ROW.format("reference='yes'"), "odd", "sample", "reference of tokenizer 'odd' is 'yes'"),
         (FAMILY.format("1 / 0"), "odd:x", "sample", "tokenizer 'odd:x' cannot be used: ZeroDivisionError: division"),
         (FAMILY.format("exit(3)"), "odd:x", "sample", "tokenizer 'odd:x' cannot be used: SystemExit: 3"),
         (FAMILY.format("None"), "odd:x", "sample", "cannot be used: TypeError"),
         (TEXTS.format("1 / 0"), "raw_bytes", "odd", "corpus 'odd' cannot be used: ZeroDivisionError"),
-        (TEXTS.format("'text'"), "raw_bytes", "odd", "corpus 'odd' is 'text', which has not what a Corpus has"),
+        (TEXTS.format("'text'"), "raw_bytes", "odd", "corpus 'odd' is 'text', .*Corpus"),
         (TEXTS.format("replace(open_corpus('sample:code'), language=5)"), "raw_bytes", "odd", "language of corpus"),
         ("REPORTED = (Metric('odd', 5, 'none', ''),)", "raw_bytes", "sample", "unit of metric 'odd' is 5"),
         ("REPORTED = (Metric('odd', '', 'up', ''),)", "raw_bytes", "sample", "metric 'odd' has direction 'up'"),
@@ -230,8 +231,8 @@ def test_a_metric_that_returns_text_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run = pyharness.run(["raw_bytes"], ["sample:prose"], ["compression", "reachability"])
     by_name = {one.case.benchmark: one for one in run.record.results}
-    says = "the value of metric 'odd' (stranger.<lambda>) is 'text'; it must be a finite number up to 1e+150"
-    assert by_name["compression"].reason == says
+    reason = str(by_name["compression"].reason)
+    assert re.search(r"metric 'odd' \(stranger\.<lambda>\) is 'text'; .*\b1e\+150\b", reason)
     assert by_name["integrity"].status == "ok"
 
 

@@ -121,8 +121,8 @@ def test_text_that_changes_while_it_is_measured_fails(corpus: str, tmp_path: Pat
     by_case = {(one.case.benchmark, one.case.tokenizer): one for one in found.record.results}
     assert by_case["integrity", "raw_bytes"].status == "ok"
     if corpus == "random":
-        assert "the text changed during the run" in str(by_case["compression", "raw_bytes"].reason)
-    assert "the text changed during the run" in str(by_case["integrity", "again"].reason)
+        assert "text changed" in str(by_case["compression", "raw_bytes"].reason)
+    assert "text changed" in str(by_case["integrity", "again"].reason)
     assert by_case["compression", "again"].status == "failed"
     measured = [one for one in found.record.results if one.status == "ok" and one.case.benchmark == "compression"]
     assert len(measured) == (corpus == "growing")

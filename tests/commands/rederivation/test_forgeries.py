@@ -165,11 +165,11 @@ def another_suite(data: Data) -> None:
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (deleted, "the state has it, and the record lacks it"),
+        (deleted, "record lacks it"),
         (failed, "it is failed in the record"),
         (skipped, "it is skipped in the record"),
-        (renamed, "the record says nothing of the row 'mine'"),
-        (misnamed, "the record calls it"),
+        (renamed, "row 'mine'"),
+        (misnamed, "record calls it"),
         (turned, "metrics.bytes_per_token.direction"),
         (freed, "bytes_per_token.value"),
         (undefined, "metrics.bytes_per_token: it is measured"),
@@ -179,7 +179,7 @@ def another_suite(data: Data) -> None:
         (another_text, "tally: its digests"),
         (no_text, "corpora.sample:prose.tally"),
         (mended, "details.mismatches"),
-        (stateless, "it left no state, as other cases"),
+        (stateless, "left no state"),
         (another_suite, "suite"),
     ],
 )

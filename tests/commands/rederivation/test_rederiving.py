@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,9 +36,9 @@ def test_every_number_comes_again(measured: Path) -> None:
     known = {"integrity", "compression", "fairness", "vocabulary", "reachability", "latency"}
     assert set(said) == {*known, "unchecked"}
     for benchmark in ("integrity", "compression", "fairness", "vocabulary"):
-        assert said[benchmark].endswith("values equal to the last bit")
+        assert re.search(r"^\w+: \d+ cases?, \d[\d,]* values equal\b", said[benchmark])
     assert said["latency"] == "latency: 1 case not derivable: measured times"
-    assert "listed in the record's details" in said["reachability"]
+    assert re.search(r": \d+ cases? not derivable: .*\bdetails\b", said["reachability"])
     record = store.read(measured / "record.json")
     lengths = [one for one in record.of("compression")[-1].measurements if one.metric == "normalized_sequence_length"]
     assert lengths[0].value
@@ -58,7 +59,7 @@ def test_all_that_compression_reports_is_derived(measured: Path) -> None:
     assert sum(one.value is not None for one in own) > 20
     assert set(recorded.details) == set(derived.details)
     assert recorded.tally is not None
-    assert derived.tally is None, "the text is not in the state"
+    assert derived.tally is None, "no text is in a state"
     assert recorded.details["unused_ids"] == derived.details["unused_ids"]
 
 
@@ -115,8 +116,7 @@ def test_a_changed_count_is_caught_by_the_digest(folder: Path) -> None:
     rewritten(folder / STATE, change)
     found = asked(folder)
     assert found.exit_code == 2
-    assert "the record says" in found.output
-    assert "it was changed, or is of another run" in found.output
+    assert re.search(r"\.state\.zip' has SHA-256 \w+, .*\brecord\b.*\bchanged\b", found.output)
 
 
 def test_even_with_the_digest_made_good_a_changed_count_gives_other_numbers(folder: Path) -> None:
@@ -133,7 +133,7 @@ def test_even_with_the_digest_made_good_a_changed_count_gives_other_numbers(fold
     found = asked(folder)
     assert found.exit_code == 1
     assert "shannon_entropy.value" in found.output
-    assert "not derivable: it left no state" in found.output, "of the other cases"
+    assert re.search(r"not derivable: .*\bno state\b", found.output), "of the other cases"
 
 
 TEXT = st.text(st.sampled_from("ab éก.日\n🇪"), min_size=1, max_size=40).filter(lambda text: bool(text.strip()))
@@ -171,7 +171,7 @@ def test_a_benchmark_of_a_stranger_is_derived_as_any(folder: Path, monkeypatch: 
     monkeypatch.setattr(rederivation, "benchmarks", lambda: known)
     found = asked(folder)
     assert (found.exit_code, len(found.output.splitlines())) == (2, 1)
-    assert "cannot be computed from its state: ZeroDivisionError: of a plug-in" in found.output
+    assert re.search(r"'?fairness\b.*\bstate: ZeroDivisionError: of a plug-in", found.output)
     known["fairness"] = replace(known["fairness"], rederive=None, underivable="it keeps secrets")
     assert "not derivable: it keeps secrets" in asked(folder).output
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def test_arrays_that_contradict_each_other_are_one_line(folder: Path) -> None:
     edited(folder, lambda data: data["state"].update(bytes=state.stat().st_size, sha256=bounded_file.digest(state)))
     found = asked(folder)
     assert (found.exit_code, len(found.output.splitlines())) == (2, 1)
-    assert "ids; at most" in found.output or "a state has no" in found.output
+    assert re.search(r"ids; at most|state has no '", found.output)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "foreign", "none", "old", "elsewhere"])
@@ -38,16 +39,16 @@ def test_bad_input_is_one_line(folder: Path, damage: str) -> None:
         state.unlink()
     elif damage == "cut":
         state.write_bytes(state.read_bytes()[:-1])
-        expected = "bytes, the record says"
+        expected = f"{state.stat().st_size:,} bytes"
     elif damage == "foreign":
         state.write_bytes(bytes(state.stat().st_size))
         expected = "has SHA-256"
     elif damage in ("none", "old"):
         edited(folder, lambda data: data.update(state=None) if damage == "none" else data.pop("state"))
-        expected = "there is no state next to record"
+        expected = "no state"
     else:
         edited(folder, lambda data: data["state"].update(file="../x.zip"))
-        expected = "must be the name of a file next to the record"
+        expected = "'file' of 'state' is \"../x.zip\""
     found = asked(folder)
     assert found.exit_code == 2
     assert len(found.output.splitlines()) == 1
@@ -57,7 +58,7 @@ def test_bad_input_is_one_line(folder: Path, damage: str) -> None:
 def test_only_lines_of_text(folder: Path) -> None:
     assert asked(folder, "--format", "csv").exit_code == 2
     assert asked(folder, "-o", str(folder / "said.txt")).exit_code == 0
-    assert "equal to the last bit" in (folder / "said.txt").read_text("utf-8")
+    assert re.search(r"(?m)^compression: \d+ cases?, \d[\d,]* values equal\b", (folder / "said.txt").read_text("utf-8"))
     assert asked(folder, "-o", str(folder / "said.txt")).exit_code == 2
 
 
@@ -72,9 +73,9 @@ def test_a_benchmark_that_is_not_installed_says_so(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ({"x": np.zeros(3)}, "'x' of a state is no array of integers"),
+        ({"x": np.zeros(3)}, "'x'.*integers"),
         (["x"], "state of benchmark 'vocabulary'"),
-        ({"x": [1]}, "no array of integers"),
+        ({"x": [1]}, "'x'.*integers"),
     ],
 )
 def test_what_is_no_state_costs_its_case(tmp_path: Path, state: Any, message: str) -> None:
@@ -93,7 +94,8 @@ def test_a_damaged_state_costs_its_case(tmp_path: Path, monkeypatch: pytest.Monk
     record = runner.run(
         plan("raw_bytes", "vocabulary"), store.Journal(tmp_path / "record.json"), session.SilentListener()
     )
-    assert {(one.status, one.reason) for one in record.results} == {
-        ("failed", "the process left a state that cannot be used: damaged by the test")
-    }
+    assert record.results
+    for one in record.results:
+        assert one.status == "failed"
+        assert re.search(r"\bstate\b.*: damaged by the test$", str(one.reason))
     assert record.data["state"] is None

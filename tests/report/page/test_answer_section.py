@@ -119,7 +119,7 @@ def test_a_table_has_room_for_some_texts() -> None:
     everything, drawn = sheet(section, "All texts, by bytes per token"), figure(section).numbers
     assert len(everything.headings) == 3 + 2 * MOST_COLUMNS
     assert len(drawn.headings) == 1 + 2 * MOST_COLUMNS
-    assert {everything.notes[0], drawn.notes[0]} == {"5 more texts: in the tables below."}
+    assert all(one.notes[0].startswith("5 more texts") for one in (everything, drawn))
 
 
 def test_without_intervals_nothing_is_claimed() -> None:
@@ -139,7 +139,7 @@ def test_text_that_is_not_the_same_is_never_compared(record: store.Record) -> No
     (section,) = answer(store.Record.from_json(data, "changed"))
     cells = {row[0].value: row[1] for row in figure(section).numbers.rows}
     assert cells["row-01"].value is None
-    assert "not the same text" in str(cells["row-01"].reason)
+    assert "0" * 12 in str(cells["row-01"].reason)
     assert cells["row-02"].value is not None
 
 

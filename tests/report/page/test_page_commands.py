@@ -62,7 +62,7 @@ def test_without_the_library_that_draws_there_are_tables(tmp_path: Path, monkeyp
     answer = call("report", path, "--format", "html")
     assert (answer.exit_code, answer.stderr.count("\n")) == (0, 1)
     assert "vl-convert-python" in answer.stderr
-    assert "pip install 'pyharness[report]'" in answer.stderr
+    assert "pyharness[report]" in answer.stderr
     assert answer.stdout.count("<table>") == 2 + 2 * 2  # in short, the ranking; two texts: compression, speed
     answer = call("report", path, path, "--format", "html")
     assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
@@ -143,7 +143,7 @@ def test_records_with_little_in_them_are_pages(tmp_path: Path, name: str) -> Non
 def test_a_comparison_begins_with_what_is_resolved(tmp_path: Path) -> None:
     tree = page_of("compare", kept(tmp_path / "a.json"), "a", "b", "c")
     titles = [one.text for one in tree.one("main").all("h2")]
-    assert titles == ["Significant differences", "Differences that are not significant"]
+    assert [title.startswith("Significant") for title in titles] == [True, False]
     resolved, others = (one for one in tree.one("main").children if isinstance(one, reading.Element))
     rows = [row for table in resolved.all("table") for row in table.one("tbody").all("tr")]
     assert {row.all("td")[-1].text for row in rows} <= {"better", "worse", "differs"}
