@@ -131,7 +131,7 @@ def test_bad_input_is_refused_before_any_text_is_read(tmp_path: Path, monkeypatc
     assert "did you mean 'scaffold-bpe'" in refused("scafold-bpe", *SMALL, *out)
     assert "did you mean 'sample'" in refused("bpe", "--vocab-size", 300, "-c", "sampel", *out)
     assert "--max-bytes=much is not" in refused("bpe", *SMALL, "--max-bytes", "much", *out)
-    assert re.search(r"\bvocab_size\D* 100\b.*\balphabet\b", refused("bpe", "--vocab-size", 100, *out))
+    assert re.search(r"vocabulary of 100\b.*\balphabet\b", refused("bpe", "--vocab-size", 100, *out))
     assert "no option 'demolition'" in refused("bpe", *SMALL, *out, "--demolition", "shortest")
     assert f"no folder '{tmp_path / 'no'}'" in refused("bpe", *SMALL, "--out", tmp_path / "no" / "m")
     assert re.search(rf"'{tmp_path}' .*\bnot made\b", refused("bpe", *SMALL, "--out", tmp_path, "--force"))
