@@ -66,7 +66,7 @@ def test_other_text_is_in_no_comparison() -> None:
     ]
     assert any("| x" in title for title in compared)
     assert not [title for title in compared if "| y" in title]
-    (refused,) = (one for one in tree.all("table") if one.one("caption").text == "Cases without a comparison")
+    (refused,) = (one for one in tree.all("table") if one.one("caption").text.startswith("Cases without"))
     assert {row.one("th").text for row in refused.one("tbody").all("tr")} == {
         "compression | a | y",
         "compression | b | y",
