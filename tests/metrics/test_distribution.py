@@ -104,7 +104,7 @@ def test_a_tokenizer_with_unknown_tokens_has_the_scorers_efficiency() -> None:
     assert distribution.renyi_efficiency(counts) == pytest.approx(math.log2(3) / 2, abs=1e-12)
     assert distribution.redundancy(counts) == pytest.approx(1 - math.log2(3) / 2, abs=1e-12)
     assert distribution.hartley_entropy(counts) == math.log2(3)
-    assert distribution.vocabulary_used(counts) == 2 / 3, "V has no unknown token"
+    assert distribution.vocabulary_used(counts) == 2 / 3, "V lacks it"
 
 
 def test_an_unknown_token_that_does_not_occur_changes_nothing() -> None:
