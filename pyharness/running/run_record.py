@@ -15,15 +15,12 @@ from pyharness.metrics import all_metrics
 from pyharness.running import rounds
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import Part, TextsRead
+from pyharness.store.shape import as_json
 from pyharness.suite import Plan
 from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import Case, CaseResult, InputError, TokenizerSpec
 
-_OF_A_METRIC = (
-    "unit", "direction", "summary", "deterministic",
-    "tolerance", "grows_with_text", "exact", "primary", "counts_tokens",
-)  # fmt: skip
 INTERRUPTED = "the run was interrupted before this case"
 _TAKEN = (
     "another has made it meanwhile; what was measured is in the journal beside it, and --resume --force writes that"
@@ -105,8 +102,7 @@ def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
 
 def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
     names = {measurement.metric for result in results for measurement in result.measurements}
-    measured = {name: about for name, about in all_metrics().items() if name in names}
-    return {name: {key: getattr(about, key) for key in _OF_A_METRIC} for name, about in measured.items()}
+    return {name: as_json(store.MetricFacts, metric) for name, metric in all_metrics().items() if name in names}
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:

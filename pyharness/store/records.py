@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,110 @@ from pyharness.plugins import registry
 from pyharness.store.json_lines import load
 from pyharness.store.pytest_benchmark import as_record, is_foreign
 from pyharness.store.results import first_twice, result_from_json
-from pyharness.store.shape import Misshapen, check_schema, check_top, check_values, short
+from pyharness.store.shape import Misshapen, check_schema, check_values, from_json, get, short
 from pyharness.store.states import NoState, StateReader
-from pyharness.types import CaseResult, InputError
+from pyharness.types import CaseResult, Direction, InputError, TextRead
 
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 _NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFacts:
+    """The suite of a record."""
+
+    name: str = ""
+    summary: str = ""
+    rows: str = ""  # noun for the rows, where they are no tokenizers
+    reference: str | None = None  # the row that others are compared with
+    tokenizers: Mapping[str, str] = field(default_factory=dict)  # label -> specification
+    corpora: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""  # SHA-256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFacts:
+    """A row of a record."""
+
+    spec: str = ""
+    source: str | None = None
+    licence: str | None = None
+    revision: str | None = None
+    vocabulary: str | None = None
+    sha256: str | None = None  # of its file
+    compared_with: str | None = None
+    vocab_size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFacts:
+    """A corpus of a record."""
+
+    spec: str = ""
+    language: str = ""
+    domain: str = ""
+    licence: str = ""
+    smoke_test: bool = False  # too small for conclusions
+    tally: TextRead | None = None
+    whole: bool = False  # whether the tally is of the whole corpus, not of the part that was verified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricFacts:
+    """A metric of a record."""
+
+    unit: str
+    direction: Direction
+    summary: str = ""
+    deterministic: bool
+    tolerance: float = 0.0  # relative; what machines may differ by
+    grows_with_text: bool = False  # more text of the kind has another value: an interval is about as much other text
+    exact: bool = False  # it is about what was tested and no other text: any difference counts, without an interval
+    primary: bool = False  # its benchmark is about it: a comparison that cannot judge it is inconclusive
+    counts_tokens: bool = False  # two rows differ in it as their numbers of tokens do, on one text; fewer are better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFile:
+    """The file next to a record from which its numbers can be computed again."""
+
+    file: str  # its name, in the folder of the record
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordHead:
+    """A record without its results."""
+
+    created: str  # UTC, ISO 8601
+    seconds: float
+    complete: bool  # false: interrupted; what is missing is skipped with a reason
+    suite: SuiteFacts
+    environment: Mapping[str, Any]
+    tokenizers: Mapping[str, RowFacts]  # by label
+    corpora: Mapping[str, TextFacts]
+    metrics: Mapping[str, MetricFacts]
+    state: StateFile | None = None  # null where no case keeps any
+
+
+def _check_head(data: Any) -> None:
+    """Check all but the results: required keys, their types, and what reports read of them."""
+    get(data, "results", list)
+    head = from_json(RecordHead, data, "record")
+    for metric in head.metrics.values():
+        if metric.tolerance < 0:
+            raise Misshapen(f"'tolerance' is {metric.tolerance}; it must not be negative")
+    if (state := head.state) is None:
+        return
+    if not state.file or Path(state.file).name != state.file or "\0" in state.file:
+        raise Misshapen(f"'file' of 'state' is {short(state.file)}; it must be the name of a file next to the record")
+    if state.bytes < 0:
+        raise Misshapen(f"'bytes' of 'state' is {state.bytes}")
+    if not re.fullmatch("[0-9a-f]{64}", state.sha256):
+        raise Misshapen(f"'sha256' of 'state' is {short(state.sha256)}")
 
 
 @dataclass(frozen=True)
@@ -52,7 +149,7 @@ class Record:
             other_kind.check(data, name)
         try:
             check_values(data)
-            check_top(data)
+            _check_head(data)
         except Misshapen as error:
             raise InputError(f"{name} is not a complete run record: {error}") from None
         results = []

@@ -9,15 +9,13 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from pyharness.types import Direction, InputError, TextRead
+from pyharness.types import InputError, TextRead
 
 LARGEST = 1e150  # squares of what is smaller are finite, and so are their sums
 DEEPEST = 64  # levels of lists and objects within a record
@@ -77,44 +75,6 @@ def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> 
         raise InputError(
             f"{name} has {kind} schema {short(schema)}; this pyharness reads up to {newest}: upgrade pyharness"
         )
-
-
-def check_top(data: Mapping[str, Any]) -> None:
-    """Check all but the results: required keys, their types, and what reports read of them."""
-    for name, kind in (("created", str), ("complete", bool), ("suite", dict), ("environment", dict), ("results", list)):
-        get(data, name, kind)
-    get(data["suite"], "rows", str, default="")
-    get(data["suite"], "reference", str, None, default=None)
-    number(get(data, "seconds", object), "seconds")
-    for label in (rows := get(data, "tokenizers", dict)):
-        get(get(rows, label, dict), "vocab_size", int, default=0)
-    for label in (texts := get(data, "corpora", dict)):
-        tally_of(get(texts, label, dict))
-        get(texts[label], "smoke_test", bool, default=False)
-    check_state(data)
-    for name in (metrics := get(data, "metrics", dict)):
-        about = get(metrics, name, dict)
-        get(about, "unit", str)
-        if (direction := get(about, "direction", str)) not in get_args(Direction):
-            raise Misshapen(f"'direction' is {short(direction)}; known: {', '.join(get_args(Direction))}")
-        get(about, "deterministic", bool)
-        for flag in ("grows_with_text", "exact", "primary", "counts_tokens"):
-            get(about, flag, bool, default=False)
-        if (tolerance := number(get(about, "tolerance", object, default=0.0), "tolerance")) < 0:
-            raise Misshapen(f"'tolerance' is {tolerance}; it must not be negative")
-
-
-def check_state(data: Mapping[str, Any]) -> None:
-    """Check what a record says of the file next to it: a name without a folder, a size, a digest."""
-    if (about := get(data, "state", dict, None, default=None)) is None:
-        return
-    name = get(about, "file", str)
-    if not name or Path(name).name != name or "\0" in name:
-        raise Misshapen(f"'file' of 'state' is {short(name)}; it must be the name of a file next to the record")
-    if get(about, "bytes", int) < 0:
-        raise Misshapen(f"'bytes' of 'state' is {about['bytes']}")
-    if not re.fullmatch("[0-9a-f]{64}", get(about, "sha256", str)):
-        raise Misshapen(f"'sha256' of 'state' is {short(about['sha256'])}")
 
 
 def check_values(data: Any) -> None:
