@@ -101,7 +101,7 @@ def _findings(state: fairness.FairnessState) -> Findings:
     return Findings(tuple(fairness.measure(state)), details)
 
 
-def _aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
+def _name_aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     """Name the text with its languages and rows."""
     del data
     label = str(results[0].case.corpus)
@@ -147,11 +147,11 @@ TABLE = Table(
         Column("parity", "most", pick="most", shows="value and part", format=_SHORT),
     ),
     notes=(_reference,),
-    text=_aligned,
+    text=_name_aligned,
 )
 
 PLOT = Plot(
-    Table("Parity of languages", columns=(Column("parity", "{part}", each=True, interval=True),), text=_aligned),
+    Table("Parity of languages", columns=(Column("parity", "{part}", each=True, interval=True),), text=_name_aligned),
     "Tokens of a language relative to those of the reference language, on the same sentences; 1 is parity.",
     drawing="dots by column",
     at=1.0,

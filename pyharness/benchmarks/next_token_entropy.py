@@ -312,7 +312,7 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
         return None, f"{UNCHECKED}, only that ids fit: {reason}"
 
 
-def _unchecked(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _note_unchecked(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Name rows whose tokenizer may differ from the model's."""
     del data
     rows = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith(UNCHECKED)]
@@ -329,7 +329,7 @@ TABLE = Table(
         *(Column("word_position_nll", f"NLL at {place}", part=place) for place in words.PARTS),
     ),
     notes=(
-        _unchecked,
+        _note_unchecked,
         "NLL and entropy: bits per token; of these, bits/byte alone compares tokenizers.",
         "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
     ),

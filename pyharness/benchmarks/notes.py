@@ -32,7 +32,7 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     trained = {row: options for row in rows if (options := training_options(data, row))}
     label = next((result.case.corpus for result in results if result.case.corpus is not None), None)
     corpus = {} if label is None else data["corpora"].get(label, {})
-    yield from _trained_on(trained, f", measured on {corpus.get('spec')}" if corpus else "")
+    yield from _note_training(trained, f", measured on {corpus.get('spec')}" if corpus else "")
     digest = (corpus.get("tally") or {}).get("digest")
     told = {result.case.tokenizer for result in results if result.trained_on is not None}  # the table itself says it
     unknown = [row for row in trained if digest is not None and row not in told]
@@ -70,7 +70,7 @@ def _rows(results: Sequence[CaseResult]) -> list[str]:
     return list(dict.fromkeys(result.case.tokenizer for result in results))
 
 
-def _trained_on(trained: Mapping[str, Mapping[str, str]], read: str) -> Iterator[str]:
+def _note_training(trained: Mapping[str, Mapping[str, str]], read: str) -> Iterator[str]:
     by_text: dict[str, list[str]] = {}
     for row, options in trained.items():
         by_text.setdefault(options.get("corpus", NOWHERE), []).append(row)

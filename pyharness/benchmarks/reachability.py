@@ -46,19 +46,19 @@ def run(work: Work) -> Findings:
     pipeline = PipelineTest(tokenizer, vocabulary, work.threads)
     pipeline.run(model, np.flatnonzero(emitted).astype(np.uint32))
     measurements = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
-    measurements += [_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
+    measurements += [_measure_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
     share = integrity.invalid_utf8_vocabulary(vocabulary) / max(tokenizer.vocab_size, 1)
     measurements.append(Measurement("invalid_utf8_vocabulary", share))
     details: dict[str, Any] = {
         "contexts_version": reachability.CONTEXTS_VERSION,
         "categories": _categories(pipeline),
-        "model": _listed_model(model, vocabulary),
-        "pipeline": _listed_pipeline(pipeline, vocabulary),
+        "model": _list_model(model, vocabulary),
+        "pipeline": _list_pipeline(pipeline, vocabulary),
         "arguments": dict(Counter(argument.kind for argument in pipeline.arguments.values())),
         "unexaminable": pipeline.unexaminable,
     }
     if work.case.parameters.get("witnesses"):
-        details["witnesses"] = _listed_witnesses(pipeline, vocabulary)
+        details["witnesses"] = _list_witnesses(pipeline, vocabulary)
     return Findings(tuple(measurements), details, tally=tally if tally.documents else None)
 
 
@@ -118,7 +118,7 @@ def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measu
     return measurements + [Measurement(name, value) for name, value in zip(names, values, strict=True)]
 
 
-def _unused(work: Work, vocabulary: Vocabulary, emitted: NDArray[np.uint64]) -> Measurement:
+def _measure_unused(work: Work, vocabulary: Vocabulary, emitted: NDArray[np.uint64]) -> Measurement:
     if work.corpus is None:
         return Measurement("unused_on_corpus", None, reason="no corpus was given for witnesses")
     return Measurement("unused_on_corpus", int(((emitted == 0) & vocabulary.counted).sum()), part=work.corpus.name)
@@ -141,29 +141,29 @@ def _categories(pipeline: PipelineTest) -> dict[str, int]:
     return {verdict.name.lower(): int(count[verdict]) for verdict in Verdict if count[verdict]}
 
 
-def _spelled(vocabulary: Vocabulary, token: int) -> str:
+def _spell(vocabulary: Vocabulary, token: int) -> str:
     return vocabulary[token].decode(errors="backslashreplace")
 
 
-def _listed_model(model: ModelTest | None, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def _list_model(model: ModelTest | None, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     if model is None:
         return []
     underivable = set(model.underivable.tolist())
     return [
         {
             "id": token,
-            "token": _spelled(vocabulary, token),
+            "token": _spell(vocabulary, token),
             "layer": 1 if token in underivable else 2,
             "instead": list(instead),
-            "spelled": [_spelled(vocabulary, part) for part in instead],
+            "spelled": [_spell(vocabulary, part) for part in instead],
         }
         for token, instead in zip(model.failed.tolist()[:LISTED], model.instead, strict=False)
     ]
 
 
-def _listed_pipeline(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def _list_pipeline(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     wanted: Ids = np.flatnonzero(np.isin(pipeline.verdicts, (*UNREACHABLE, Verdict.NO_WITNESS_FOUND))).astype(np.uint32)
-    spelled = [_spelled(vocabulary, token) for token in wanted.tolist()[:LISTED]]
+    spelled = [_spell(vocabulary, token) for token in wanted.tolist()[:LISTED]]
     instead = pipeline.tokenizer.encode_batch(spelled)
     return [
         {
@@ -182,10 +182,10 @@ def _argument(pipeline: PipelineTest, token: int) -> dict[str, Any]:
     return {} if argument is None else {"argument": argument.kind, "because": argument.text}
 
 
-def _listed_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def _list_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     """Return texts that give tokens which their own text alone does not give."""
     listed = sorted(pipeline.witnesses.items())
-    return [{"id": token, "token": _spelled(vocabulary, token), "witness": text} for token, text in listed]
+    return [{"id": token, "token": _spell(vocabulary, token), "witness": text} for token, text in listed]
 
 
 def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:

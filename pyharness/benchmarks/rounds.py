@@ -47,13 +47,13 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
         if result.status != "ok":
             return replace(result, reason=f"round {number}: {result.reason}") if len(results) > 1 else result
         if fingerprint != fingerprints[0]:
-            return _contradicted(first.case, number, "other ids or files")
+            return _fail_contradicted(first.case, number, "other ids or files")
         if _named(result) != _named(first):
-            return _contradicted(first.case, number, "other measurements")
+            return _fail_contradicted(first.case, number, "other measurements")
     measurements = []
     for one in zip(*(result.measurements for result in results), strict=True):
         if (measurement := _over_rounds(one)) is None:
-            return _contradicted(first.case, len(results), f"another {one[0].metric}")
+            return _fail_contradicted(first.case, len(results), f"another {one[0].metric}")
         measurements.append(measurement)
     details = {"rounds": [dict(result.details) for result in results]}
     return replace(first, measurements=tuple(measurements), details=details)
@@ -63,7 +63,7 @@ def _named(result: CaseResult) -> list[tuple[str, str | None]]:
     return [(one.metric, one.part) for one in result.measurements]
 
 
-def _contradicted(case: Case, number: int, what: str) -> CaseResult:
+def _fail_contradicted(case: Case, number: int, what: str) -> CaseResult:
     reason = f"round {number} gave {what} than the first, on the same text"
     return CaseResult(case, "failed", reason, failure=Failure.WRONG)
 

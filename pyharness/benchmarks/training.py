@@ -203,7 +203,7 @@ def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
     return measurements
 
 
-def _unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _note_unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Name rows with fewer ids than requested."""
     short = []
     for result in results:
@@ -230,7 +230,7 @@ TABLE = Table(
     notes=(
         "Text in memory, library imported; memory: beside both. Medians, each in a fresh process.",
         notes.provenance,
-        _unfinished,
+        _note_unfinished,
         rounds.no_ratio(RATIOS),
     ),
     per=("threads",),

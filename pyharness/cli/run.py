@@ -110,14 +110,14 @@ def run(
         size("--max-bytes", max_bytes)
     benchmarks = [_benchmark(name) for name in chosen]
     declared = session.declare(rows, texts, benchmarks, base, device, memory, max_bytes, reference)
-    if resume and (done := _finished(declared, output)) is not None:
+    if resume and (done := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{done.path} is finished: nothing is left to resume{anew}")
         sys.exit(_status(done))
     if dry_run:
         _foresee(declared, output, force, resume, as_json=as_json)
         return
-    with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
+    with _claim(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
             plan = suite.plan(declared, watching.preparing)
             record = runner.run(plan, journal, watching, resume, tracebacks, deadline)
@@ -145,7 +145,7 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
     from pyharness.commands import dry_run
     from pyharness.system import atomic_file
 
-    record = _unfinished(declared.name) if resume and output is None else output
+    record = _find_unfinished(declared.name) if resume and output is None else output
     if record is not None:
         atomic_file.check(record, overwrite=force or store.journal_of(record).exists())
     run = dry_run.foresee(declared, record, resume=resume)
@@ -189,18 +189,18 @@ def _literal(value: str) -> Any:
     return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
 
 
-def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
+def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
     """Claim the record's name; without ``output``, a new one in the default folder, or that of an unfinished run."""
     from pyharness.store import Journal
 
     if output is not None:
         return Journal(output, overwrite=force, resume=resume)
     if resume:
-        return Journal(_unfinished(name), overwrite=force, resume=True)
+        return Journal(_find_unfinished(name), overwrite=force, resume=True)
     return Journal.of_a_new_name(Path(RESULTS), f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
 
 
-def _unfinished(name: str) -> Path:
+def _find_unfinished(name: str) -> Path:
     """Return the record path of a suite's latest unfinished run."""
     if (journal := _latest(name, ".json.journal")) is None:
         raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
@@ -219,7 +219,7 @@ def _latest(name: str, ending: str) -> Path | None:
     return max(runs)[2] if runs else None
 
 
-def _finished(declared: Suite, output: Path | None) -> Record | None:
+def _find_finished(declared: Suite, output: Path | None) -> Record | None:
     """Return the record of this run, if it was finished before and no other run of its name has begun."""
     from pyharness import store
 

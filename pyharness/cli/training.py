@@ -270,7 +270,7 @@ def _summarise(
     read = f"{tally.bytes / 1e6:,.1f} MB in {counted(tally.documents, 'document')}"
     rows.append(("text", read + _distinct(trained.details)))
     if trainer.loadable:
-        rows += _judged(outcome, text)
+        rows += _judge(outcome, text)
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(folder / name) for name in outcome.files)))
     rows += [("load with", line) for line in outcome.loading.values()]
@@ -291,7 +291,7 @@ def _distinct(details: Any) -> str:
     return f", {details['distinct_pieces']:,} distinct pieces" if "distinct_pieces" in details else ""
 
 
-def _judged(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:
+def _judge(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:
     from pyharness.commands import training
 
     try:

@@ -45,7 +45,7 @@ def parts(
     for name, source in sources:
         with named_errors(Path(name), lambda: "reading it"):
             number, held = 1, None
-            for data, ends in _lines(source, size) if lines else _whole(source, size):
+            for data, ends in _lines(source, size) if lines else _read_whole(source, size):
                 document = f"{name} line {number}" if lines else name
                 if held is None and ends:  # most lines: no other object is made for them
                     yield DocumentPart(document, data)
@@ -95,7 +95,7 @@ class _Held:
         )
 
 
-def _whole(source: IO[bytes], size: int) -> Iterator[tuple[bytes, bool]]:
+def _read_whole(source: IO[bytes], size: int) -> Iterator[tuple[bytes, bool]]:
     while data := source.read(size):
         yield data, False
     yield b"", True
@@ -150,7 +150,7 @@ def resolved(specification: str) -> TokenizerSpec:
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
     """Return where documents can be cut for a tokenizer; None: it needs whole documents."""
-    return tokenizer.safe_cuts(allowed_special=_allowed(special)) if isinstance(tokenizer, BpeTokenizer) else None
+    return tokenizer.safe_cuts(allowed_special=_allow(special)) if isinstance(tokenizer, BpeTokenizer) else None
 
 
 def encoded(
@@ -174,14 +174,14 @@ def encoded(
         yield from ((tokens.document(index), part.ends) for index, part in enumerate(batch))
 
 
-def _allowed(special: bool) -> str | tuple[()]:
+def _allow(special: bool) -> str | tuple[()]:
     return "all" if special else ()
 
 
 def _of_bytes(tokenizer: BpeTokenizer, batch: list[DocumentPart], threads: int, done: int, special: bool) -> Tokens:
     try:
         texts = [part.data for part in batch]
-        return tokenizer.encode_batch(texts, threads, first_document=done, allowed_special=_allowed(special))
+        return tokenizer.encode_batch(texts, threads, first_document=done, allowed_special=_allow(special))
     except InputError:
         for part in batch:  # name the part, if that was at fault
             _text(part)

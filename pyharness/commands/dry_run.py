@@ -106,7 +106,7 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
     left = [case for case in schedule.cases if case.key not in done]
     return DryRun(
         declared.name,
-        tuple(_counted(schedule.cases, done)),
+        tuple(_count_cases(schedule.cases, done)),
         (*_rows(schedule), *_others(schedule)),
         texts,
         _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),
@@ -132,7 +132,7 @@ def _others(schedule: Schedule) -> Iterator[PlannedRow]:
             yield PlannedRow(spec, spec, lacking)
 
 
-def _counted(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[PlannedCases]:
+def _count_cases(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[PlannedCases]:
     for name in dict.fromkeys(case.benchmark for case in cases):
         mine = [case for case in cases if case.benchmark == name]
         texts = {case.corpus for case in mine} - {None}

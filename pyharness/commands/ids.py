@@ -189,7 +189,7 @@ def decoded(
         if isinstance(tokenizer, BpeTokenizer) and tokenizer.model.decoder is None:
             yield from tokenizer.decode_parts(document.ids())
         else:
-            yield tokenizer.decode(_whole(document, longest))
+            yield tokenizer.decode(_join(document, longest))
         yield ending
 
 
@@ -213,7 +213,7 @@ class _Document:
             raise InputError(f"{part.where} has id {int(part.ids.max()):,}; the vocabulary ends at {self._limit - 1:,}")
 
 
-def _whole(document: _Document, longest: int) -> Ids:
+def _join(document: _Document, longest: int) -> Ids:
     held, count = list[Ids](), 0
     for ids in document.ids():
         held.append(ids)

@@ -82,7 +82,7 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
         InputError: the arrays of a case contradict each other.
     """
     measured = {result.case.key: result for result in record.results if result.status == "ok"}
-    outcomes = {key: _derived(result, states) for key, result in measured.items()}
+    outcomes = {key: _derive(result, states) for key, result in measured.items()}
     derived = {key: result for key, result in outcomes.items() if isinstance(result, CaseResult)}
     reference = record.data["suite"].get("reference")
     again = {result.case.key: result for result in rounds.with_relative([*derived.values()], reference)}
@@ -93,14 +93,14 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
     for key, result in measured.items():
         reason = outcomes[key]
         if not isinstance(reason, str):
-            yield _compared(record, result, again[key], details[key])
+            yield _compare(record, result, again[key], details[key])
         elif reason == NO_STATE and result.case.benchmark in with_state:
             yield Rederived(result, 1, (f"{NO_STATE}, as other cases of its benchmark have",))
         else:
             yield Rederived(result, underivable=reason)
 
 
-def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
+def _derive(result: CaseResult, states: StateReader) -> CaseResult | str:
     """Return a case computed again, or the reason why it cannot be."""
     benchmark = benchmarks().get(result.case.benchmark)
     if benchmark is None:
@@ -120,7 +120,7 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
     return CaseResult(result.case, "ok", findings.reason, findings.measurements, findings.details, groups=groups)
 
 
-def _compared(record: Record, recorded: CaseResult, derived: CaseResult, details: Mapping[str, Any]) -> Rederived:
+def _compare(record: Record, recorded: CaseResult, derived: CaseResult, details: Mapping[str, Any]) -> Rederived:
     """Compare to the last bit, except replicates: older records hold more digits of them."""
     comparison = LeafComparison()
     metrics = record.data["metrics"]
@@ -317,10 +317,10 @@ def rederive(record: Record) -> Rederivation:
         missing = list(case_name_differences(record, states.cases))
     differing, unknown = metric_differences(record)
     differences = [*missing, *suite_differences(record), *differing, *text_differences(record, derived)]
-    return Rederivation(derived, differences, list(_unchecked(record, derived, unknown)))
+    return Rederivation(derived, differences, list(_note_unchecked(record, derived, unknown)))
 
 
-def _unchecked(record: Record, derived: Sequence[Rederived], unknown: Sequence[str]) -> Iterator[str]:
+def _note_unchecked(record: Record, derived: Sequence[Rederived], unknown: Sequence[str]) -> Iterator[str]:
     as_recorded = Counter((one.result.case.benchmark, name) for one in derived for name in one.unchecked)
     for (benchmark, name), times in as_recorded.items():
         yield f"{benchmark}: {name} of {counted(times, 'case')}"

@@ -184,14 +184,14 @@ def run(
     deadline = None if time_limit is None else Deadline.after(time_limit)
     declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes, reference)
     if output is not None:
-        return _kept(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
+        return _keep(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        result = _kept(declared, Path(folder) / "record.json", listener, deadline, tracebacks=tracebacks)
+        result = _keep(declared, Path(folder) / "record.json", listener, deadline, tracebacks=tracebacks)
         beside = store.path_beside(Path(folder) / "record.json")
         return replace(result, state=beside.read_bytes() if beside.exists() else None)
 
 
-def _kept(
+def _keep(
     declared: suite.Suite,
     output: Path,
     listener: Listener | None,

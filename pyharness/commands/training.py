@@ -73,7 +73,7 @@ def check(
 def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports: Sequence[str]) -> None:
     """Export the same training on one letter: a format that cannot take these options says so now, not in an hour."""
     tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
-    _, refused = _exported(trainers.train(trainer, tiny), exports)
+    _, refused = _export(trainers.train(trainer, tiny), exports)
     if refused:
         raise InputError(refused[0])
 
@@ -89,7 +89,7 @@ def keep(
     force: bool = False,
 ) -> TrainingFiles:
     """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
-    exported, refused = _exported(trained, exports)
+    exported, refused = _export(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
     check_new_folder(folder, RECORD, force)  # again: another process may have made it during the training
     write_folder(folder, files, overwrite=force)
@@ -99,7 +99,7 @@ def keep(
     return TrainingFiles(specification, text.tally, tuple(files), tuple(refused), loading)
 
 
-def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
+def _export(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
     files: dict[str, bytes] = {}
     refused: list[str] = []
     if not kinds:

@@ -73,21 +73,21 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
     for text in texts:
         if (size := len(text.encode())) > LONGEST:
             raise InputError(f"a text of {size:,} bytes is too long to be shown; give {LONGEST:,} at most")
-    by_row = [[_shown(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
-             for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_named, rows))]  # fmt: skip
+    by_row = [[_show(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
+             for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_parse, rows))]  # fmt: skip
     if len(texts) > 1:
-        by_row = [_compared(one, other) for one, other in by_row]
+        by_row = [_mark_moved(one, other) for one, other in by_row]
     return [shown for number in range(len(texts)) for shown in (row[number] for row in by_row)]
 
 
-def _named(row: str) -> tuple[str, str]:
+def _parse(row: str) -> tuple[str, str]:
     """Return label and specification; the path of an existing file is not a name."""
     is_file = os.path.exists(row)  # noqa: PTH110 -- Path raises for names that are too long
     name, spec = (None, row) if is_file else suite.named(row)
     return name or spec, spec
 
 
-def _shown(name: str, number: int, text: str, units: tuple[Unit, ...]) -> CutText:
+def _show(name: str, number: int, text: str, units: tuple[Unit, ...]) -> CutText:
     data = text.encode()
     return CutText(name, number, len(data), units, b"".join(unit.data for unit in units) in (data, b" " + data))
 
@@ -124,12 +124,12 @@ class _Merges:
         """Return the merges of a token; None if merging does not give it, or it has no string to merge."""
         if token >= len(self.parts) or not (self.model.tested[token] or self.model.atomic[token]):
             return None
-        made = sorted(self._made(token))
+        made = sorted(self._find(token))
         if not made and not self.model.atomic[token]:
             return None
         return tuple((self.model[left], self.model[right]) for _, left, right in made)
 
-    def _made(self, token: int) -> Iterator[tuple[int, int, int]]:
+    def _find(self, token: int) -> Iterator[tuple[int, int, int]]:
         waiting = [token]
         while waiting:
             made = waiting.pop()
@@ -143,7 +143,7 @@ class _Merges:
         return self.ranks.get((left, right, made), bpe.NEVER) if ranks is None else int(ranks[made])
 
 
-def _compared(one: CutText, other: CutText) -> list[CutText]:
+def _mark_moved(one: CutText, other: CutText) -> list[CutText]:
     """Mark the units in which the texts differ."""
     mine, theirs = ([(unit.id, unit.data) for unit in shown.units] for shown in (one, other))
     matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
@@ -170,12 +170,12 @@ def lines(found: Sequence[CutText], *, color: bool = False) -> str:
     for index, shown in enumerate(found):
         if index and shown.number != found[index - 1].number:
             written.append("")
-        units = SEPARATOR.join(_marked(unit, index, color=color) for index, unit in enumerate(shown.units))
+        units = SEPARATOR.join(_mark(unit, index, color=color) for index, unit in enumerate(shown.units))
         written.append(f"{visible(names[shown.row]):{width}}  {len(shown.units):>5,}  {units}")
     return "\n".join(written) + "\n"
 
 
-def _marked(unit: Unit, index: int, *, color: bool) -> str:
+def _mark(unit: Unit, index: int, *, color: bool) -> str:
     text = f"[{unit.text}]" if unit.moved else unit.text
     if not color:
         return text

@@ -32,7 +32,7 @@ class AlignedCorpus:
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         """Stream the rows with text in every language; any other row counts as one empty document."""
-        return never_empty(self.name, self._admitted(tally), tally)
+        return never_empty(self.name, self._admit(tally), tally)
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream every text of every row, in the order of ``languages``."""
@@ -45,7 +45,7 @@ class AlignedCorpus:
             for number, language in enumerate(self.languages):
                 yield Piece(row[language], row[self.reference], opens=number == 0, work=row.get(WORK, ""))
 
-    def _admitted(self, tally: Tally) -> Iterator[Mapping[str, str]]:
+    def _admit(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         total = 0
         for row in self.read():
             if not all(map(row.get, self.languages)):

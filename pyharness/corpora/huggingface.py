@@ -68,7 +68,7 @@ class Source:
         return f"config={self.config or 'default'}, split={self.split}, revision={self.revision or 'latest'}"
 
     def _rows(self, library: Any) -> Any:
-        if self.local is not None and (saved := _saved(self.local)):
+        if self.local is not None and (saved := _describe_saved(self.local)):
             data = library.load_from_disk(str(self.local))
             return pick("split", self.split, data) if saved == "dict" else data
         # False, not omitted: datasets 3 asks on the terminal when it is omitted, 4 and later ignore it.
@@ -93,7 +93,7 @@ class Source:
         return text
 
 
-def _saved(directory: Path) -> str:
+def _describe_saved(directory: Path) -> str:
     """Describe the content of a ``save_to_disk`` folder: one split, several, or nothing."""
     if (directory / "dataset_dict.json").exists():
         return "dict"

@@ -41,9 +41,9 @@ class Sample(AlignedCorpus):
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream every document under its own key; the texts of one aligned row share the row's key."""
         alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
-        return never_empty(self.name, admitted(chain(alone, self._aligned()), self.max_bytes, tally), tally)
+        return never_empty(self.name, admitted(chain(alone, self._cut_aligned()), self.max_bytes, tally), tally)
 
-    def _aligned(self) -> Iterator[Cut]:
+    def _cut_aligned(self) -> Iterator[Cut]:
         for row in self.read():
             for number, text in enumerate(row.values()):
                 yield Cut(text, row[self.reference], opens=number == 0, parted=False)
@@ -71,7 +71,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         read=partial(_fragments, argument),
         max_document_bytes=MAX_DOCUMENT_BYTES,
         smoke_test=True,
-        **_described(spec, options, PARTS[argument], argument),
+        **_describe(spec, options, PARTS[argument], argument),
     )
 
 
@@ -86,11 +86,11 @@ def _open_aligned(spec: str, part: str, options: Mapping[str, str]) -> Corpus:
         languages=languages,
         reference=reference,
         smoke_test=True,
-        **_described(spec, options, "mul", part or "mixed"),
+        **_describe(spec, options, "mul", part or "mixed"),
     )
 
 
-def _described(spec: str, options: Mapping[str, str], language: str, domain: str) -> Description:
+def _describe(spec: str, options: Mapping[str, str], language: str, domain: str) -> Description:
     return described(spec, options, language=language, domain=domain, licence=LICENCE)
 
 

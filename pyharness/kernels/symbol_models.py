@@ -227,7 +227,7 @@ class _Header(NamedTuple):
 
 def parts_of(trie: SymbolTrie) -> Iterator[bytes]:
     """Yield the content of a file, piece by piece."""
-    header, *arrays = _digested(trie)
+    header, *arrays = _digest(trie)
     yield header
     yield digest_of(trie)
     yield from arrays
@@ -236,12 +236,12 @@ def parts_of(trie: SymbolTrie) -> Iterator[bytes]:
 def digest_of(trie: SymbolTrie) -> bytes:
     """Return the SHA-256 of a model: header and counts."""
     digest = hashlib.sha256()
-    for part in _digested(trie):
+    for part in _digest(trie):
         digest.update(part)
     return digest.digest()
 
 
-def _digested(trie: SymbolTrie) -> Iterator[bytes]:
+def _digest(trie: SymbolTrie) -> Iterator[bytes]:
     count_bytes = 4 if int(trie.counts.max()) < 1 << 32 else 8
     order = len(trie.level_sizes)
     sizes = [*trie.level_sizes.tolist(), *[0] * (HIGHEST_ORDER - order)]
@@ -268,7 +268,7 @@ def read_trie(path: Path, alphabet_size: int | None) -> SymbolTrie:
 
 def _read(file: BinaryIO, name: str, alphabet_size: int | None) -> SymbolTrie:
     head = file.read(_HEADER.size + _DIGEST_BYTES)
-    header = _parsed(head, name)
+    header = _parse(head, name)
     expected, size = len(head) + sum(header.lengths), os.fstat(file.fileno()).st_size
     if size != expected:
         change = "was cut off" if size < expected else "goes on after its end"
@@ -284,7 +284,7 @@ def _read(file: BinaryIO, name: str, alphabet_size: int | None) -> SymbolTrie:
     return _trie(header, *arrays)
 
 
-def _parsed(head: bytes, name: str) -> _Header:
+def _parse(head: bytes, name: str) -> _Header:
     if head[: len(_MAGIC)] != _MAGIC:
         raise InputError(f"{name} is no symbol model: it begins otherwise; {_ADVICE}")
     if len(head) < _HEADER.size + _DIGEST_BYTES:

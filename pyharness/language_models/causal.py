@@ -48,7 +48,7 @@ class CausalModel:
         import torch
 
         options: dict[str, Any] = {"outputs": ("entropy", "nll"), "unit": "bits", "threads": threads}
-        with torch.inference_mode(), self._named_errors(batch):
+        with torch.inference_mode(), self._name_errors(batch):
             scored = torch.from_numpy(batch.scored).to(self.device)
             options["targets"] = torch.from_numpy(batch.targets).to(self.device)
             if self.head == "whole":
@@ -104,7 +104,7 @@ class CausalModel:
         return self.network(**self.inputs(batch)).logits
 
     @contextmanager
-    def _named_errors(self, batch: Layout) -> Iterator[None]:
+    def _name_errors(self, batch: Layout) -> Iterator[None]:
         import torch
 
         try:

@@ -187,7 +187,7 @@ class PipelineTest:
         """Try the text of every open id between two others; ids with an argument only if ``argued``."""
         wanted = [token for token in self.texts if argued or token not in self.arguments]
         alone = not left and not right
-        for token, text in self._emitted([(token, left + self.texts[token] + right) for token in wanted]):
+        for token, text in self._find_emitted([(token, left + self.texts[token] + right) for token in wanted]):
             self.verdicts[token] = Verdict.REACHABLE if alone else Verdict.CONTEXT_ONLY
             self._close(token, "" if alone else text)
 
@@ -201,7 +201,7 @@ class PipelineTest:
         texts = {token: search.texts(self.texts[token], forms[token]) for token in wanted}
         for _ in range(ROUNDS):
             batch = [(token, text) for token in texts for text in islice(texts[token], TRIED_AT_ONCE)]
-            for token, text in self._emitted(batch):
+            for token, text in self._find_emitted(batch):
                 self.verdicts[token] = Verdict.CONTEXT_ONLY
                 self._close(token, text)
                 del texts[token]
@@ -221,7 +221,7 @@ class PipelineTest:
         if witness:
             self.witnesses[token] = witness
 
-    def _emitted(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    def _find_emitted(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """Yield those of some ids that the text paired with them gives, each once."""
         done: set[int] = set()
         for start in range(0, len(wanted), BATCH):

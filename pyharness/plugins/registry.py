@@ -109,13 +109,13 @@ def _plugins(group: str) -> Iterator[tuple[str, Any]]:
     """Yield third-party modules with their names for messages; the error for one that cannot be imported names it."""
     for entry in entry_points(group=group):
         name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
-        yield name, _imported(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
+        yield name, _import(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
     for own in filter(None, map(str.strip, os.environ.get("PYHARNESS_PLUGINS", "").split(","))):
         message = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
-        yield f"plug-in {own!r}", _imported(message, "mend it or unset that", partial(importlib.import_module, own))
+        yield f"plug-in {own!r}", _import(message, "mend it or unset that", partial(importlib.import_module, own))
 
 
-def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:
+def _import(said: str, advice: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except KeyboardInterrupt:

@@ -56,16 +56,16 @@ class Grammar:
             InputError: it breaks the grammar, or gives an option twice.
         """
         if "\0" in text or not (text.strip() or self.globs):
-            raise InputError(f"empty {self.kind} specification {text!r}; {self._written()}")
+            raise InputError(f"empty {self.kind} specification {text!r}; {self._write()}")
         head, mark, query = self._cut(text)
         family, colon, argument = head.partition(":")
         engine, plus, name = family.rpartition("+") if self.engines else ("", "", family)
         if "+" in engine:  # a "+" after the first ":" belongs to the argument
             raise InputError(f"{self.kind} {text!r} names two engines; one engine runs one vocabulary: {self.shape}")
         if not self.globs and (not name or (plus and not engine) or (colon and not argument)):
-            raise InputError(f"incomplete {self.kind} specification {text!r}; {self._written()}")
+            raise InputError(f"incomplete {self.kind} specification {text!r}; {self._write()}")
         options = self._options(text, query) if mark else {}
-        return Specification(text, name, _unescaped(argument) if colon else None, options, engine or None, head)
+        return Specification(text, name, _unescape(argument) if colon else None, options, engine or None, head)
 
     def write(
         self,
@@ -104,7 +104,7 @@ class Grammar:
             options[key] = unquote(value)
         return options
 
-    def _written(self) -> str:
+    def _write(self) -> str:
         return f"it is written {self.shape}, e.g. {self.example!r}"
 
 
@@ -117,7 +117,7 @@ def escaped(value: str) -> str:
     return value.replace("%", "%25").replace("&", "%26")
 
 
-def _unescaped(argument: str) -> str:
+def _unescape(argument: str) -> str:
     """Replace the escape of ``?``, the only one in an argument: a file may be called ``100%25.txt``."""
     return argument.replace("%3F", "?").replace("%3f", "?")
 

@@ -33,13 +33,13 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
     """
     of_a_run = record.data["kind"] == KIND
     summary, answer = (summary_sheets(record), ranking_sheets(record)) if of_a_run else ([], [])
-    failed = _failed_first(not_measured(record.results))
+    failed = _put_failed_first(not_measured(record.results))
     listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]
     rest = [*measured_sheets(record, every), *listed]
     if not answer:  # of one row, or without ranks
         answer, rest = rest[:1], rest[1:]
     return Comment(
-        _measured(record),
+        _count_outcomes(record),
         f"Record {inert(name)} of {inert(str(record.data['created'])[:_OF_A_DATE])}",
         parts=(
             CommentPart((*summary, *answer)),
@@ -54,11 +54,11 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
     )
 
 
-def _failed_first(sheet: Sheet) -> Sheet:
+def _put_failed_first(sheet: Sheet) -> Sheet:
     return replace(sheet, rows=tuple(sorted(sheet.rows, key=lambda row: row[1].value != "failed")))
 
 
-def _measured(record: Record) -> str:
+def _count_outcomes(record: Record) -> str:
     """Return the number of cases by outcome, in a line."""
     counts = Counter(result.status for result in record.results)
     outcomes = f"{counted(counts['ok'], 'case')} measured, {counts['failed']:,} failed, {counts['skipped']:,} skipped"

@@ -214,7 +214,7 @@ def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
         return
     beside = f" ({one.verdict})" if one.verdict and one.verdict not in (Kind.WORSE, Kind.DIFFERS) else ""
     kind = Kind.WORSE if one.verdict == "worse" else Kind.DIFFERS
-    yield Reason(kind, f"{one.title}: {_said(one)}{beside}", of_a_number=True)
+    yield Reason(kind, f"{one.title}: {_describe(one)}{beside}", of_a_number=True)
 
 
 def _of_documents(compared: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
@@ -233,7 +233,7 @@ def _of_documents(compared: Sequence[Difference], fail_on: FailOn) -> Iterator[R
             )
             groups.setdefault((kind, one.title, why), []).append(one)
     for (kind, title, why), numbers in groups.items():
-        description = f"{title}: {', '.join(map(_said, numbers))} ({why})"
+        description = f"{title}: {', '.join(map(_describe, numbers))} ({why})"
         yield Reason(kind, description, of_a_number=kind is not Kind.INCONCLUSIVE)
 
 
@@ -265,7 +265,7 @@ def _named(one: Measurement) -> str:
     return one.metric if one.part is None else f"{one.metric} {one.part}"
 
 
-def _said(one: Difference) -> str:
+def _describe(one: Difference) -> str:
     """Return a number and its two values, with enough digits to show the difference."""
     a, b = one.a, one.b
     if isinstance(a, int) and isinstance(b, int):

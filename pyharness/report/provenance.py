@@ -34,7 +34,7 @@ def what_differs(records: Mapping[str, Record]) -> Section:
 
 def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
     """Say which records can be compared."""
-    machines = {_said([record.data.get("environment", {}).get(one) for one in _MACHINE]) for record in records.values()}
+    machines = {_show([record.data.get("environment", {}).get(one) for one in _MACHINE]) for record in records.values()}
     if len(machines) > 1:
         yield "The machines differ: times are not compared."
     else:
@@ -64,7 +64,7 @@ def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:
         facts |= {f"text {label}": "read"} | {f"text {label}: {one}": merged.get(one) for one in _OF_A_TEXT}
     for label, about in data["tokenizers"].items():
         facts |= {f"row {label}": "measured"} | {f"row {label}: {one}": about.get(one) for one in _OF_A_ROW}
-    return {name: _said(value) for name, value in facts.items() if value is not None}
+    return {name: _show(value) for name, value in facts.items() if value is not None}
 
 
 def flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -79,7 +79,7 @@ def flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return facts
 
 
-def _said(value: object) -> str:
+def _show(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -109,10 +109,10 @@ def foot_blocks(record: Record) -> Iterator[Block]:
         titles = ("specification", "library", "version", "source", "sha256")
         yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
     if long := [name for name in (*data["tokenizers"], *data["corpora"]) if len(name) > LONGEST_TIP]:
-        yield Section("Names that are cut elsewhere", tuple(Verbatim(_whole(name)) for name in long), folded=True)
+        yield Section("Names that are cut elsewhere", tuple(Verbatim(_abbreviate(name)) for name in long), folded=True)
 
 
-def _whole(name: str) -> str:
+def _abbreviate(name: str) -> str:
     """Return a name or, if it is as long as a book, its beginning and its digest."""
     if len(name) <= LONGEST_NAME:
         return name
@@ -172,7 +172,7 @@ def _made(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Sheet:
-    rows = tuple(text_row(name, _said(value)) for name, value in facts.items() if value is not None)
+    rows = tuple(text_row(name, _show(value)) for name, value in facts.items() if value is not None)
     return Sheet(title, (Heading("what", "name"), Heading("value", "prose")), rows)
 
 

@@ -119,9 +119,9 @@ def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
     higher = bool(rows) and rows[0].record.data["metrics"][metric]["direction"] == "higher"
     ordered = sorted(valued, key=lambda one: (not one[0].result.ranks, -one[1] if higher else one[1]))
     competing = [row for row, _ in ordered if row.result.ranks]
-    unranked = _unranked(competing, metric)
+    unranked = _find_unranked(competing, metric)
     judged = [row for row in competing if row.label not in unranked]
-    places = ranks_of(judged, _apart(judged, metric)) if judged else []
+    places = ranks_of(judged, _test_apart(judged, metric)) if judged else []
     ranks = dict(zip((row.label for row in judged), places, strict=True))
     return {row.label: Ranked(row, value, ranks.get(row.label), unranked.get(row.label)) for row, value in ordered}
 
@@ -144,7 +144,7 @@ def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
     return ranks
 
 
-def _unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
+def _find_unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
     """Return the reasons why rows cannot be judged, by label."""
     texts = {row.label: _read(row) for row in rows}
     counted = Counter(texts[row.label] for row in rows if _lack(row, metric) is None)
@@ -186,7 +186,7 @@ def text_needs_clarity(row: Contender) -> bool:
     return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 
 
-def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
+def _test_apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
     """Return a function: whether a row is worse than another, by all pairs at once, and by ``compare`` on these two.
 
     If a few documents leave ``compare`` without an interval, groups of documents have to agree instead. If such

@@ -97,14 +97,14 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
     """Return the tables that benchmarks declare, without the ranking and texts outside columns."""
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
-    finished = _finished(record)
+    finished = _group_finished(record)
     filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
     return [sheet for sheet in filled if sheet.rows]
 
 
 def plotted(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     """Yield every drawing of a benchmark, with the benchmark's name, and its tables that have rows."""
-    finished = _finished(record)
+    finished = _group_finished(record)
     for name in _order(record):
         own, reported = _reported(record, name)
         for plot in benchmarks()[name].plots if name in benchmarks() and own else ():
@@ -112,7 +112,7 @@ def plotted(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
             yield name, plot, [sheet for sheet in filled if sheet.rows]
 
 
-def _finished(record: Record) -> dict[str | None, list[CaseResult]]:
+def _group_finished(record: Record) -> dict[str | None, list[CaseResult]]:
     """Return results with numbers, by text."""
     finished: dict[str | None, list[CaseResult]] = {}
     for result in record.results:
@@ -256,7 +256,7 @@ class Filling:
         if label is not None and self.table.sized:
             yield from cases.text_notes(self.data, label)
         for note in self.table.notes:
-            yield from [note] if isinstance(note, str) else _told(note, results, self.data)
+            yield from [note] if isinstance(note, str) else _ask(note, results, self.data)
 
     def _title(self, label: str | None, variant: str, results: Sequence[CaseResult]) -> str:
         title = self.table.title
@@ -268,7 +268,7 @@ class Filling:
         return ", ".join(filter(None, (title, variant)))
 
 
-def _told(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
+def _ask(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
     """Return lines that a benchmark computes; if its function fails, as a plug-in's may, the line says so."""
     try:
         return [str(line) for line in note(results, data)]

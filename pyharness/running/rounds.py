@@ -41,13 +41,13 @@ class Rotation:
             for index in turns(len(going), number):
                 case = going[index]
                 self.taken[case.key].append(kept[case.key, number] if whole else take(case, number))
-        return [self._joined(case) for case in self.cases]
+        return [self._join(case) for case in self.cases]
 
     def _goes_on(self, case: Case) -> bool:
         taken = self.taken[case.key]
         return all(turn.result.status == "ok" and turn.fingerprint == taken[0].fingerprint for turn in taken[-1:])
 
-    def _joined(self, case: Case) -> CaseResult:
+    def _join(self, case: Case) -> CaseResult:
         taken = self.taken[case.key]
         return joined([turn.result for turn in taken], [turn.fingerprint for turn in taken])
 

@@ -56,7 +56,7 @@ class TextsRead:
         for part, digest in digests.items():
             first = self.first.get((corpus, part))
             if first is not None and first.digest != digest:
-                return _changed(result, part, first, digest)
+                return _fail_changed(result, part, first, digest)
         for part, digest in digests.items():
             self.first.setdefault((corpus, part), First(digest, result.case))
         self._keep(result.case, corpus, tally)
@@ -81,7 +81,7 @@ def _digests(case: Case, tally: TextRead) -> dict[str, str]:
     return digests
 
 
-def _changed(result: CaseResult, part: str, first: First, digest: str) -> CaseResult:
+def _fail_changed(result: CaseResult, part: str, first: First, digest: str) -> CaseResult:
     reason = (
         f"the text changed during the run: {part.partition(' {')[0]}: digest {digest[:16]}, where "
         f"{first.case.benchmark} of {first.case.tokenizer!r} had read {first.digest[:16]}; measure a text that stays "

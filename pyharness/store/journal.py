@@ -60,7 +60,7 @@ class Journal:
             atomic_file.check_folder(record)
             if self.path is not None:
                 atomic_file.check_folder(path_beside(record))
-            self.file = _unnamed() if self.path is None else _locked(self.path)
+            self.file = _open_unnamed() if self.path is None else _lock(self.path)
         except BlockingIOError:
             raise Taken(f"another run is writing {str(record)!r}; choose another --output") from None
         except OSError as error:
@@ -218,11 +218,11 @@ def _missing(folder: Path) -> list[Path]:
     return [one for one in (folder, *folder.parents) if not one.exists()]
 
 
-def _unnamed() -> IO[str]:
+def _open_unnamed() -> IO[str]:
     return tempfile.TemporaryFile("a+", encoding="utf-8")
 
 
-def _locked(path: Path) -> IO[str]:
+def _lock(path: Path) -> IO[str]:
     """Open and lock a journal; raises ``BlockingIOError`` where another holds the lock."""
     while True:
         file = path.open("a+", encoding="utf-8")

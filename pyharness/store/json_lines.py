@@ -26,7 +26,7 @@ def load(path: Path) -> Any:
     """
     try:
         content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
-        return parsed(_unpacked(content) if content.startswith(_XZ) else content)
+        return parsed(_unpack(content) if content.startswith(_XZ) else content)
     except InputError:
         raise
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def packed(content: bytes) -> bytes:
     return content if content.startswith(_XZ) else lzma.compress(content)
 
 
-def _unpacked(content: bytes) -> bytes:
+def _unpack(content: bytes) -> bytes:
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, MOST_UNPACKING)
     unpacked = reader.decompress(content, MOST_BYTES + 1)
     if len(unpacked) > MOST_BYTES:

@@ -76,7 +76,7 @@ class StateWriter:
 
     def add(self, case: str, state: Mapping[str, Any]) -> None:
         """Write the arrays of a case; raises ``ValueError`` for what no reader would take."""
-        sizes = [_checked(name, array).nbytes for name, array in state.items()]
+        sizes = [_check(name, array).nbytes for name, array in state.items()]
         if sum(sizes) > LARGEST_STATE:
             raise ValueError(f"a state of {sum(sizes):,} bytes is more than {LARGEST_STATE:,}")
         self._cases[case] = {name: self._add(np.ascontiguousarray(array)) for name, array in state.items()}
@@ -96,7 +96,7 @@ class StateWriter:
         self._archive.writestr(about, data)
 
 
-def _checked(name: object, array: object) -> NDArray[Any]:
+def _check(name: object, array: object) -> NDArray[Any]:
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         raise ValueError(f"an array is called {str(name)[:60]!r}; names are text of 1 to {LONGEST_NAME} characters")
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":

@@ -78,7 +78,7 @@ def spread(items: Any, axes: Axes, key: str) -> Any:
             raise InputError(f"{key} would have more than {MOST_ENTRIES:,} entries, along {along}: leave values out")
         whole = _with_name(item, named, key) if named and key != "benchmarks" else item
         for point in product(*(axes[axis] for axis in named)):
-            written.append(_filled(whole, dict(zip(named, point, strict=True)), key))
+            written.append(_fill(whole, dict(zip(named, point, strict=True)), key))
             room -= sum(map(len, _texts(written[-1])))
             if room < 0:
                 raise InputError(f"{key} would have more than {MOST_CHARACTERS:,} characters: leave values out")
@@ -119,15 +119,15 @@ def _with_name(item: Any, named: tuple[str, ...], key: str) -> Any:
     return item
 
 
-def _filled(item: Any, point: Mapping[str, Value], key: str, field: str = "") -> Any:
+def _fill(item: Any, point: Mapping[str, Value], key: str, field: str = "") -> Any:
     if isinstance(item, str):
-        return _filled_text(item, point, is_tokenizer=key == "tokenizers" and field != "name")
+        return _fill_text(item, point, is_tokenizer=key == "tokenizers" and field != "name")
     if isinstance(item, Mapping):
-        return {name: _filled(part, point, key, name) for name, part in item.items()}
-    return [_filled(part, point, key) for part in item] if isinstance(item, list) else item
+        return {name: _fill(part, point, key, name) for name, part in item.items()}
+    return [_fill(part, point, key) for part in item] if isinstance(item, list) else item
 
 
-def _filled_text(text: str, point: Mapping[str, Value], *, is_tokenizer: bool) -> str:
+def _fill_text(text: str, point: Mapping[str, Value], *, is_tokenizer: bool) -> str:
     def value(match: re.Match[str]) -> str:
         fields, field = point[match[1]], match[2] or "name"
         if field not in fields:

@@ -271,7 +271,7 @@ def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], cho
         base,
         tokenizers=rows or base.tokenizers,
         corpora=texts or base.corpora,
-        selections=tuple(_narrowed(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
+        selections=tuple(_narrow(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
         reference=None if base.reference in gone_rows else base.reference,
     )
 
@@ -291,7 +291,7 @@ def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
     return {entry.label for entry in before} - now if now else set()
 
 
-def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
+def _narrow(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
     return replace(
         selection,
         parameters=_with_references(selection.parameters, rows),

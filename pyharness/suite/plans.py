@@ -130,7 +130,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
         with trainings.used():
             for entry in entries:
-                heard = None if listening is None else _heard(listening, entry, lock)
+                heard = None if listening is None else _hear(listening, entry, lock)
                 outcomes[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
@@ -158,7 +158,7 @@ def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
     return list(together.values())
 
 
-def _heard(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable[[TrainingProgress], None]:
+def _hear(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable[[TrainingProgress], None]:
     def hear(progress: TrainingProgress) -> None:
         with lock:
             listening(entry.label, progress)
@@ -200,7 +200,7 @@ def plan(
     cases: list[Case] = []
     for selection in suite.selections:
         try:
-            cases += [_settled(case, rows, suite.device, obtain) for case in _cases(selection, suite, texts)]
+            cases += [_settle(case, rows, suite.device, obtain) for case in _cases(selection, suite, texts)]
         except InputError as error:
             problems.append(str(error))
     labels = [entry.label for entry in suite.tokenizers]
@@ -266,7 +266,7 @@ def _check_device(device: str) -> None:
         raise devices.CudaUnavailable(f"device 'cuda' cannot be used: {reason}; use 'cpu', or leave it out")
 
 
-def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
+def _settle(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
     """Let the benchmark check the case, and obtain the other row that it loads, if any.
 
     A case that the row cannot run stays unchanged, and is skipped later."""
@@ -291,13 +291,13 @@ def _cases(selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> l
     benchmark = pick("benchmark", selection.benchmark, benchmarks())
     for name in selection.parameters.keys() - benchmark.parameters.keys():
         raise suggest(f"parameter of {benchmark.name}", name, benchmark.parameters)
-    rows = _chosen("tokenizer", selection.tokenizers, suite.tokenizers)
+    rows = _choose("tokenizer", selection.tokenizers, suite.tokenizers)
     chosen = _corpora(benchmark, selection, suite, texts)
     parameters = parameter_points(benchmark, selection.parameters, suite.oversubscribe)
     return [Case(benchmark.name, row, text, values) for row, text, values in product(rows, chosen, parameters)]
 
 
-def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> list[str]:
+def _choose(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> list[str]:
     labels = dict.fromkeys(entry.label for entry in known)
     for label in wanted or ():
         if label not in labels:
@@ -311,7 +311,7 @@ _ANY = ("required", "optional")  # kind of corpus
 def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:
     if benchmark.corpus == "none" or (benchmark.corpus == "optional" and selection.corpora is None):
         return [None]
-    chosen = _chosen("corpus", selection.corpora, suite.corpora)
+    chosen = _choose("corpus", selection.corpora, suite.corpora)
     if (kind := benchmark.corpus) not in _ANY:
         if selection.corpora is None:
             return [label for label in chosen if label in texts and kind_of(texts[label]) == kind]

@@ -149,7 +149,7 @@ class Child:
             ChildDied: it ended badly, is over a limit, or wrote nothing before ``deadline`` (``time.monotonic``).
         """
         while True:
-            if (line := self._taken()) is not None:
+            if (line := self._take()) is not None:
                 return line
             self._check(deadline)
             ended = self.process.poll() is not None  # before reading: its last output is still to be read
@@ -164,7 +164,7 @@ class Child:
         if self.process.returncode != 0:
             raise ChildDied(how)
 
-    def _taken(self) -> bytes | None:
+    def _take(self) -> bytes | None:
         end = self._buffer.find(b"\n", self._searched)
         self._searched = len(self._buffer)  # avoids a second search of a long line at every block
         if end < 0:

@@ -154,9 +154,9 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 
 
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
-    clear_abandoned(_left_beside(path))
+    clear_abandoned(_find_left(path))
     _check_room(path.parent, sum(map(_size_of, files.values())))
-    with lifeline.politely(), _made_beside(path) as made:
+    with lifeline.politely(), _make_beside(path) as made:
         _fill(made, files)
         if overwrite:
             _replace(path, made)
@@ -188,16 +188,16 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
                 raise InputError(f"{name} was to have {_size_of(content):,} bytes, and has {file.tell():,}")
 
 
-def _left_beside(path: Path) -> Iterator[Path]:
+def _find_left(path: Path) -> Iterator[Path]:
     """Yield temporary folders that were made next to one of this name."""
     name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also of older versions of pyharness
     return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
 
 
 @contextmanager
-def _made_beside(path: Path) -> Iterator[Path]:
+def _make_beside(path: Path) -> Iterator[Path]:
     """Make a folder, locked while in use; afterwards remove whatever has its temporary name."""
-    made, handle = _locked_beside(path)
+    made, handle = _lock_beside(path)
     try:
         yield made
     finally:
@@ -205,7 +205,7 @@ def _made_beside(path: Path) -> Iterator[Path]:
         os.close(handle)
 
 
-def _locked_beside(path: Path) -> tuple[Path, int]:
+def _lock_beside(path: Path) -> tuple[Path, int]:
     while True:
         made = _new_folder_beside(path)
         with suppress(FileNotFoundError):

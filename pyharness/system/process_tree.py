@@ -71,7 +71,7 @@ def end(root: int | None, mark: str) -> None:
     """
     for _ in range(ROUNDS):
         family = [] if root is None else members(root)
-        doomed = [one for one in {*family, *_marked(mark)} if _lives(one)]
+        doomed = [one for one in {*family, *_find_marked(mark)} if _lives(one)]
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if root is not None:
                 os.killpg(root, signal.SIGKILL)
@@ -108,7 +108,7 @@ def _tell(pipe: int, root: int) -> None:
         os.write(pipe, str(root).encode())
 
 
-def _marked(mark: str) -> Iterator[int]:
+def _find_marked(mark: str) -> Iterator[int]:
     with contextlib.suppress(OSError):
         for entry in os.scandir(PROC):
             with contextlib.suppress(OSError):  # another user's, or gone

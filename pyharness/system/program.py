@@ -120,7 +120,7 @@ def run(
             ) from None
         try:
             tell_guard(process.pid)
-            status = _waited_for(process, command[0], limit, (output, complaints), memory)
+            status = _wait_for(process, command[0], limit, (output, complaints), memory)
         except subprocess.TimeoutExpired:
             raise OutOfTime(f"{command[0]!r} was ended after {time.monotonic() - begun:.0f} s") from None
         finally:  # once waited for, a process id may belong to another process
@@ -133,7 +133,7 @@ def run(
         return Ran(status, output.read(), complaints.read().decode(errors="replace"))
 
 
-def _waited_for(
+def _wait_for(
     process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]], memory: int | None
 ) -> int:
     """Wait for the end of a process, as long as its output is within the limit."""

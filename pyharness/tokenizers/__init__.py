@@ -219,7 +219,7 @@ def load(spec: str | TokenizerSpec) -> Tokenizer:
 def _home(wanted: Specification) -> TokenizerSpec:
     wanted = _in_full(wanted)
     if wanted.argument is None:
-        return _fixed(wanted)
+        return _resolve_fixed(wanted)
     family = families_by_name().get(wanted.name)
     if family is None:
         if wanted.name in specs():
@@ -228,7 +228,7 @@ def _home(wanted: Specification) -> TokenizerSpec:
     return dataclasses.replace(family.expand(wanted.argument, wanted.options), name=wanted.text)
 
 
-def _fixed(wanted: Specification) -> TokenizerSpec:
+def _resolve_fixed(wanted: Specification) -> TokenizerSpec:
     row = specs().get(wanted.name)
     if row is None:
         family = families_by_name().get(wanted.name)

@@ -165,7 +165,7 @@ def file_of(base: str) -> str:
     if row.path is not None and (encoding is None or Path(row.path).suffix):
         path = row.path
     else:
-        path = _kept(row.load.fetch(), wanted.argument or wanted.name, "" if encoding is None else ".tiktoken")
+        path = _keep(row.load.fetch(), wanted.argument or wanted.name, "" if encoding is None else ".tiktoken")
     if encoding is None:
         return path
     name, expression = encodings.pattern(encoding.pattern)
@@ -184,7 +184,7 @@ def _names_row(base: str) -> bool:
     return wanted.engine is not None or wanted.name in by_name
 
 
-def _kept(data: bytes, name: str, suffix: str) -> str:
+def _keep(data: bytes, name: str, suffix: str) -> str:
     """Keep the result of converting another file, or a file whose name does not show its kind."""
     path = folders.cache() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
     if not path.is_file() or path.read_bytes() != data:

@@ -126,11 +126,11 @@ def place_tokens(
 
 def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
     """Return the bytes of all tokens, end to end."""
-    parts = [_spelled(ids[start : start + TOKENS_AT_ONCE], vocabulary) for start in range(0, len(ids), TOKENS_AT_ONCE)]
+    parts = [_spell(ids[start : start + TOKENS_AT_ONCE], vocabulary) for start in range(0, len(ids), TOKENS_AT_ONCE)]
     return b"".join(parts)
 
 
-def _spelled(ids: Ids, vocabulary: Vocabulary) -> bytes:
+def _spell(ids: Ids, vocabulary: Vocabulary) -> bytes:
     starts, lengths = vocabulary.offsets[:-1][ids], _lengths(ids, vocabulary)
     firsts = np.cumsum(lengths) - lengths  # where each token starts in the spelled bytes
     data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]

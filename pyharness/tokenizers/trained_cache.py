@@ -103,7 +103,7 @@ class RecipeFolder:
             "recipe": self.recipe, "digest": digest, "base": base, "file": name, "sha256": checksum,
             "options": dict(options),
         }  # fmt: skip
-        with _named_errors(self.folder):
+        with _name_errors(self.folder):
             folders.clear_abandoned(self.folder.glob(".*.part"))  # of other texts, too
             folders.keep(self.folder / digest, files)
             atomic_file.keep(self.folder / ENTRY, _json(entry))
@@ -111,7 +111,7 @@ class RecipeFolder:
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
         """Write why the trainer refused: it would refuse again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
-        with _named_errors(self.folder):
+        with _name_errors(self.folder):
             atomic_file.keep(self.folder / ENTRY, _json(entry))
 
 
@@ -124,7 +124,7 @@ def folder() -> Path:
 def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
     """Keep other processes from training the same recipe meanwhile."""
     place = RecipeFolder.of(recipe)
-    with _named_errors(place.folder):
+    with _name_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)
         # Opened for reading, too: a FIFO in its place would wait for a reader.
         file = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
@@ -134,7 +134,7 @@ def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
 
 
 @contextmanager
-def _named_errors(place: Path) -> Iterator[None]:
+def _name_errors(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -209,7 +209,7 @@ def train_wordpiece(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     if left_out := len(words) - len(short):
         notes.append(f"{left_out:,} words of more than {LONGEST_WORD} characters, unknown to the model, were left out")
     # WordPiece is trained by merges but keeps none.
-    return feed.result({FILE: _written(trained.vocabulary, special)}, len(trained.vocabulary), None, notes)
+    return feed.result({FILE: _write(trained.vocabulary, special)}, len(trained.vocabulary), None, notes)
 
 
 def _counted(feed: Feed) -> Counter[str]:
@@ -223,7 +223,7 @@ def _counted(feed: Feed) -> Counter[str]:
     return words
 
 
-def _written(vocabulary: list[str], special: list[str]) -> bytes:
+def _write(vocabulary: list[str], special: list[str]) -> bytes:
     from tokenizers import decoders, models
 
     ids = {string: index for index, string in enumerate(vocabulary)}

@@ -84,7 +84,7 @@ def _train(
             "bytes": feed.bytes,
             "distinct_pieces": len(pieces.weights),
             "alphabet": base,
-            **_left_out(spelled, pieces, options.limit_alphabet),
+            **_count_left_out(spelled, pieces, options.limit_alphabet),
             "scaffold_tokens": (left := int(trained.scaffold.sum())),
         },
         summary={"scaffold": f"{left:,} tokens that only lead to others"} if scaffold else {},
@@ -108,7 +108,7 @@ def _check(options: OwnOptions, unknown: str | None) -> None:
         )
 
 
-def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
+def _count_left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
     """Count the characters of the text, with repetitions, that limit_alphabet left out."""
     if limit is None:
         return {}

@@ -125,10 +125,10 @@ def declared(options: type[Options]) -> Mapping[str, Option]:
 @cache
 def _all_declared(options: Any) -> Mapping[str, Option]:
     hints = get_type_hints(options)
-    return {field.name: _declared(field, hints[field.name]) for field in dataclasses.fields(options)}
+    return {field.name: _option_of(field, hints[field.name]) for field in dataclasses.fields(options)}
 
 
-def _declared(field: dataclasses.Field[Any], hint: Any) -> Option:
+def _option_of(field: dataclasses.Field[Any], hint: Any) -> Option:
     hint, *_ = [one for one in get_args(hint) if one is not type(None)] if type(None) in get_args(hint) else [hint]
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     kind = str if choices else get_origin(hint) or hint

@@ -39,7 +39,7 @@ def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> Trained
     if request.options.vocab_size > MOST:
         raise InputError(f"sentencepiece starts from {MOST:,} candidates: vocab_size must be at most that")
     feed = Feed(request)
-    with feed.training("sentencepiece", partial(_explained, request.options.vocab_size)):
+    with feed.training("sentencepiece", partial(_explain, request.options.vocab_size)):
         data = _run(request, kind, feed)
     size, merges = _sizes(data)
     notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
@@ -79,7 +79,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 yield line[start:]
 
 
-def _explained(size: int, message: str) -> InputError | None:
+def _explain(size: int, message: str) -> InputError | None:
     asked = f"{size:,}"
     if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
         most = f"{int(high[1]):,}"

@@ -85,13 +85,13 @@ class Segments:
         if not wrong.any():
             return None
         text = int(np.flatnonzero(wrong)[0])
-        return f"the units of text {text}, which has {int(sizes[text])} bytes, end at {_shown(self.document(text))}"
+        return f"the units of text {text}, which has {int(sizes[text])} bytes, end at {_show(self.document(text))}"
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
-def _shown(ends: NDArray[np.int64]) -> str:
+def _show(ends: NDArray[np.int64]) -> str:
     listed = ends.tolist()
     return f"{listed}" if len(listed) <= 8 else f"{listed[:4]} ... {listed[-4:]}"
 

@@ -138,9 +138,9 @@ def test_resuming_finds_the_journals_of_its_own_suite_only(tmp_path: Path, monke
     latest = ("a-20260102-000000", "a-20260102-000000-9", "a-20260102-000000-10")
     for name in (*latest, "a-20260101-000000", "a-b-20270101-000000", "a-notes"):
         (folder / f"{name}.json.journal").touch()
-    assert run._unfinished("a") == Path(run.RESULTS) / "a-20260102-000000-10.json"
+    assert run._find_unfinished("a") == Path(run.RESULTS) / "a-20260102-000000-10.json"
     with pytest.raises(InputError, match="no unfinished run"):
-        run._unfinished("[ab]")
+        run._find_unfinished("[ab]")
 
 
 def test_what_is_printed_cannot_drive_the_terminal(

@@ -119,7 +119,7 @@ def test_two_runs_in_a_second_have_two_names(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("time.strftime", lambda *_: "20260101-000000")
     names = []
     for _ in range(2):
-        with run._claimed("a", None, force=False, resume=False) as journal:
+        with run._claim("a", None, force=False, resume=False) as journal:
             journal.start({}, resume=False)
             journal.add({})
             names.append(journal.record.name)

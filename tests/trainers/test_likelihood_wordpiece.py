@@ -63,7 +63,7 @@ def vocabulary_of(trained: trainers.TrainedTokenizer) -> list[str]:
 def test_vectors_of_encoding(vector: dict[str, Any]) -> None:
     library = pytest.importorskip("tokenizers")
     vocabulary, word = vector["input"]["vocab"], vector["input"]["word"]
-    file = likelihood._written(vocabulary, ["[UNK]"]).decode()
+    file = likelihood._write(vocabulary, ["[UNK]"]).decode()
     assert library.Tokenizer.from_str(file).encode(word).tokens == vector["expected"]
     assert oracle.encode(word, vocabulary) == vector["expected"]
 

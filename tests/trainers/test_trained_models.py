@@ -45,6 +45,6 @@ def test_the_model_is_that_of_the_file(name: str) -> None:
 def test_an_export_without_a_model_is_refused() -> None:
     trained = trainers.train("bpe", asked("bpe", texts=lambda: TEXTS, vocab_size=270))
     without = dataclasses.replace(trained, model=None)
-    files, (said,) = training._exported(without, ["tiktoken"])
+    files, (said,) = training._export(without, ["tiktoken"])
     assert files == {}
     assert said.startswith("--export tiktoken")

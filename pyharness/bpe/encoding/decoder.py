@@ -100,15 +100,15 @@ def text_of_windows(
             continue
         text = decode(window)
         if len(text) > len(yielded) and not text.endswith(REPLACEMENT):
-            yield _added(yielded, text)
+            yield _check_appended(yielded, text)
             del window[:given]
             yielded, given = decode(window), len(window)
     rest = decode(window) if window else ""
     if len(rest) > len(yielded):
-        yield _added(yielded, rest)
+        yield _check_appended(yielded, rest)
 
 
-def _added(known: str, text: str) -> str:
+def _check_appended(known: str, text: str) -> str:
     if not text.startswith(known):
         raise InputError(
             f"the decoder of the file makes {text[-40:]!r} of {known[-40:]!r} when more tokens come: "
@@ -129,10 +129,10 @@ class Decoder:
         Raises:
             InputError: an id is not in the vocabulary, or ``tokenizers`` fails on the tokens.
         """
-        numbers = self._checked(np.asarray(ids))
+        numbers = self._check(np.asarray(ids))
         if self._model.decoder is not None:
             return self._library_text(numbers.tolist()).encode()
-        return _core.decode(*self._bytes, numbers)[self._dropped(numbers) :]
+        return _core.decode(*self._bytes, numbers)[self._count_dropped(numbers) :]
 
     def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
         """Yield the bytes of one document, whose ids come in parts.
@@ -145,7 +145,7 @@ class Decoder:
             return
         drop = self._model.drop_space
         for part in parts:
-            data = _core.decode(*self._bytes, self._checked(np.asarray(part)))
+            data = _core.decode(*self._bytes, self._check(np.asarray(part)))
             if drop and data:
                 drop, data = False, data.removeprefix(b" ")
             yield data
@@ -156,11 +156,11 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
         """
-        numbers = self._checked(np.asarray(ids))
+        numbers = self._check(np.asarray(ids))
         if self._model.decoder is not None:
             raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
         data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
-        for _ in range(dropped := self._dropped(numbers)):
+        for _ in range(dropped := self._count_dropped(numbers)):
             lengths[np.argmax(lengths > 0)] -= 1
         data = data[dropped:]
         try:
@@ -174,7 +174,7 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`, at the id in question.
         """
-        numbers = (int(self._checked(np.asarray([index(token)]))[0]) for token in ids)
+        numbers = (int(self._check(np.asarray([index(token)]))[0]) for token in ids)
         if self._model.decoder is not None:
             return text_of_windows(numbers, self._library_text, self._goes_on)
         return text_of_bytes(self._surfaces(numbers))
@@ -188,7 +188,7 @@ class Decoder:
             at_start = bool(start & _AGAIN)
             yield data[offsets[number] + (start & _DROPPED) : offsets[number + 1]].tobytes()
 
-    def _dropped(self, ids: Ids) -> int:
+    def _count_dropped(self, ids: Ids) -> int:
         """Return the number of spaces that a text loses at its start."""
         if not self._model.drop_space:
             return 0
@@ -224,12 +224,12 @@ class Decoder:
 
     def _library_text(self, ids: Sequence[int]) -> str:
         kinds = self._model.vocabulary.kinds
-        return self._joined([self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT])
+        return self._join([self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT])
 
-    def _joined(self, strings: Sequence[str]) -> str:
-        return " ".join(strings) if self._model.decoder == "spaces" else _decoded(self._library_decoder, strings)
+    def _join(self, strings: Sequence[str]) -> str:
+        return " ".join(strings) if self._model.decoder == "spaces" else _decode(self._library_decoder, strings)
 
-    def _checked(self, ids: NDArray[Any]) -> Ids:
+    def _check(self, ids: NDArray[Any]) -> Ids:
         limit = self._model.id_limit
         strangers = (ids < 0) | (ids >= limit)
         if strangers.any():
@@ -242,7 +242,7 @@ class Decoder:
             return " ".join(pieces)
         if self._model.decoder is not None:
             # Byte fallback would take a text that reads <0x41> for a byte.
-            return "".join(pieces) if self._pieces_decoder is None else _decoded(self._pieces_decoder, pieces)
+            return "".join(pieces) if self._pieces_decoder is None else _decode(self._pieces_decoder, pieces)
         if self._model.in_letters:
             return b"".join(map(alphabet_bytes, pieces)).decode(errors="replace")
         text = "".join(pieces)
@@ -280,7 +280,7 @@ class Decoder:
         return [self._lookup.string(token) for token in range(self._model.id_limit)]
 
 
-def _decoded(decoder: Any, tokens: Sequence[str]) -> str:
+def _decode(decoder: Any, tokens: Sequence[str]) -> str:
     try:
         return str(decoder.decode(list(tokens)))
     except (KeyboardInterrupt, SystemExit):

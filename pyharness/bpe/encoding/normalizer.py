@@ -132,10 +132,10 @@ def sentencepiece_normalizer(spec: SentencePieceNormalizer, user_defined: Sequen
         processor.LoadFromSerializedProto(_model_of_normalizer(spec, pieces))
     except (RuntimeError, OSError) as error:
         raise InputError(f"the normaliser {spec.name!r} was refused by sentencepiece: {str(error)[:200]}") from None
-    return partial(_normalized_by, processor)
+    return partial(_normalize_by, processor)
 
 
-def _normalized_by(processor: Any, text: str) -> str:
+def _normalize_by(processor: Any, text: str) -> str:
     try:
         return str(processor.Normalize(text))
     except RuntimeError:

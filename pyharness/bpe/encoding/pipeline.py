@@ -51,7 +51,7 @@ class ModelTexts:
         stretches = raw.cut(Stretches(texts), threads)
         if self.normalize is not None:
             normal = [self.normalize(as_text(text)) for text in stretches.texts]
-            stretches = dataclasses.replace(stretches, texts=normal, moved=self._moved(stretches))
+            stretches = dataclasses.replace(stretches, texts=normal, moved=self._find_moved(stretches))
         return normalised.cut(stretches, threads)
 
     def cut(self, stretches: Stretches) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
@@ -60,7 +60,7 @@ class ModelTexts:
             return stretches.texts, cast(TextSplitter, self.splitter)  # a model has one of the two
         return self.pre_tokenizer.split(stretches.texts, stretches.starts_document().tolist())
 
-    def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
+    def _find_moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
         """Return bool [documents]: those that start with a stretch whose start normalising removes."""
         if self._keeps_start is None:
             return None

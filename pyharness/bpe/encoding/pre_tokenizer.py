@@ -42,7 +42,7 @@ class PreTokenizer:
         self.reason = ""
         self._tables: _core.CompiledSplitter | None = None
         native = _metaspace(steps[0]) if len(steps) == 1 and not byte_level else None
-        self._split = native or self._compiled(byte_level)
+        self._split = native or self._compile(byte_level)
 
     @property
     def note(self) -> str:
@@ -51,7 +51,7 @@ class PreTokenizer:
             return f"split by tokenizers: {self.reason}"
         return "" if self._tables is None else COMPILED
 
-    def _compiled(self, byte_level: bool) -> PieceStrings:
+    def _compile(self, byte_level: bool) -> PieceStrings:
         """Build the tables; without them the library splits."""
         try:
             tables = tables_of(self._stage, byte_level=byte_level)

@@ -53,7 +53,7 @@ def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
         steps = flat_stages(model.decoder) if isinstance(model.decoder, Mapping) else []
         yield from decoder_losses(steps, byte_level=byte_level, byte_fallback=byte_fallback)
     yield from _symbol_losses(model)
-    yield from _added_losses(model)
+    yield from _find_added_losses(model)
 
 
 def _symbol_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
@@ -80,7 +80,7 @@ def _falls_back(model: BpeModel, byte: int) -> bool:
     return model.fallback[byte] >= 0 and model.vocabulary[model.fallback[byte]] == bytes([byte])
 
 
-def _added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
+def _find_added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
     for token in model.added:
         if token.special:
             continue
@@ -181,14 +181,14 @@ def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> No
         raise InputError(f"{label}: the rules give {compared:,} bytes; a model gives at most {MOST_COMPARED:,}")
     wrong = lengths[left] + lengths[right] != lengths[result]
     if not wrong.any():
-        wrong = ~_concatenated(merges, left, right, result)
+        wrong = ~_are_concatenated(merges, left, right, result)
     if wrong.any():
         rule = int(np.argmax(wrong))
         parts = [merges[token][:40] for token in rules[rule].tolist()]
         raise InputError(f"{label}: rule {rule} merges {parts[0]!r} and {parts[1]!r} into {parts[2]!r}")
 
 
-def _concatenated(
+def _are_concatenated(
     merges: MergeModel, left: NDArray[np.int64], right: NDArray[np.int64], result: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return whether each result is the concatenation of its parts, whose lengths add up: bool [rules]."""

@@ -56,12 +56,12 @@ class TokenLookup:
 
     def string(self, token: int) -> str:
         """Return a token's spelling: its content if added, else in the byte alphabet of byte models, with affixes."""
-        return self._contents.get(token) or self._spelled(token)
+        return self._contents.get(token) or self._spell(token)
 
     def _has(self, token: int) -> bool:
         return 0 <= token < self._model.id_limit and self._model.kind(token) is not TokenKind.ABSENT
 
-    def _spelled(self, token: int) -> str:
+    def _spell(self, token: int) -> str:
         model, suffix = self._model, self._model.suffix.encode()
         # With an expansion, the strings of merges have another numbering.
         text = model.merges[token] if model.expansion is None else model.vocabulary[token]

@@ -43,7 +43,7 @@ def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
     }
     lengths = np.diff(merges.base_offsets)
     for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before their wholes
-        written[token] = _fused(model, [number for part in parts[token] for number in written.get(part, [part])])
+        written[token] = _fuse(model, [number for part in parts[token] for number in written.get(part, [part])])
     ids = [written.get(token, [token]) for token in range(len(merges.tested))]
     return np.array([number for group in ids for number in group], np.uint32), offsets_of(list(map(len, ids)))
 
@@ -56,7 +56,7 @@ def _unknown(model: BpeModel, token: int) -> list[int]:
     return [] if model.unknown is None else [model.unknown]
 
 
-def _fused(model: BpeModel, ids: list[int]) -> list[int]:
+def _fuse(model: BpeModel, ids: list[int]) -> list[int]:
     if not model.fuse_unknown:
         return ids
     return [number for at, number in enumerate(ids) if at == 0 or (number, ids[at - 1]) != (model.unknown,) * 2]

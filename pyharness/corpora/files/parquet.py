@@ -92,7 +92,7 @@ def _struct(data: bytes, position: int, depth: int) -> tuple[dict[int, Any], int
         if head >> 4:
             number += head >> 4
         else:
-            number, position = _signed(data, position)
+            number, position = _read_signed(data, position)
         fields[number], position = _value(data, position, head & 15, depth)
     return fields, position + 1
 
@@ -103,11 +103,11 @@ def _value(data: bytes, position: int, kind: int, depth: int) -> tuple[Any, int]
     if kind == 3:
         return _byte(data, position), position + 1
     if kind in (4, 5, 6):
-        return _signed(data, position)
+        return _read_signed(data, position)
     if kind == 7:
         return _skip(data, position, 8)
     if kind == 8:
-        length, position = _unsigned(data, position)
+        length, position = _read_unsigned(data, position)
         return _skip(data, position, length)
     if kind in (9, 10):
         return _list(data, position, depth)
@@ -118,7 +118,7 @@ def _value(data: bytes, position: int, kind: int, depth: int) -> tuple[Any, int]
 
 def _list(data: bytes, position: int, depth: int) -> tuple[None, int]:
     head = _byte(data, position)
-    count, position = (head >> 4, position + 1) if head >> 4 < 15 else _unsigned(data, position + 1)
+    count, position = (head >> 4, position + 1) if head >> 4 < 15 else _read_unsigned(data, position + 1)
     if count > len(data):
         raise Short
     for _ in range(count):
@@ -141,7 +141,7 @@ def _byte(data: bytes, position: int) -> int:
     return data[position]
 
 
-def _unsigned(data: bytes, position: int) -> tuple[int, int]:
+def _read_unsigned(data: bytes, position: int) -> tuple[int, int]:
     result = 0
     for shift in range(0, 70, 7):
         byte = _byte(data, position)
@@ -152,8 +152,8 @@ def _unsigned(data: bytes, position: int) -> tuple[int, int]:
     raise Misread
 
 
-def _signed(data: bytes, position: int) -> tuple[int, int]:
-    value, position = _unsigned(data, position)
+def _read_signed(data: bytes, position: int) -> tuple[int, int]:
+    value, position = _read_unsigned(data, position)
     return (value >> 1) ^ -(value & 1), position
 
 

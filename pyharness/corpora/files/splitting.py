@@ -100,17 +100,17 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
         if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
             yield Cut(text, text, opens=True, parted=False, work=work)
             continue
-        held.append(_packed(text))
+        held.append(_pack(text))
         size += len(held[-1])
         if not ends and size <= (limit if key is not None else max(limit, KEY_BYTES)):
             continue
         *full, rest = _parts(b"".join(held), limit)
         opens, key = key is None, _beginning(held) if key is None else key
         for part in full:
-            yield Cut(_unpacked(part), key, opens, parted=opens, work=work)
+            yield Cut(_unpack(part), key, opens, parted=opens, work=work)
             opens = False
         if ends:
-            yield Cut(_unpacked(rest), key, opens, parted=False, work=work)
+            yield Cut(_unpack(rest), key, opens, parted=False, work=work)
         held, size, key = ([], 0, None) if ends else ([rest], len(rest), key)
 
 
@@ -127,11 +127,11 @@ def _parts(data: bytes, limit: int) -> list[bytes]:
 def _beginning(held: list[bytes]) -> str:
     data = b"".join(held)[: KEY_BYTES + 1]
     if len(data) <= KEY_BYTES:
-        return _unpacked(data)
+        return _unpack(data)
     stop = KEY_BYTES
     while data[stop] & 0xC0 == 0x80:
         stop -= 1
-    return _unpacked(data[:stop])
+    return _unpack(data[:stop])
 
 
 def _cut(data: bytes, start: int, stop: int) -> int:
@@ -144,9 +144,9 @@ def _cut(data: bytes, start: int, stop: int) -> int:
 
 
 # Surrogates pass: they mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
-def _packed(text: str) -> bytes:
+def _pack(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _unpacked(data: bytes) -> str:
+def _unpack(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")

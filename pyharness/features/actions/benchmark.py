@@ -67,7 +67,7 @@ def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> Non
         ids = codec.encode(numbers)
     except TypeError as error:  # the authors' processor, at half a surrogate pair
         raise InputError(f"a chunk cannot be encoded: {error}") from None
-    decoded = _decoded(codec, ids, len(chunk.frames))
+    decoded = _decode(codec, ids, len(chunk.frames))
     faithful = decoded is not None and np.array_equal(decoded, numbers)
     if codec.lossless and not faithful:
         raise Unfaithful(f"chunk {int(state.counts[:, 0].sum()):,}: its ids do not give back what was quantised")
@@ -83,7 +83,7 @@ def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> Non
         state.add_damaged(kind, _damage_error(codec, wrong, made))
 
 
-def _decoded(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | None:
+def _decode(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | None:
     try:
         return codec.decode(ids, frames)
     except Damaged:
@@ -92,7 +92,7 @@ def _decoded(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | N
 
 def _damage_error(codec: ActionCodec, ids: Ids, expected: NDArray[np.float64]) -> float | None:
     """Return the root mean square error of damaged ids; None where decoding fails."""
-    numbers = _decoded(codec, ids, len(expected))
+    numbers = _decode(codec, ids, len(expected))
     if numbers is None:
         return None
     off = codec.normalised(codec.restored(numbers, len(expected))) - codec.normalised(expected)
@@ -147,7 +147,7 @@ def _number(count: float | int | None, noun: str) -> str:
     return counted(count, noun) if isinstance(count, int) else f"{count} {noun}s"  # in an edited record
 
 
-def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on motion that is not measured."""
     del data
     details = results[0].details
@@ -169,7 +169,7 @@ TABLE = Table(
         Column("unfaithful_chunk_share", "unfaithful %"),
     ),
     notes=(
-        _left_out,
+        _note_left_out,
         "RMSE, worst dimension, largest error: in half ranges between the fitted quantiles; the record has units, too.",
         "outside: numbers beyond the fitted range; unfaithful: chunks whose ids lose some of them and do not say so.",
     ),

@@ -91,15 +91,15 @@ class ActionState:
             raise InputError("the widths of dimensions are none")
         state = cls.empty(widths)
         state.clips = int(taken(arrays, "action clips", 1)[0])
-        state.counts = _shaped(arrays, "action counts", state.counts.shape).astype(np.int64)
-        state.damage = _shaped(arrays, "action damage", state.damage.shape).astype(np.int64)
+        state.counts = _take(arrays, "action counts", state.counts.shape).astype(np.int64)
+        state.damage = _take(arrays, "action damage", state.damage.shape).astype(np.int64)
         state.squares, state.largest = (
-            _whole(_shaped(arrays, name, (*state.squares.shape, 2))) for name in ("action squares", "action largest")
+            _whole(_take(arrays, name, (*state.squares.shape, 2))) for name in ("action squares", "action largest")
         )
         return state
 
 
-def _shaped(arrays: State, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def _take(arrays: State, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     return taken(arrays, name, int(np.prod(shape))).reshape(shape)
 
 

@@ -265,10 +265,10 @@ def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Cl
 def made_clips(count: int, dims: int) -> Iterator[tuple[str, list[list[float]]]]:
     """Yield names and frames; fewer clips are a prefix of more."""
     for number in range(count):
-        yield f"made-{number}", _made_clip(random.Random(f"{dims}/{number}"), dims)  # noqa: S311 - no secret
+        yield f"made-{number}", _make_clip(random.Random(f"{dims}/{number}"), dims)  # noqa: S311 - no secret
 
 
-def _made_clip(draw: random.Random, dims: int) -> list[list[float]]:
+def _make_clip(draw: random.Random, dims: int) -> list[list[float]]:
     frames: list[list[float]] = []
     length = draw.randint(FEWEST_MADE, MOST_MADE)
     pace, tremor = draw.uniform(12, 40), draw.choice([0.0, 0.002, 0.01])

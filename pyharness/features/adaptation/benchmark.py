@@ -156,7 +156,7 @@ def _ids(run: range) -> Ids:
 
 
 @lru_cache(maxsize=1)
-def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
+def _load(name: str, vocabulary: str | None) -> Tokenizer:
     del vocabulary
     return tokenizers.load(name)
 
@@ -164,7 +164,7 @@ def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
 @lru_cache(maxsize=4096)
 def _tokens(name: str, vocabulary: str | None, corpus: str, digest: int, threads: int) -> Sums:
     """Count a row's tokens by group of documents; raise ``InputError`` where the text's digest has changed."""
-    passed = CorpusPass.start(_loaded(name, vocabulary)).read(corpora.open_corpus(corpus), threads)
+    passed = CorpusPass.start(_load(name, vocabulary)).read(corpora.open_corpus(corpus), threads)
     if passed.tally.digest != digest:
         raise InputError(f"{corpus!r} changed while it was read; measure a text that stays as it is")
     return passed.state.counters["tokens"]
@@ -172,7 +172,7 @@ def _tokens(name: str, vocabulary: str | None, corpus: str, digest: int, threads
 
 @lru_cache(maxsize=64)
 def _unreachable_of(name: str, vocabulary: str | None, threads: int) -> Dead:
-    return _unreachable(_loaded(name, vocabulary), threads)
+    return _unreachable(_load(name, vocabulary), threads)
 
 
 def newly(after: Dead, before: Dead) -> tuple[int | None, int | None]:
@@ -206,7 +206,7 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
     return frozenset(vocabulary[token] for token in ids.tolist())
 
 
-def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _explain(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on the reference of gains, on dead tokens relative to the base, and on the knees of curves."""
     if any(one.metric == "compression_gain" for result in results for one in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation alike."
@@ -214,7 +214,7 @@ def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
         yield from knees(results, data, BASE)
 
 
-def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _note_unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on rows without tokens for characters of their training text, unless a coverage was requested."""
     del data
     rows: dict[str, list[str]] = {}
@@ -234,7 +234,7 @@ def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> 
         sizes = sorted(rows)
         if (point := knee(sizes, [rows[size][1] for size in sizes])) is not None:
             first, *_, last = (rows[size][0] for size in sizes)
-            yield f"{first} to {_beyond(first, last)}: {_said(point)}."
+            yield f"{first} to {_beyond(first, last)}: {_describe(point)}."
 
 
 def _curves(
@@ -258,7 +258,7 @@ def _beyond(first: str, last: str) -> str:
     return " ".join(words[alike:])
 
 
-def _said(found: Knee) -> str:
+def _describe(found: Knee) -> str:
     if not found.resolved:
         end = "last" if found.size else "first"
         return f"whether 1,000 more tokens give {LITTLE:.1%} is not significant at the {end} size"
@@ -292,7 +292,7 @@ TABLE = Table(
         Column("added_unreachable_pipeline", "no text", optional=True),
         Column("added_without_witness", "open", optional=True),
     ),
-    notes=(_explained, notes.provenance, _unspelled),
+    notes=(_explain, notes.provenance, _note_unspelled),
     sized=False,
     joined=("against", "pipeline"),
     needs=("compression_gain",),

@@ -189,10 +189,10 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: in
         ("unreachable", _unreachable(details["unreachable"])),
     ]
     if details.get("reused"):
-        rows.append(("reused", _reused(details["reused"])))
+        rows.append(("reused", _describe_reused(details["reused"])))
     if details["added"]:
         rows.append(("unused", f"{made.judged.unused_added:,} of {details['added']:,} new tokens do not occur there"))
-        rows.append(("learnt", _learnt(details["learnt"])))
+        rows.append(("learnt", _count_learnt(details["learnt"])))
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
     rows += [("note", note) for note in notes]
@@ -208,7 +208,7 @@ def _ids(details: Mapping[str, Any]) -> str:
     return f"{ids:,}" if ids == rows else f"{ids:,} ({rows:,} rows)"
 
 
-def _reused(reused: Mapping[str, str]) -> str:
+def _describe_reused(reused: Mapping[str, str]) -> str:
     """Name the tokens that lost their ids and left the file."""
     some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
     return f"{counted(len(reused), 'id')}: {some}"
@@ -225,7 +225,7 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
     return f"{counts['adapted']} tokens, {counts['added']} of the new ones; {counts['base']} of the base (layers 1, 2)"
 
 
-def _learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
+def _count_learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
     return ", ".join(f"{name} {facts['tokens']:,}" for name, facts in classes.items())
 
 

@@ -76,10 +76,10 @@ class AdaptationCounts:
             Measurement("added_tokens", self.added),
             Measurement("removed_tokens", self.removed),
             *(self._gain(name, tokens) for name, tokens in self.others.items()),
-            self._unused(),
+            self._measure_unused(),
             self._estimate("added_token_uses", self._uses),
-            _examined("newly_unreachable_graph", self.unreachable.graph),
-            _examined("newly_unreachable_model", self.unreachable.model),
+            _count_examined("newly_unreachable_graph", self.unreachable.graph),
+            _count_examined("newly_unreachable_model", self.unreachable.model),
             *(
                 Measurement(name, count)
                 for name, count in (
@@ -103,7 +103,7 @@ class AdaptationCounts:
 
         return self._estimate("compression_gain", of, part=name)
 
-    def _unused(self) -> Measurement:
+    def _measure_unused(self) -> Measurement:
         if self.added == 0:
             return Measurement("unused_added", None, reason="no token was added")
         return Measurement("unused_added", self.unused / self.added)
@@ -150,7 +150,7 @@ def _integers(values: NDArray[np.uint64]) -> Sums:
     return integers
 
 
-def _examined(metric: str, count: int | None) -> Measurement:
+def _count_examined(metric: str, count: int | None) -> Measurement:
     reason = "this library exposes neither merge rules nor its model's own encoder" if count is None else None
     return Measurement(metric, count, reason=reason)
 

@@ -30,7 +30,7 @@ def train_curriculum(request: TrainingRequest[CurriculumOptions]) -> TrainedToke
     """Grow a vocabulary in rounds."""
     options, feed = request.options, Feed(request)
     with feed.phases.timed("reading"):
-        texts = list(_bounded(feed))
+        texts = list(_limit(feed))
     feed.check()
     start = _start(texts, feed)
     least = len(start.strings) + len(options.added)
@@ -58,7 +58,7 @@ def train_curriculum(request: TrainingRequest[CurriculumOptions]) -> TrainedToke
     )  # fmt: skip
 
 
-def _bounded(feed: Feed) -> Iterator[str]:
+def _limit(feed: Feed) -> Iterator[str]:
     for text in feed:
         if feed.bytes > MOST_TEXT:
             raise InputError(f"a curriculum holds its text, at most {MOST_TEXT:,} bytes: give it less, with max_bytes")

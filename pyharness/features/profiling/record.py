@@ -88,7 +88,7 @@ class Outcome:
             return None
         middle = median(seconds)
         floor = Floor(self.copy_bytes, 0, 0, 0) if name == COPY else self.floor
-        longer = _paired(seconds, self.samples[phase].get(COPY))
+        longer = _pair_ratio(seconds, self.samples[phase].get(COPY))
         return Figures(
             middle,
             percentile(seconds, 0.05),
@@ -100,7 +100,7 @@ class Outcome:
             floor.flop / middle,
             floor.tokens / middle,
             None if longer is None else floor.bytes / self.copy_bytes / longer,
-            None if name == COPY else _paired(seconds, self.samples[phase].get(OURS)),
+            None if name == COPY else _pair_ratio(seconds, self.samples[phase].get(OURS)),
         )
 
     def bound(self, phase: Phase, matrix: Roof | None) -> Bound | None:
@@ -117,7 +117,7 @@ class Outcome:
         return max(copying, multiplying, key=lambda bound: bound.seconds)
 
 
-def _paired(seconds: tuple[float, ...], other: Samples | None) -> float | None:
+def _pair_ratio(seconds: tuple[float, ...], other: Samples | None) -> float | None:
     """Return the median time ratio to ``other`` over the rounds with samples of both."""
     if other is None or not other.seconds:
         return None

@@ -46,7 +46,7 @@ def profile_sheets(record: ProfileRecord) -> list[Sheet]:
         for phase in outcome.samples
         if outcome.status == "ok"
     ]
-    sheets += [_contenders(record), _missing(record), _unmeasured(record)]
+    sheets += [_contenders(record), _missing(record), _list_unmeasured(record)]
     return [sheet for sheet in sheets if sheet.rows]
 
 
@@ -109,7 +109,7 @@ def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[s
         notes.append("Clocks were low all the time: these are the rates that the device sustains here.")
     if ours is not None:
         arithmetic = f", {scaled(ours.flop_per_second)}FLOP/s" if ours.flop_per_second else ""
-        notes.append(f"{OURS}: {scaled(ours.tokens_per_second)}tokens/s{arithmetic}; {_dropped(ours)} dropped.")
+        notes.append(f"{OURS}: {scaled(ours.tokens_per_second)}tokens/s{arithmetic}; {_count(ours)} dropped.")
     return notes
 
 
@@ -118,7 +118,7 @@ def _floor_note(floor: Floor) -> str:
     return f"Floor: {size(floor.bytes)} read and written once{arithmetic}."
 
 
-def _dropped(figures: Figures) -> str:
+def _count(figures: Figures) -> str:
     return f"{figures.dropped} samples" if figures.dropped != 1 else "1 sample"
 
 
@@ -163,12 +163,12 @@ def _missing(record: ProfileRecord) -> Sheet:
         if outcome.reason is not None:
             rows.append((label, OURS, outcome.status, outcome.reason))
         rows += [(label, name, missing.status, missing.reason) for name, missing in outcome.missing.items()]
-        rows += [(label, name, "failed", samples.reason) for name, samples in _failed_while_timed(outcome)]
+        rows += [(label, name, "failed", samples.reason) for name, samples in _find_failed(outcome)]
     headings = (*(Heading(title, "word") for title in ("problem", "name", "status")), Heading("reason", "prose"))
     return Sheet("Not measured", headings, tuple(text_row(*row) for row in rows))
 
 
-def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
+def _find_failed(outcome: Outcome) -> list[tuple[str, Samples]]:
     return [
         (f"{name}, {phase}", samples)
         for phase, lanes in outcome.samples.items()
@@ -177,7 +177,7 @@ def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
     ]
 
 
-def _unmeasured(record: ProfileRecord) -> Sheet:
+def _list_unmeasured(record: ProfileRecord) -> Sheet:
     digits = Format("{:.3g}")
     rows = tuple(
         (

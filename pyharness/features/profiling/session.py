@@ -49,7 +49,7 @@ def verified(
             missing[peer.name] = Missing("skipped", "left out: --without")
             continue
         try:
-            calls[peer.name] = _verified_peer(peer, ours, device)
+            calls[peer.name] = _verify_peer(peer, ours, device)
         except Unsupported as error:
             missing[peer.name] = Missing("skipped", str(error))
         except Exception as error:  # a peer's library may raise anything
@@ -58,7 +58,7 @@ def verified(
     return calls, missing, ours
 
 
-def _verified_peer(peer: Peer, ours: Any, device: Machine) -> Callable[[], Any]:
+def _verify_peer(peer: Peer, ours: Any, device: Machine) -> Callable[[], Any]:
     free = device.free_bytes()
     if free is not None and peer.extra_bytes > free:
         raise Unsupported(f"needs {human_bytes(peer.extra_bytes)} more, {human_bytes(free)} are free")
@@ -101,7 +101,7 @@ def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: 
     copying = _copying(device)
     record = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
-        record = replace(record, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
+        record = replace(record, unmeasured=_name_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
         outcome, peers = _profile(plan, problem, device, copying, rule, say)
         record = replace(
@@ -125,7 +125,7 @@ def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
     done = True
     for problem in plan.problems:
         try:
-            task = _prepared(plan.profile, problem, device)
+            task = _prepare(plan.profile, problem, device)
             with device.range("once"):
                 task.ours()
             say(f"launched once: {plan.profile.name} {task.problem.label}")
@@ -150,7 +150,7 @@ def _copying(device: Machine) -> Copying:
         raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
 
 
-def _prepared(profile: Profile, problem: Problem, device: Machine) -> Task:
+def _prepare(profile: Profile, problem: Problem, device: Machine) -> Task:
     with device.range("data"):
         task = profile.prepare(problem)
     device.reclaim()
@@ -171,19 +171,19 @@ def _profile(
     name = f"{profile.name} {problem.label}" if problem.shape else profile.name
     say(f"{name}: data")
     try:
-        task = _prepared(profile, problem, device)
+        task = _prepare(profile, problem, device)
     except Unsupported as error:
         return Outcome(problem, status="skipped", reason=str(error)), {}
     except InputError:  # the user's text, or its size
         raise
     except Exception as error:
-        return _failed(problem, device, error), {}
+        return _fail(problem, device, error), {}
     say(f"{name}: verifying")
     try:
         with device.range("verify"):
             calls, missing, result = verified(task, device, plan.left_out)
     except Exception as error:  # a wrong result, out of device memory, a kernel that does not launch
-        return _failed(task.problem, device, error), {}
+        return _fail(task.problem, device, error), {}
     floor = task.floor(result)
     del result
     copy, copy_bytes = copying(floor.bytes)
@@ -198,7 +198,7 @@ def _profile(
     return outcome, {peer.name: peer.about for peer in task.peers}
 
 
-def _failed(problem: Problem, device: Machine, error: Exception) -> Outcome:
+def _fail(problem: Problem, device: Machine, error: Exception) -> Outcome:
     device.reclaim()
     return Outcome(problem, status="failed", reason=reason_of(error))
 
@@ -229,7 +229,7 @@ def _environment() -> dict[str, Any]:
     return environment
 
 
-def _unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:
+def _name_unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:
     problems = [
         Problem(shape, dtype, "cuda", plan.threads)
         for shape in plan.profile.shapes["cuda"]

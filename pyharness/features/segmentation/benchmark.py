@@ -120,7 +120,7 @@ def rederive(state: State, case: Case) -> Findings:
     return SegmentationCounts.of_arrays(state).findings()
 
 
-def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on texts that are not measured because units do not spell them."""
     del data
     lacking = {one.case.tokenizer: one.details.get("unspelled") for one in results}
@@ -150,7 +150,7 @@ LENGTHS = Table(
         Column("digit_alignment", "digits %", optional=True),
     ),
     notes=(
-        _left_out,
+        _note_left_out,
         "cut chars: units that end inside a character; digits: numbers cut at the thousands.",
         "A unit is what a model would take at once. What its embedding and decoder make of it is not measured.",
     ),

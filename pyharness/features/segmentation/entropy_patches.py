@@ -166,7 +166,7 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe the row; its symbol model exists only after ``prepare``."""
     row = EntropyRow.of(options)
     if row.model is not None:
-        return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
+        return row_of_units(name, lambda _: _load(row, None), f"patches by entropy, of {row.model}")
     kept = trained_cache.RecipeFolder.of(row.recipe).find()
     path = None if kept is None else kept.path
     spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
@@ -181,7 +181,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
     A target without a threshold fails the row's cases, not the run.
     """
     row = EntropyRow.of(options)
-    _loaded.cache_clear()
+    _load.cache_clear()
     if row.corpus is not None:
         _train(row, row.corpus, progress)
     elif _file(row) is None:
@@ -221,11 +221,11 @@ def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSeg
         raise InputError(
             f"the model of {spec.name!r} has not been trained yet: 'pyharness run' trains it, or tokenizers.obtain()"
         )
-    return _loaded(row, path)
+    return _load(row, path)
 
 
 @lru_cache(maxsize=1)
-def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
+def _load(row: EntropyRow, path: Path | None) -> EntropyPatches:
     """Load the model and find the threshold, if it is not cached: once for all cases of a row."""
     predictor = _predictor(row, path)
     about = {**dataclasses.asdict(row.rule), "target": row.target, "model": predictor.digest}

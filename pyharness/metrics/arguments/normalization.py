@@ -40,7 +40,7 @@ class NormalizerArguments:
         if not self._steps:
             return None
         parts = [part for part in form.text.translate(self._inserted).split("\0") if part]
-        arguments = (self._form_of(part) or self._replaced(part) or self._characters(part) for part in parts)
+        arguments = (self._form_of(part) or self._argue_replaced(part) or self._characters(part) for part in parts)
         return next(filter(None, arguments), None) or self._ideograph(form)
 
     def _form_of(self, part: str) -> Argument | None:
@@ -57,7 +57,7 @@ class NormalizerArguments:
             return None
         return steps[-1]["type"], huggingface_normalizer(steps[-1])
 
-    def _replaced(self, part: str) -> Argument | None:
+    def _argue_replaced(self, part: str) -> Argument | None:
         for place, step in enumerate(self._steps):
             old, new = _replacement(step)
             if not old or old not in part or not _never_stays(old, new):

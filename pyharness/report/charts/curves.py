@@ -94,7 +94,7 @@ class _View:
         """Whether lines end too close to each other for labels at their ends."""
         lines = [line for line in self.panel.lines if len(line.points) > 1]
         heights = sorted(_HEIGHT * (1 - self.up.share(placed[-1][2])) for line in lines
-                         if (placed := list(self._placed(line))))  # fmt: skip
+                         if (placed := list(self._place(line))))  # fmt: skip
         return any(low - high < LINE for high, low in pairwise(heights))
 
     def spec(self, keyed: bool, with_key: bool) -> Spec:
@@ -106,7 +106,7 @@ class _View:
         padding = {"view": {"stroke": None}, "width": self.width, "height": _HEIGHT}
         return {**(title if self.panel.title else {}), **padding, "data": {"values": values}, "layer": self._layers()}
 
-    def _placed(self, line: Line) -> Iterator[tuple[Point, float, float]]:
+    def _place(self, line: Line) -> Iterator[tuple[Point, float, float]]:
         for point in line.points:
             x, y = self.across.place(point.x), self.up.place(point.y)
             if x is not None and y is not None:
@@ -114,7 +114,7 @@ class _View:
 
     def _best(self) -> Iterator[Spec]:
         """Join the best points by a thin line."""
-        places = {line.name: place for line in self.panel.lines for place in self._placed(line)}
+        places = {line.name: place for line in self.panel.lines for place in self._place(line)}
         for number, name in enumerate(one for one in self.panel.best if one in places):
             yield {"k": "best", "x": places[name][1], "y": places[name][2], "n": number}
 
@@ -123,7 +123,7 @@ class _View:
         return {"s": number, "c": look.colour, "h": look.shape}
 
     def _line(self, line: Line) -> Iterator[Spec]:
-        look, placed = self._look(line.name), list(self._placed(line))
+        look, placed = self._look(line.name), list(self._place(line))
         for number, (point, x, y) in enumerate(placed):
             description = f"{spoken(line.name)}: {point.said}"
             if len(placed) > 1:
@@ -136,7 +136,7 @@ class _View:
 
     def _labels(self) -> Iterator[Spec]:
         """Label the end of each line, without overlaps."""
-        ends = [(line.name, placed[-1]) for line in self.panel.lines if (placed := list(self._placed(line)))]
+        ends = [(line.name, placed[-1]) for line in self.panel.lines if (placed := list(self._place(line)))]
         if len(ends) > MOST_LABELS:
             return
         best = {self.short[name] for name in self.panel.best}

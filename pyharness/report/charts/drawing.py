@@ -67,24 +67,24 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
         InputError: the library that draws is not installed.
     """
     engine = load("drawing charts", "vl_convert", "report", "vl-convert-python")
-    whole = _written_out({"config": _CONFIG, "padding": 4, **spec})
+    whole = _escape({"config": _CONFIG, "padding": 4, **spec})
     drawn = engine.vegalite_to_svg(json.dumps(whole, allow_nan=False), vl_version=VEGA_LITE, allowed_base_urls=[])
-    return _tidied(drawn, name)
+    return _tidy(drawn, name)
 
 
-def _written_out(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """Escape characters that XML cannot hold, anywhere in a value: the engine ends the process on them."""
     if isinstance(value, str):
         shown = visible(value)
         return shown + _MARK if _OF_OBJECTS.fullmatch(shown) else shown
     if isinstance(value, Mapping):
-        return {key: _written_out(one) for key, one in value.items()}
-    return [_written_out(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _escape(one) for key, one in value.items()}
+    return [_escape(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _tidied(drawn: str, name: str) -> str:
+def _tidy(drawn: str, name: str) -> str:
     root = ET.fromstring(drawn)  # noqa: S314 -- written by the engine above; no entities are declared
-    kept = _copied(root)
+    kept = _copy(root)
     del kept.attrib["width"], kept.attrib["height"]
     kept.attrib |= {
         "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
@@ -93,16 +93,16 @@ def _tidied(drawn: str, name: str) -> str:
     return ET.tostring(kept, encoding="unicode").replace(" />", "/>")
 
 
-def _copied(element: ET.Element) -> ET.Element:
+def _copy(element: ET.Element) -> ET.Element:
     """Copy an element with allowed contents; drop a group around nothing, or around a single group."""
-    attributes = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
+    attributes = {key: _write(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), attributes)
     text = element.text or ""
     copy.text = text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(text) else text
     if copy.get("role") == "img" and copy.tag != "text" and "aria-label" in copy.attrib:
         # Read out, and shown on hovering.
         ET.SubElement(copy, "title").text = copy.attrib.pop("aria-label")
-    children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
+    children = [_copy(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
     _inherit(copy)
     _join(copy)
@@ -115,7 +115,7 @@ def _is_kept(element: ET.Element, key: str, value: str) -> bool:
     return key in _ATTRIBUTES and _USUAL.get(key) != value and (key, value) not in _NOTHING
 
 
-def _written(key: str, value: str) -> str:
+def _write(key: str, value: str) -> str:
     """Round coordinates: no screen shows a hundredth of a pixel. Give a mark with spoken text the role of an image."""
     if key.startswith("aria"):
         return value

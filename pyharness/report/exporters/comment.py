@@ -52,24 +52,24 @@ def to_pull_request(comment: Comment) -> str:
 
     Rows are never cut. Where rows, tables and lines are missing, the text says how many had no room.
     """
-    remarks = _limited([markdown_line(_shortened(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
+    remarks = _limit([markdown_line(_shorten(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
     head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in remarks)]
     parts = [part for part in comment.parts if part.sheets]
-    left = MOST_BYTES - sum(_size(one) + 2 for one in (*head, *(_folded(part, "") for part in parts)))
+    left = MOST_BYTES - sum(_size(one) + 2 for one in (*head, *(_fold(part, "") for part in parts)))
     written: dict[int, str] = {}
     for place, part in sorted(enumerate(parts), key=lambda pair: not pair[1].first):
         tables = _tables(part, left - _ROOM_FOR_LEFT_OUT * (len(parts) - len(written)))
         left -= _size(tables)
-        written[place] = _folded(part, tables)
+        written[place] = _fold(part, tables)
     return "\n\n".join(filter(None, (*head, *(written[place] for place in range(len(parts)))))) + "\n"
 
 
 def inert(text: str) -> str:
     """Return foreign text as part of ``about``: short, and without effect."""
-    return markdown(_shortened(text))
+    return markdown(_shorten(text))
 
 
-def _folded(part: CommentPart, content: str) -> str:
+def _fold(part: CommentPart, content: str) -> str:
     if part.fold is None:
         return content
     return f"<details><summary>{html.escape(part.fold)}</summary>\n\n{content}\n\n</details>"
@@ -94,7 +94,7 @@ def _tables(part: CommentPart, most: int) -> str:
 
 def _table(sheet: Sheet, most: int) -> str | None:
     """Return a table of at most ``most`` bytes; None if no row fits."""
-    title = f"**{markdown_line(_shortened(sheet.title))}**\n\n" if sheet.title else ""
+    title = f"**{markdown_line(_shorten(sheet.title))}**\n\n" if sheet.title else ""
     short = _short(sheet)
     lines = list(row_lines(short))
     room = most - _size(title + to_markdown([replace(short, rows=())]))
@@ -105,7 +105,7 @@ def _table(sheet: Sheet, most: int) -> str | None:
     return title + to_markdown([replace(short, rows=short.rows[:count], notes=(*notes, *short.notes))]).rstrip("\n")
 
 
-def _limited(lines: Sequence[str], most: int) -> list[str]:
+def _limit(lines: Sequence[str], most: int) -> list[str]:
     """Return the lines that fit, then the number of the others."""
     count = _fitting(lines, most)
     return [*lines[:count], *[_left_out(len(lines) - count, "line")] * (count < len(lines))]
@@ -134,22 +134,22 @@ def _short(sheet: Sheet) -> Sheet:
             tuple(_short_cell(cell, short if is_name else {}) for cell, is_name in zip(row, named, strict=True))
             for row in sheet.rows
         ),
-        tuple(_limited([_shortened(note) for note in sheet.notes], _MOST_BYTES_OF_NOTES)),
+        tuple(_limit([_shorten(note) for note in sheet.notes], _MOST_BYTES_OF_NOTES)),
     )
 
 
 def _short_heading(heading: Heading) -> Heading:
-    return replace(heading, title=_shortened(heading.title))
+    return replace(heading, title=_shorten(heading.title))
 
 
 def _short_cell(cell: Cell, names: dict[str, str]) -> Cell:
     value = cell.value
     if isinstance(value, str):
-        value = names.get(visible(value)) or _shortened(value)
-    return replace(cell, value=value, part=None if cell.part is None else _shortened(cell.part))
+        value = names.get(visible(value)) or _shorten(value)
+    return replace(cell, value=value, part=None if cell.part is None else _shorten(cell.part))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return shorten(visible(text), _LONGEST)
 
 

@@ -50,7 +50,7 @@ def to_page(sheets: Iterable[Sheet], title: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{_escaped(title)}</title>\n<style>{_STYLE}</style>\n{to_html(sheets)}\n</html>\n"
+        f"<title>{_escape(title)}</title>\n<style>{_STYLE}</style>\n{to_html(sheets)}\n</html>\n"
     )
 
 
@@ -60,9 +60,9 @@ def to_html(sheets: Iterable[Sheet]) -> str:
     for sheet in sheets:
         head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)
         body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
-        notes = "".join(f"<p><small>{_escaped(note)}</small></p>" for note in sheet.notes)
+        notes = "".join(f"<p><small>{_escape(note)}</small></p>" for note in sheet.notes)
         parts.append(
-            f"<table><caption><strong>{_escaped(sheet.title)}</strong></caption>"
+            f"<table><caption><strong>{_escape(sheet.title)}</strong></caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
         )
     return "\n".join(parts)
@@ -76,9 +76,9 @@ def _row(headings: Iterable[Heading], row: Iterable[Cell]) -> str:
 def _element(tag: str, text: str, kind: str, tip: str) -> str:
     marks = "" if kind == "number" else " class=text"
     if tip:
-        marks += f' title="{_escaped(tip)}"'
-    return f"<{tag}{marks}>{_escaped(text)}</{tag}>"
+        marks += f' title="{_escape(tip)}"'
+    return f"<{tag}{marks}>{_escape(text)}</{tag}>"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(visible(text))

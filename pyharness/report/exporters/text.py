@@ -33,7 +33,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
 
     out = io.StringIO()
     for number, whole in enumerate(sheets):
-        sheet = _narrowed(whole, width)
+        sheet = _narrow(whole, width)
         console = Console(
             file=out,
             width=max(width, _least_width(sheet)),
@@ -57,7 +57,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
                 ratio=1 if heading.kind == "prose" else None,
             )
         room = _room_for_names(sheet, width)
-        for texts in _shown(sheet, room):
+        for texts in _show(sheet, room):
             cells = zip(sheet.headings, texts, strict=True)
             drawn.add_row(*(_prose(text) if _wraps(heading) else Text(text) for heading, text in cells))
         if sheet.headings:
@@ -106,10 +106,10 @@ def _headers(columns: Sequence[str]) -> list[str]:
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
 
-def _narrowed(sheet: Sheet, width: int) -> Sheet:
+def _narrow(sheet: Sheet, width: int) -> Sheet:
     """Drop dispensable columns, one after another, until uncut names fit."""
     left_out: list[str] = []
-    while _taken(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
+    while _count_columns(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
         place = max(range(len(sheet.headings)), key=lambda index: sheet.headings[index].dispensable)
         left_out.append(sheet.headings[place].title)
         headings = sheet.headings[:place] + sheet.headings[place + 1 :]
@@ -119,7 +119,7 @@ def _narrowed(sheet: Sheet, width: int) -> Sheet:
     return replace(sheet, notes=(*sheet.notes, f"Left out, as {width} columns have no room: {', '.join(left_out)}."))
 
 
-def _taken(sheet: Sheet) -> int:
+def _count_columns(sheet: Sheet) -> int:
     """Return the columns that a sheet takes without its names: whole numbers, and text wrapped at a readable width."""
     widths = (
         WRAPPED_WIDTH if heading.kind == "prose" else _widest(sheet, index)
@@ -143,16 +143,16 @@ def _least_width(sheet: Sheet) -> int:
         for index, heading in enumerate(sheet.headings)
         if _wraps(heading)
     )
-    return _taken(sheet) - wrapped + sum(map(_is_cut, sheet.headings)) * (MIN_NAME_WIDTH + GAP) - GAP
+    return _count_columns(sheet) - wrapped + sum(map(_is_cut, sheet.headings)) * (MIN_NAME_WIDTH + GAP) - GAP
 
 
 def _room_for_names(sheet: Sheet, width: int) -> int:
     """Return the columns left for each name after every number has its own."""
     names = sum(map(_is_cut, sheet.headings))
-    return max(MIN_NAME_WIDTH, (width - _taken(sheet)) // max(names, 1) - GAP)
+    return max(MIN_NAME_WIDTH, (width - _count_columns(sheet)) // max(names, 1) - GAP)
 
 
-def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
+def _show(sheet: Sheet, room: int) -> Iterator[list[str]]:
     """Yield texts of each row; names are cut if there is no room, and stay different within a sheet."""
     named = [_is_cut(heading) for heading in sheet.headings]
     columns = [_texts(sheet, place) for place in range(len(sheet.headings))]

@@ -53,11 +53,11 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     competing.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
     judged = [row for row, _ in competing if all(column[row].rank is not None for column in columns.values())]
-    ranks = dict(zip(judged, ranks_of(judged, _apart(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
+    ranks = dict(zip(judged, ranks_of(judged, _judge(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
     return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in competing}
 
 
-def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
+def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
     """Return a function: whether two rows differ over all texts, as in ``ranking`` on one text."""
     parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
     told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}

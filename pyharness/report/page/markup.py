@@ -57,7 +57,7 @@ def shown_rows(sheet: Sheet) -> list[list[ShownCell]]:
     ]
     return [
         [
-            replace(_shown(cell, heading, names), mark=marks[number])
+            replace(_show(cell, heading, names), mark=marks[number])
             for cell, (heading, names, marks) in zip(row, columns, strict=True)
         ]
         for number, row in enumerate(sheet.rows)
@@ -102,18 +102,18 @@ def _names(sheet: Sheet, place: int) -> dict[str, str]:
     return {text: short[visible(text)] for text in texts}
 
 
-def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
+def _show(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
     whole = cell.text
     text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
     if isinstance(cell.value, int | float):
-        hint = "; ".join(_said(cell, heading))
+        hint = "; ".join(_describe(cell, heading))
         bar = None if cell.bar is None else max(1, round(cell.bar * BARS))
         return ShownCell(text, "" if hint == text else hint, heading.kind, bar)
     cut = None if text == visible(whole) else whole
     return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind)
 
 
-def _said(cell: Cell, heading: Heading) -> Iterator[str]:
+def _describe(cell: Cell, heading: Heading) -> Iterator[str]:
     """Yield facts about a number, from its value to its case."""
     yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
     if cell.interval is not None:
@@ -217,7 +217,7 @@ def _asset(name: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-def _sized(svg: str) -> str:
+def _set_size(svg: str) -> str:
     """Give a drawing its own size: its text is as large as other text, on narrow screens, too."""
     return _VIEW.sub(
         lambda view: f'<svg width="{float(view[1]) / 16:g}rem" height="{float(view[2]) / 16:g}rem" ', svg, count=1
@@ -249,7 +249,7 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "base64": lambda data: base64.b64encode(data).decode(),
-        "drawing": lambda svg: Markup(_sized(svg)),  # noqa: S704 -- drawn by us
+        "drawing": lambda svg: Markup(_set_size(svg)),  # noqa: S704 -- drawn by us
         "halves": halves,
         "markup": Markup,
         "brief": lambda text: shorten(visible(text), LONGEST_TIP),

@@ -85,7 +85,7 @@ def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     if plot.drawing == "dots by column":
         sheet = turned(sheet, reference)
     drawn = _dots(record, plot, sheet, reference, beside=len(of_texts[0].headings) - 1)
-    return Figure(sheet.title, _described(plot, sheet, reference), drawn, sheet)
+    return Figure(sheet.title, _describe(plot, sheet, reference), drawn, sheet)
 
 
 def side_by_side(plot: Plot, of_texts: Sequence[Sheet]) -> Sheet:
@@ -109,7 +109,7 @@ def _text(plot: Plot, sheet: Sheet) -> str:
     return sheet.title.removeprefix(plot.table.title).lstrip(":, ")
 
 
-def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
+def _describe(plot: Plot, sheet: Sheet, reference: str | None) -> str:
     sentences = [plot.about]
     better = {heading.direction for heading in sheet.headings[1:]} - {"none"}
     sentences += [f"{direction.capitalize()} is better." for direction in better if len(better) == 1]

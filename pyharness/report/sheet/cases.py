@@ -83,11 +83,11 @@ def trained_note(results: Sequence[CaseResult], *, ranking: bool = False) -> Ite
             row = result.case.tokenizer + (f" on {result.case.corpus}" if several else "")
             shares[row] = max(shares.get(row, 0.0), result.trained_on)
     if shares:
-        named = ", ".join(f"{row} ({_shown(share)} of its bytes)" for row, share in shares.items())
+        named = ", ".join(f"{row} ({_show(share)} of its bytes)" for row, share in shares.items())
         yield f"{TRAINED_MARK} trained on this text: {named}." + (_NO_RANK if ranking else "")
 
 
-def _shown(share: float) -> str:
+def _show(share: float) -> str:
     return f"{PERCENT.show(share)} %" if share >= _LEAST_SHOWN else "less than 0.01 %"
 
 

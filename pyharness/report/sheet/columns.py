@@ -84,11 +84,11 @@ def expanded(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str])
     listed: list[Column | Fact] = []
     for repeated, group in groupby(columns, key=lambda one: isinstance(one, Column) and one.each):
         neighbours = list(group)
-        listed += _repeated(neighbours, known, rows) if repeated else neighbours
+        listed += _repeat(neighbours, known, rows) if repeated else neighbours
     return [column for column in listed if _has_content(column, known, rows)]
 
 
-def _repeated(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[Column]:
+def _repeat(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[Column]:
     repeated = [column for column in columns if isinstance(column, Column)]
     for part in known.parts(rows, [column.metric for column in repeated]):
         for column in repeated:
@@ -125,7 +125,7 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
     measured = known.of(row, column)
     if not measured:
         return Cell()
-    result, one = _picked(column, measured)
+    result, one = _pick(column, measured)
     reason, n = lack_of(one), amount(result, one)
     shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason, samples=one.samples)
     if one.value is None:
@@ -149,7 +149,7 @@ def amount(result: CaseResult, one: Measurement) -> str | None:
     return None if result.tally is None else counted(result.tally.documents, "document")
 
 
-def _picked(column: Column, measured: Sequence[Measured]) -> Measured:
+def _pick(column: Column, measured: Sequence[Measured]) -> Measured:
     valued = [(result, one) for result, one in measured if one.value is not None]
     if not valued or column.pick == "first":
         return (valued or measured)[0]

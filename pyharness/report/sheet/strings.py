@@ -87,14 +87,14 @@ def markdown_cell(text: str) -> str:
 
 
 def _inert(text: str, code: Callable[[str], str]) -> str:
-    return " ".join(code(word) if _acts(word) else _escaped(word) for word in visible(text).split(" "))
+    return " ".join(code(word) if _acts(word) else _escape(word) for word in visible(text).split(" "))
 
 
 def _acts(word: str) -> bool:
     return _ACTS.search(_DECIMAL.sub("0", word)) is not None
 
 
-def _escaped(word: str) -> str:
+def _escape(word: str) -> str:
     escaped = _SPECIAL.sub(lambda match: f"\\{match[0]}", word)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -133,10 +133,10 @@ def shorten_apart(texts: Iterable[str], width: int) -> dict[str, str]:
     ['speed…english-2]', 'speed…[polish-2]']
     """
     names = list(dict.fromkeys(texts))
-    return dict(zip(names, _numbered(_apart(names, width), width), strict=True))
+    return dict(zip(names, _number(_tell_apart(names, width), width), strict=True))
 
 
-def _apart(names: Sequence[str], width: int) -> list[str]:
+def _tell_apart(names: Sequence[str], width: int) -> list[str]:
     shown = {name: shorten(name, width) for name in names}
     alike: dict[str, list[str]] = {}
     for name, short in shown.items():
@@ -151,7 +151,7 @@ def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
     """Cut before and behind the differing part of names, between their common beginning and end."""
     begin = beginning(names)
     end = min(beginning([name[::-1] for name in names]), min(map(len, names)) - begin)
-    differing = _apart([name[begin : len(name) - end] for name in names], width - 2)
+    differing = _tell_apart([name[begin : len(name) - end] for name in names], width - 2)
     room = width - 2 - max(map(len, differing))
     before = min(begin, max(room // 2, room - end))
     after = min(end, room - before)
@@ -168,7 +168,7 @@ def beginning(names: Sequence[str]) -> int:
     )
 
 
-def _numbered(shown: Sequence[str], width: int) -> Iterator[str]:
+def _number(shown: Sequence[str], width: int) -> Iterator[str]:
     """Number names that are still alike: they differ in more places than fit."""
     met = set[str]()
     for text in shown:

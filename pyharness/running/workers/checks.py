@@ -196,16 +196,16 @@ def _measurement(one: Any, whose: str) -> dict[str, Any]:
         one,
         value=None if one.value is None else _number(one.value, "the value", whose),
         reason=None if one.reason is None else shortened(one.reason),
-        samples=tuple(_number(value, "a sample", whose) for value in _listed(one.samples, "samples", whose)),
+        samples=tuple(_number(value, "a sample", whose) for value in _check_items(one.samples, "samples", whose)),
         replicates=tuple(
             None if value is None else _number(value, "a replicate", whose)
-            for value in _listed(one.replicates, "replicates", whose)
+            for value in _check_items(one.replicates, "replicates", whose)
         ),
     )
     return store.measurement_as_json(checked)
 
 
-def _listed(values: object, name: str, whose: str) -> tuple[Any, ...] | list[Any]:
+def _check_items(values: object, name: str, whose: str) -> tuple[Any, ...] | list[Any]:
     if not isinstance(values, tuple | list):
         raise WrongValue(f"{name} of {whose} is {shown(values)}; it must be a tuple of numbers")
     return values
@@ -231,7 +231,7 @@ def _details(details: object, whose: str) -> dict[str, Any]:
             raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
         if depth > DEEPEST:
             raise WrongValue(f"details of {whose} are nested more than {DEEPEST} levels deep")
-        for name, value in _named(place, values, whose):
+        for name, value in _name_items(place, values, whose):
             if isinstance(value, str):
                 size += len(value)
             elif isinstance(value, dict | list | tuple):
@@ -247,7 +247,7 @@ def _details(details: object, whose: str) -> dict[str, Any]:
     return dict(details)
 
 
-def _named(place: str, values: Any, whose: str) -> Iterator[tuple[str, Any]]:
+def _name_items(place: str, values: Any, whose: str) -> Iterator[tuple[str, Any]]:
     """Items of a dict with the names of their places; those of a list share its own."""
     if not isinstance(values, dict):
         yield from ((place, value) for value in values)

@@ -59,7 +59,7 @@ class FastokensTokenizer(EngineRow):
             pool = ThreadPoolExecutor(threads)
             return Timed(
                 lambda: list(pool.map(lambda shard: encode(shard, split_special_tokens=True), shards)),
-                lambda batches: self._interleaved(batches, len(documents)),
+                lambda batches: self._interleave(batches, len(documents)),
             )
         POOL.require(threads)
         return Timed(lambda: encode(documents, split_special_tokens=True), self._tokens)
@@ -85,7 +85,7 @@ class FastokensTokenizer(EngineRow):
         ids, ends = np.frombuffer(batch[0], np.uint32), np.frombuffer(batch[1], np.int64)
         return Tokens(ids + np.uint32(self._first) if self._first else ids, ends)
 
-    def _interleaved(self, batches: Sequence[tuple[bytes, bytes]], count: int) -> Tokens:
+    def _interleave(self, batches: Sequence[tuple[bytes, bytes]], count: int) -> Tokens:
         parts = [self._tokens(batch) for batch in batches]
         return Tokens.from_lists([parts[index % len(parts)].document(index // len(parts)) for index in range(count)])
 

@@ -61,7 +61,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
     _check_unknown(model, vocab, kind, label)
     _check_options(model, label)
     merges = _merges(model, vocab, label) if kind == "BPE" else ()
-    return HuggingFaceFile(content, model, kind, vocab, merges, _added(content, vocab, label))
+    return HuggingFaceFile(content, model, kind, vocab, merges, _read_tokens(content, vocab, label))
 
 
 def flat_stages(stage: Any) -> list[Mapping[str, Any]]:
@@ -202,7 +202,7 @@ def _bad_merge(left: str, right: str, result: str, vocab: Mapping[str, int], lab
     return InputError(f"{label} ({left!r} + {right!r}) needs {missing[:60]!r}, which is not in the vocabulary")
 
 
-def _added(content: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> tuple[AddedToken, ...]:
+def _read_tokens(content: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> tuple[AddedToken, ...]:
     entries = content.get("added_tokens") or []
     if not isinstance(entries, list):
         raise InputError(f"{label}: 'added_tokens' is not a list")
@@ -217,13 +217,13 @@ def _added(content: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> 
 
 def read_added(entries: list[Any], label: str) -> tuple[AddedToken, ...]:
     """Check and read the entries of ``added_tokens``."""
-    added = tuple(_added_token(entry, number, label) for number, entry in enumerate(entries))
+    added = tuple(_read_token(entry, number, label) for number, entry in enumerate(entries))
     if len({token.content for token in added}) != len(added):
         raise InputError(f"{label} lists an added token twice")
     return added
 
 
-def _added_token(entry: Any, number: int, label: str) -> AddedToken:
+def _read_token(entry: Any, number: int, label: str) -> AddedToken:
     if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or not entry["content"]:
         raise InputError(f"{label}: added token {number} is {str(entry)[:60]!r}, not an object with a content")
     if any("\ud800" <= character <= "\udfff" for character in entry["content"]):

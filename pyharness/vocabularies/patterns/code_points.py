@@ -49,16 +49,16 @@ class CodePoints:
         return cls((first, last + 1))
 
     def __or__(self, other: CodePoints) -> CodePoints:
-        return _combined(self, other, np.logical_or)
+        return _combine(self, other, np.logical_or)
 
     def __and__(self, other: CodePoints) -> CodePoints:
-        return _combined(self, other, np.logical_and)
+        return _combine(self, other, np.logical_and)
 
     def __sub__(self, other: CodePoints) -> CodePoints:
-        return _combined(self, other, np.greater)
+        return _combine(self, other, np.greater)
 
     def __xor__(self, other: CodePoints) -> CodePoints:
-        return _combined(self, other, np.not_equal)
+        return _combine(self, other, np.not_equal)
 
     def __invert__(self) -> CodePoints:
         return ALL - self
@@ -87,7 +87,7 @@ def every_character() -> str:
     return "".join(map(chr, chain(range(0xD800), range(0xE000, LIMIT))))
 
 
-def _combined(one: CodePoints, two: CodePoints, operation: Callable[[Any, Any], Any]) -> CodePoints:
+def _combine(one: CodePoints, two: CodePoints, operation: Callable[[Any, Any], Any]) -> CodePoints:
     edges = np.union1d(np.array(one.edges, np.int64), np.array(two.edges, np.int64))
     inside = operation(one.contains(edges), two.contains(edges))
     return CodePoints(tuple(edges[inside != np.concatenate(([False], inside[:-1]))].tolist()))

@@ -97,18 +97,18 @@ class Brackets:
     def _item(self, depth: int, *, edge: bool) -> CodePoints | int:
         if posix := self.reader.match(_POSIX):
             points = posix_class(posix[2], self.reader.dialect)
-            return self._cased(~points if posix[1] else points)
+            return self._ignore_case(~points if posix[1] else points)
         character = self.reader.next()
         if character == "\\":
             meant = self.reader.escape(in_brackets=True)
-            return meant if isinstance(meant, int) else self._cased(meant)
+            return meant if isinstance(meant, int) else self._ignore_case(meant)
         if character == "[" and self.nested:
             return Brackets(self.reader, self.any_case, self.nested).read(depth + 1)
         if character == "-" and not edge and self.reader.peek() != "]":
             raise Uncompilable("a hyphen between a range and something else")
         return ord(character)
 
-    def _cased(self, points: CodePoints) -> CodePoints:
+    def _ignore_case(self, points: CodePoints) -> CodePoints:
         return self.reader.any_case(points, written_out=False) if self.any_case else points
 
     def _to(self, first: int) -> CodePoints:

@@ -43,7 +43,7 @@ class PieceAutomaton:
             [to if (to := row[symbol][1]) != NOTHING and alive[to] else NOTHING for symbol in symbols]
             for row in machine.moves
         ]
-        self.words = self._explored()  # a shortest text that leads to each state
+        self.words = self._explore()  # a shortest text that leads to each state
         self._runs: dict[tuple[frozenset[int], int], frozenset[int]] = {}
         self.inside = frozenset(self.words) - {START}
         self.everywhere = frozenset(self.words)
@@ -100,7 +100,7 @@ class PieceAutomaton:
             if self._ends[state][number] or (after != NOTHING and self._ends[after][end]):
                 yield (number,)
 
-    def _explored(self) -> dict[int, Word]:
+    def _explore(self) -> dict[int, Word]:
         words: dict[int, Word] = {START: ()}
         waiting = [START]
         for state in waiting:

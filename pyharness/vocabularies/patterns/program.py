@@ -160,11 +160,11 @@ def _spells_from(states: list[State], at: int, text: tuple[CodePoints, ...]) -> 
     for index, character in enumerate(text):
         steps = [state for state in map(states.__getitem__, places) if isinstance(state, Step)]
         after = {step.to for step in steps if step.characters.any_case and step.characters.points & character}
-        places = _reached(states, after) if index + 1 < len(text) else after
+        places = _reach(states, after) if index + 1 < len(text) else after
     return bool(places)
 
 
-def _reached(states: list[State], places: set[int]) -> set[int]:
+def _reach(states: list[State], places: set[int]) -> set[int]:
     waiting, seen = list(places), set(places)
     while waiting:
         state = states[waiting.pop()]

@@ -259,14 +259,14 @@ def test_each_value_of_a_record_is_checked_or_listed_as_unchecked(
         found.setdefault(kind_of(data, place), []).append(place)
     lot = random.Random(seed)
     known: dict[str, CaseResult | str] = {}
-    derive = rederivation._derived
+    derive = rederivation._derive
 
     def once(result: CaseResult, states: StateReader) -> CaseResult | str:
         key = result.case.key
         known[key] = known[key] if key in known else derive(result, states)
         return known[key]
 
-    monkeypatch.setattr(rederivation, "_derived", once)
+    monkeypatch.setattr(rederivation, "_derive", once)
     unnoticed = set()
     for kind, places in found.items():
         place = lot.choice(places)

@@ -125,7 +125,7 @@ def predictions_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def refuse(*_: object) -> None:
         raise AssertionError("predicted again")
 
-    entropy_patches._loaded.cache_clear()
+    entropy_patches._load.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(SymbolPredictor, "entropies", refuse)
         yield
@@ -158,7 +158,7 @@ def test_a_threshold_is_found_once_when_its_row_is_obtained(tmp_path: Path, monk
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "another"))
     calibration.write_text("\n".join(dialogue), encoding="utf-8")
     tokenizers.obtain(first)
-    entropy_patches._loaded.cache_clear()
+    entropy_patches._load.cache_clear()
     assert settings(first) == kept
 
 

@@ -122,7 +122,7 @@ def test_each_rule_of_the_escape_is_needed(monkeypatch: pytest.MonkeyPatch, rule
 
 @pytest.mark.parametrize("mark", ["<>", "&", "|"])
 def test_each_mark_that_is_replaced_is_needed(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
-    escaped = strings._escaped
+    escaped = strings._escape
     names = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "\\|"}
 
     def forgetful(word: str) -> str:
@@ -131,7 +131,7 @@ def test_each_mark_that_is_replaced_is_needed(monkeypatch: pytest.MonkeyPatch, m
             word = word.replace(names[one], one)
         return word
 
-    monkeypatch.setattr(strings, "_escaped", forgetful)
+    monkeypatch.setattr(strings, "_escape", forgetful)
     assert any(map(wrong, NAMES))
 
 

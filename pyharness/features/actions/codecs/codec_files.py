@@ -117,10 +117,10 @@ def load(path: Path) -> FittedCodec:
         raise InputError(
             f"{label} is damaged or was edited: its digest is {actual}, it says {str(claimed)[:80]!r}; make it again"
         )
-    return _fitted(Members(content, label))
+    return _read_fitted(Members(content, label))
 
 
-def _fitted(members: Members) -> FittedCodec:
+def _read_fitted(members: Members) -> FittedCodec:
     low, high = (_numbers(members, name) for name in ("low", "high"))
     if not len(low) or len(low) != len(high) or (high < low).any():
         raise InputError(f"{members.label}: 'low' and 'high' are not the bounds of as many dimensions")

@@ -129,7 +129,7 @@ class IntegerBpe:
             if place > start:
                 parts.append(self._encoder.encode((numbers[start:place] - self.minimum).astype(np.uint32)))
             if place < len(numbers):
-                parts.append(np.array(list(self._escaped(int(numbers[place]))), np.uint32))
+                parts.append(np.array(list(self._escape(int(numbers[place]))), np.uint32))
             start = place + 1
         return np.concatenate([np.zeros(0, np.uint32), *parts])
 
@@ -153,14 +153,14 @@ class IntegerBpe:
                 parts.append(self.strings[listed[at]])
                 at += 1
             else:
-                number, at = self._unescaped(listed, at)
+                number, at = self._unescape(listed, at)
                 parts.append(np.array([number], np.int64))
             length += len(parts[-1])
             if length > most:
                 raise Damaged(f"the ids stand for more than {most:,} coefficients")
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
-    def _escaped(self, number: int) -> Iterator[int]:
+    def _escape(self, number: int) -> Iterator[int]:
         above = number > self.maximum
         code = 2 * (number - self.maximum - 1) if above else 2 * (self.minimum - number - 1) + 1
         yield self.escape
@@ -169,7 +169,7 @@ class IntegerBpe:
             code //= 8
         yield self.escape + 1 + code
 
-    def _unescaped(self, listed: list[int], at: int) -> tuple[int, int]:
+    def _unescape(self, listed: list[int], at: int) -> tuple[int, int]:
         if listed[at] != self.escape:
             raise Damaged(f"id {listed[at]:,} is a digit of an escape, and none was begun")
         code, shift, at = 0, 0, at + 1

@@ -67,7 +67,7 @@ class CodecRecipe:
         counted = Tally() if tally is None else tally
         read = [chunk for one in opened for chunk in motions.read_chunks(one, counted)]
         chunk_frames, skip = next(iter(shapes))
-        codec = replace(self._fitted(read, progress), trained_on=frozenset(one.clip for one in read), skip=skip)
+        codec = replace(self._fit(read, progress), trained_on=frozenset(one.clip for one in read), skip=skip)
         left_out, short = sum(one.left_out for one in read), counted.empty_documents
         source = {
             "corpora": list(corpora), "clips": len(codec.trained_on), "chunks": len(read), "frames_left_out": left_out,
@@ -75,7 +75,7 @@ class CodecRecipe:
         }  # fmt: skip
         return FittedCodec(replace(codec, notes=tuple(_notes(codec, self.vocab_size))), chunk_frames, source)
 
-    def _fitted(self, read: Sequence[ActionChunk], progress: Callable[[int], None] | None) -> Codec:
+    def _fit(self, read: Sequence[ActionChunk], progress: Callable[[int], None] | None) -> Codec:
         frames = [one.frames for one in read]
         if not frames:
             raise InputError("there is nothing to learn from: the training part has no chunk")

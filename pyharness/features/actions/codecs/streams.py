@@ -144,10 +144,10 @@ class _StreamReader:
         self._next, self._name = number + 1, name
         self._clips, self._chunks = self._clips + (number == 0), self._chunks + 1
         self._digest.update(line)
-        made, zeros = self._decoded(where, ids, frames)
+        made, zeros = self._decode(where, ids, frames)
         return Decoded(name, made, int(zeros))
 
-    def _decoded(self, where: str, ids: Any, frames: int) -> tuple[list[list[float]], bool]:
+    def _decode(self, where: str, ids: Any, frames: int) -> tuple[list[list[float]], bool]:
         codec = self._fitted.codec
         try:
             numbers, zeros = codec.decode(ids, frames), False

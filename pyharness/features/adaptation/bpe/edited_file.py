@@ -214,7 +214,7 @@ def check_extended(
     kept[placement.ids[placement.ids < base.id_limit]] = -1
     where = np.concatenate((np.arange(base.id_limit), placement.ids.astype(np.int64)))
     strings = dict(zip(placement.ids.tolist(), extension.tokens, strict=True))
-    model = _checked(data, base, kept, where[extension.rules], strings, texts, label)
+    model = _check(data, base, kept, where[extension.rules], strings, texts, label)
     _check_reachable(base, model, np.flatnonzero(kept >= 0), placement.ids if reachable else placement.ids[:0], label)
     return model
 
@@ -225,7 +225,7 @@ def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], 
     Raises:
         InputError: as :func:`check_extended`.
     """
-    return _checked(data, base, ids.new, np.zeros((0, 3), np.int64), {}, texts, label)
+    return _check(data, base, ids.new, np.zeros((0, 3), np.int64), {}, texts, label)
 
 
 def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], added: Ids, label: str) -> None:
@@ -243,7 +243,7 @@ def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], a
             raise InputError(f"{label}: {len(tokens):,} {what}, such as {some}: {advice}")
 
 
-def _checked(
+def _check(
     data: bytes,
     base: BpeModel,
     new: NDArray[np.int64],
@@ -252,7 +252,7 @@ def _checked(
     texts: Sequence[str],
     label: str,
 ) -> BpeModel:
-    model = _imported(data, base, new, label)
+    model = _import(data, base, new, label)
     differing = [name for name in _SAME if getattr(model, name) != getattr(base, name)]
     moved = {old: int(token) for old, token in enumerate(new) if token >= 0}
     added = [dataclasses.replace(token, id=moved[token.id]) for token in base.added if token.id in moved]
@@ -273,7 +273,7 @@ def _checked(
     return model
 
 
-def _imported(data: bytes, base: BpeModel, new: NDArray[np.int64], label: str) -> BpeModel:
+def _import(data: bytes, base: BpeModel, new: NDArray[np.int64], label: str) -> BpeModel:
     if base.origin.get("kind") != "rank_file" or not isinstance(base.splitter, str):
         return import_model(data, label=label)
     special = {content: int(new[token]) for content, token in base.special.items() if new[token] >= 0}

@@ -144,7 +144,7 @@ def script_order(model: BpeModel, counts: Counts, scripts: Collection[str]) -> I
         InputError: there is no such script.
     """
     ids = frequency_order(model, counts)
-    return ids[np.argsort(~_written_in(model, scripts)[ids], kind="stable")]
+    return ids[np.argsort(~_uses_scripts(model, scripts)[ids], kind="stable")]
 
 
 def _from_last(model: BpeModel) -> Ids:
@@ -167,7 +167,7 @@ def _uses(model: BpeModel, counts: Counts, lengths: NDArray[np.int64], threads: 
     return uses
 
 
-def _written_in(model: BpeModel, scripts: Collection[str]) -> NDArray[np.bool_]:
+def _uses_scripts(model: BpeModel, scripts: Collection[str]) -> NDArray[np.bool_]:
     """Return bool [ids]: whether a token has a character of the scripts; bytes of partial characters have none."""
     sets = table().sets
     texts = [model.vocabulary[token].decode(errors="ignore") for token in range(model.id_limit)]

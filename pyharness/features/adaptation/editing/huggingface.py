@@ -172,7 +172,7 @@ class _EditedFile:
 
     def write(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]] = ()) -> bytes:
         """Return the file's bytes with another vocabulary and new rules, without rules of missing tokens."""
-        vocab = vocab if vocab == self.file.vocab else self._numbered(vocab)
+        vocab = vocab if vocab == self.file.vocab else self._number(vocab)
         fresh = {token: number for token, number in vocab.items() if token not in self.file.vocab}
         if self.file.merges and all(vocab.get(token) == number for token, number in self.file.vocab.items()):
             return self._append(fresh, new_rules)
@@ -210,7 +210,7 @@ class _EditedFile:
         pair = _pair_writer(last, ascii_only=self.text.isascii(), label=self.label)
         return [pair(left, right) for left, right in rules]
 
-    def _numbered(self, vocab: Mapping[str, int]) -> dict[str, int]:
+    def _number(self, vocab: Mapping[str, int]) -> dict[str, int]:
         """Return a vocabulary from which ``tokenizers`` gives every added token its present id."""
         if list(library_ids(vocab, self.added)) == list(self.added.values()):
             return dict(vocab)

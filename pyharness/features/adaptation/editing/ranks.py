@@ -139,10 +139,10 @@ class _Tekken:
         further = dict(zip(others, range(size, size + len(others)), strict=True))
         edits = [
             inside.edited(
-                (self._ranked(entry, ranks.get(entry)) for entry in range(self.size)),
+                (self._rank(entry, ranks.get(entry)) for entry in range(self.size)),
                 (self._entry(string, rank) for rank, string in enumerate(new, len(kept))),
             ),
-            outside.edited(self._ranked(entry, further.get(entry)) for entry in range(self.size, len(spans))),
+            outside.edited(self._rank(entry, further.get(entry)) for entry in range(self.size, len(spans))),
             (self._config["default_vocab_size"], str(size + self.specials)),
         ]
         return bytes_of(self._text, [*edits, *self._entries_said(size + len(others))])
@@ -156,7 +156,7 @@ class _Tekken:
     def _string(self, entry: int) -> bytes:
         return binascii.a2b_base64(self._value(self._parts[entry]["token_bytes"]))
 
-    def _ranked(self, entry: int, rank: int | None) -> str | None:
+    def _rank(self, entry: int, rank: int | None) -> str | None:
         """Return an entry's text with another rank; None without a rank."""
         if rank is None:
             return None

@@ -56,7 +56,7 @@ def extend_model(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -
         raise InputError(f"{label}: the id of a piece is its place; new ones follow {len(model.pieces) - 1} one by one")
     scores = _scores(model, len(pieces), label)
     new = {token: _piece(piece, score) for (token, piece), score in zip(pieces.items(), scores, strict=True)}
-    return _written(
+    return _write(
         data,
         {token: new[token] for token in reused},
         [new[token] for token in sorted(new.keys() - reused)],
@@ -74,12 +74,12 @@ def prune_model(data: bytes, ids: IdMap, label: str) -> bytes:
     """
     model = _read(data, label)
     check_map(ids, dict(enumerate(model.pieces)), label, gaps=False)
-    needed = _needed(data, label)
+    needed = _find_needed(data, label)
     for token, piece in enumerate(model.pieces):
         if ids.new[token] < 0 and (piece in needed or model.types[token] in (PieceType.UNKNOWN, PieceType.BYTE)):
             refuse_removal(token, f"the piece {piece!r}", label)
     gone = {token: b"" for token in range(len(model.pieces)) if ids.new[token] < 0}
-    return _written(data, gone, [], ids, label)
+    return _write(data, gone, [], ids, label)
 
 
 def _read(data: bytes, label: str) -> SentencePieceModel:
@@ -97,14 +97,14 @@ def _text(string: bytes, label: str) -> str:
 
 
 def _check_reused(model: SentencePieceModel, data: bytes, reused: Iterable[int], label: str) -> None:
-    needed = _needed(data, label)
+    needed = _find_needed(data, label)
     for token in reused:
         piece, kind = model.pieces[token], model.types[token]
         if kind not in _REUSABLE or piece in needed:
             raise InputError(f"{label}: id {token} belongs to {piece!r}, which is neither reserved nor unused")
 
 
-def _needed(data: bytes, label: str) -> set[str]:
+def _find_needed(data: bytes, label: str) -> set[str]:
     """Return the pieces that the library looks up by name."""
     names = dict(_NAMES)
     for number, value in fields(data, label):
@@ -133,7 +133,7 @@ def _piece(piece: str, score: float) -> bytes:
     return _message(_PIECES, _message(1, piece.encode()) + b"\x15" + struct.pack("<f", score))
 
 
-def _written(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], ids: IdMap | None, label: str) -> bytes:
+def _write(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], ids: IdMap | None, label: str) -> bytes:
     """Return the message with some pieces changed or removed, and new ones after the last."""
     if not changed and not new and (ids is None or (ids.new == range(len(ids))).all()):
         return data

@@ -82,7 +82,7 @@ def edited_settings(
     """
     without = _gone(files, ids).union(gone)
     return {
-        name: _edited(data, name, _Moves(ids, frozenset(new), without, frozenset(others)))
+        name: _edit(data, name, _Moves(ids, frozenset(new), without, frozenset(others)))
         for name, data in files.items() if data
     }  # fmt: skip
 
@@ -125,7 +125,7 @@ def _is_gone(key: str, ids: IdMap) -> bool:
     return token is not None and token < len(ids) and bool(ids.new[token] < 0)
 
 
-def _edited(data: bytes, name: str, moves: _Moves) -> bytes:
+def _edit(data: bytes, name: str, moves: _Moves) -> bytes:
     if name.endswith(".jinja"):
         _check_template(data.decode(errors="replace"), name, moves.gone)
         return data

@@ -68,8 +68,8 @@ def adapted_files(
     if WEIGHTS not in (source.path.name for source in sources):
         files[INDEX] = written(_index(folder.path / INDEX, sources, plan, matrices))
     told = phases or Phases(None)
-    streams = {source.path.name: _streamed(source, plan, matrices, told) for source in sources}
-    return files | _reported(streams, told)
+    streams = {source.path.name: _stream(source, plan, matrices, told) for source in sources}
+    return files | _report(streams, told)
 
 
 def _check_once(sources: list[WeightsFile]) -> None:
@@ -112,7 +112,7 @@ def _after(tensor: StoredTensor, plan: EmbeddingPlan) -> StoredTensor:
     return replace(tensor, shape=shape, end=tensor.start + size)
 
 
-def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases) -> Streamed:
+def _stream(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases) -> Streamed:
     tensors = [_after(one, plan) if one.name in matrices.roles else one for one in source.tensors.values()]
     header = header_of([(one.name, one.dtype, one.shape, one.size) for one in tensors], source.metadata)
 
@@ -125,12 +125,12 @@ def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatr
                     role = matrices.roles[tensor.name]
                     yield from PlannedRows(plan, StoredMatrix(handle, tensor), role, phases).blocks()
                 else:
-                    yield from _copied(handle, tensor)
+                    yield from _copy(handle, tensor)
 
     return Streamed(len(header) + sum(one.size for one in tensors), chunks)
 
 
-def _reported(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
+def _report(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
     """Wrap streams so that they report their joint progress."""
     total, done = sum(stream.size for stream in streams.values()), 0
 
@@ -145,7 +145,7 @@ def _reported(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, File
     return {name: Streamed(stream.size, partial(counted, stream)) for name, stream in streams.items()}
 
 
-def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
+def _copy(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
     for start in range(tensor.start, tensor.end, BLOCK):
         block = bytearray(min(BLOCK, tensor.end - start))
         fill(handle, start, memoryview(block), tensor.name)

@@ -60,7 +60,7 @@ def plan_of_tokenizers(
     else:
         for token in missing:
             steps[token] = _filling(request.method)
-    return _whole(steps, request, _numbering(old, sha256[0]), _numbering(new, sha256[1]))
+    return _make_plan(steps, request, _numbering(old, sha256[0]), _numbering(new, sha256[1]))
 
 
 def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
@@ -86,7 +86,7 @@ def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
     steps: list[Step | None] = [_filling(request.method)] * ids.size
     for source, token in zip(old.tolist(), new.tolist(), strict=True):
         steps[token] = (Operation.COPY, (source,))
-    return _whole(steps, request, Numbering(len(ids)), Numbering(ids.size))
+    return _make_plan(steps, request, Numbering(len(ids)), Numbering(ids.size))
 
 
 def _filling(method: Method) -> Step:
@@ -98,7 +98,7 @@ def _numbering(model: BpeModel, sha256: str | None) -> Numbering:
     return Numbering(model.id_limit, tuple(gaps.tolist()), sha256)
 
 
-def _whole(steps: Sequence[Step | None], request: PlanRequest, old: Numbering, new: Numbering) -> EmbeddingPlan:
+def _make_plan(steps: Sequence[Step | None], request: PlanRequest, old: Numbering, new: Numbering) -> EmbeddingPlan:
     """Make a plan of the steps of ids (None: a gap), followed by padding."""
     if request.rows < old.ids:
         raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
@@ -203,7 +203,7 @@ def constituents(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> list[li
 
 
 def _of_strings(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> Iterator[list[int]]:
-    symbols = _translated(old, new, tokens) if alike(old, new) else [_symbols(old, new.vocabulary[t]) for t in tokens]
+    symbols = _translate(old, new, tokens) if alike(old, new) else [_symbols(old, new.vocabulary[t]) for t in tokens]
     flat = np.array([symbol for group in symbols for symbol in group], np.uint32)
     merged = BpeEncoder(old.merges).encode_batch(flat, offsets_of([len(group) for group in symbols]))
     expansion = expansion_of_unused(old)
@@ -214,7 +214,7 @@ def _of_strings(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> Iterator
         yield ids
 
 
-def _translated(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[list[int]]:
+def _translate(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[list[int]]:
     """Return the symbols of new tokens in the old model's numbering."""
     names = {token: name for name, token in new.alphabet.items()}
     fallback = {token: byte for byte, token in enumerate(new.fallback)}

@@ -128,7 +128,7 @@ class PlannedRows:
             block = np.empty((min(count, len(self._plan) - first), self._matrix.row_bytes), np.uint8)
             self._copy(first, block)
             for place in np.flatnonzero(self._single[first : first + count] < 0).tolist():
-                block[place] = to_bytes(self._computed(first + place), self._matrix.tensor.dtype)
+                block[place] = to_bytes(self._compute(first + place), self._matrix.tensor.dtype)
             yield block.tobytes()
 
     def _copy(self, first: int, block: NDArray[np.uint8]) -> None:
@@ -139,7 +139,7 @@ class PlannedRows:
             if sources[start] >= 0:
                 self._matrix.read(int(sources[start]), block[start:stop])
 
-    def _computed(self, row: int) -> NDArray[np.float64]:
+    def _compute(self, row: int) -> NDArray[np.float64]:
         operation = self._plan.operations[row]
         if operation == Operation.AVERAGE:
             return self._columns.mean

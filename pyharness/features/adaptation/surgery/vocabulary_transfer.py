@@ -106,7 +106,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
         if plan.new.sha256 is None:
             _check_ids(request.tokenizer, plan.new.ids)
         files |= tokenizer_files(tokenizer, folder, plan)
-    _hashed(request, folder)  # compared in the next line
+    _hash(request, folder)  # compared in the next line
     files |= adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
@@ -145,7 +145,7 @@ def _plan_of_map(request: EmbeddingRequest, path: Path, folder: ModelFolder, row
     if request.named:
         raise InputError("--row names tokens, which a map of ids does not have; map the ids instead")
     ids = id_maps.load(vocabulary_file.read(path), str(path), rows, request.ids)
-    return plan_of_map(ids, _asked(request, folder, rows, {}))
+    return plan_of_map(ids, _request(request, folder, rows, {}))
 
 
 def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: int) -> EmbeddingPlan:
@@ -155,13 +155,13 @@ def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: in
     old, new = map(_model, names)
     named = {_id(new, token): _id(old, source) for token, source in request.named}
     digests = _digest(names[0]), _digest(names[1])
-    return plan_of_tokenizers(old, new, _asked(request, folder, rows, named), digests)
+    return plan_of_tokenizers(old, new, _request(request, folder, rows, named), digests)
 
 
-def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> PlanRequest:
+def _request(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> PlanRequest:
     return PlanRequest(
         rows=rows,
-        checkpoint=_hashed(request, folder),
+        checkpoint=_hash(request, folder),
         method=request.method,
         named=named,
         multiple_of=request.multiple_of,
@@ -169,7 +169,7 @@ def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Map
     )
 
 
-def _hashed(request: EmbeddingRequest, folder: ModelFolder) -> str:
+def _hash(request: EmbeddingRequest, folder: ModelFolder) -> str:
     return folder.digest(Phases(request.progress).gauge("hashing", "bytes", folder.size()))
 
 

@@ -134,11 +134,11 @@ def _train(name: str, request: TrainingRequest[ExtensionOptions]) -> TrainedToke
         place(base.model, 0, multiple_of=options.multiple_of)
     learnt = learn(feed, base, options.tokens or 0, naive=name == NAIVE)
     with feed.phases.timed("writing"):
-        adapted = _extended(base, learnt, gone, options, reachable=name == CONTINUED and options.cascade)
+        adapted = _extend(base, learnt, gone, options, reachable=name == CONTINUED and options.cascade)
     return trained(name, feed, adapted, learnt.as_arrays())
 
 
-def _extended(
+def _extend(
     base: BaseFile, learnt: Learnt, gone: Mapping[int, str], options: ExtensionOptions, *, reachable: bool
 ) -> Adapted:
     model = base.model
@@ -182,7 +182,7 @@ def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, 
 
 def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, Any]:
     """Describe an extension as JSON values."""
-    spelled = _spelled(learnt.missing, extension)
+    spelled = _count_spelled(learnt.missing, extension)
     made = extension.rules[:, 2] >= extension.base_ids
     return {
         **learnt.read,
@@ -206,9 +206,9 @@ def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extensio
     """Return facts about an extension that its reader needs."""
     tokens, whole_pieces = options.tokens or 0, options.whole_pieces
     notes: list[str] = []
-    spelled = _spelled(learnt.missing, extension)
+    spelled = _count_spelled(learnt.missing, extension)
     if options.character_coverage is None or spelled < len(learnt.missing.first):
-        notes += _unspelled(model, learnt.missing, spelled)
+        notes += _note_unspelled(model, learnt.missing, spelled)
     if len(extension.tokens) < tokens:
         notes.append(
             f"stopped after {len(extension.tokens):,} of {tokens:,} tokens: no pair that may be joined occurs often "
@@ -220,12 +220,12 @@ def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extensio
     return tuple(notes)
 
 
-def _spelled(missing: MissingCharacters, extension: Extension) -> int:
+def _count_spelled(missing: MissingCharacters, extension: Extension) -> int:
     """Count the characters that got a token: they precede all merged strings."""
     return min(len(missing.first), len(extension.tokens))
 
 
-def _unspelled(model: BpeModel, missing: MissingCharacters, spelled: int) -> Iterator[str]:
+def _note_unspelled(model: BpeModel, missing: MissingCharacters, spelled: int) -> Iterator[str]:
     """Say how many characters have no token, and which option gives them one."""
     if spelled == len(missing.counts):
         return

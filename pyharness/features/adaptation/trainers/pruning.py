@@ -62,7 +62,7 @@ class Method:
             base = BaseFile.read(request.options.base)
             _check(self, base, request)
         order = _order(self, feed, base)
-        adapted = _pruned(feed, base, order) if order.pieces is None else _replaced(feed, base, order, order.pieces)
+        adapted = _prune(feed, base, order) if order.pieces is None else _replace(feed, base, order, order.pieces)
         return trained(self.name, feed, adapted, order.as_arrays())
 
 
@@ -75,7 +75,7 @@ def _check(method: Method, base: BaseFile, request: TrainingRequest[PruningOptio
         check_growth(model, options.tokens, request, extending_options(request, base))
     if request.learnt is None:
         none = np.zeros(model.id_limit, np.uint64)
-        _removed(model, method.order(model, none, options, request.threads), options)
+        _choose_removed(model, method.order(model, none, options, request.threads), options)
 
 
 def _order(method: Method, feed: Feed, base: BaseFile) -> Order:
@@ -84,7 +84,7 @@ def _order(method: Method, feed: Feed, base: BaseFile) -> Order:
         return Order(request.learnt["order"], *request.learnt["numbers"].tolist())
     counts, pieces = np.zeros(model.id_limit, np.uint64), None
     if method.counts or tokens is not None:
-        counts, pieces = _counted(feed, base)
+        counts, pieces = _count(feed, base)
     with feed.phases.timed("ordering"):
         ids = method.order(model, counts, request.options, request.threads)
     return Order(ids, feed.documents, feed.bytes, None if tokens is None else pieces)
@@ -104,7 +104,7 @@ class _CorpusCounts:
             self.pieces.add(texts, threads)
 
 
-def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
+def _count(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
     """Read the texts and count tokens and pieces, each corpus times its weight."""
     corpora = each_corpus(feed, lambda: _CorpusCounts(base, feed.request.options))
     with feed.phases.timed("counting"):
@@ -116,7 +116,7 @@ def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]
         return np.sum(counts, axis=0, dtype=np.uint64), joined(parts, factors)
 
 
-def _removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids:
+def _choose_removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids:
     """Return the tokens to remove.
 
     Raises:
@@ -138,7 +138,7 @@ def _removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids:
     return removed
 
 
-def _pruned(feed: Feed, base: BaseFile, order: Order) -> Adapted:
+def _prune(feed: Feed, base: BaseFile, order: Order) -> Adapted:
     options: PruningOptions = feed.request.options
     done = _cut(feed, base, order)
     rows = place(done.model, 0, multiple_of=options.multiple_of).size
@@ -157,7 +157,7 @@ def _pruned(feed: Feed, base: BaseFile, order: Order) -> Adapted:
     )
 
 
-def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
+def _replace(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
     """Prune the base, and extend the rest."""
     options: PruningOptions = feed.request.options
     done = _cut(feed, base, order)
@@ -183,12 +183,12 @@ def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) 
 
 def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
     model = base.model
-    removed = _removed(model, order.ids, feed.request.options)
+    removed = _choose_removed(model, order.ids, feed.request.options)
     with feed.phases.timed("writing"):
-        return prune(base.data, model, removed, base.label, _compared(model, removed))
+        return prune(base.data, model, removed, base.label, _compare(model, removed))
 
 
-def _compared(model: BpeModel, removed: Ids) -> list[str]:
+def _compare(model: BpeModel, removed: Ids) -> list[str]:
     """Return texts of kept and of removed tokens."""
     stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
     return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])

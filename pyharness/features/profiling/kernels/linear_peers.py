@@ -30,19 +30,19 @@ def peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
 
     def unfused() -> Callable[[], Any]:
         torch = torch_of(problem)
-        return lambda: _unfused(torch, hidden, weight)
+        return lambda: _compute_unfused(torch, hidden, weight)
 
     bare = Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)
     about = "hidden @ weight.T, stored, then -(softmax * log_softmax).sum"
     others = [Peer("torch unfused", about, unfused, 4 * size, agrees)] if torch_for(problem.device) is not None else []
     if problem.device == "cuda":
         others.append(Peer("torch compiled", f"torch.compile of {about}",
-                           lambda: compiled(problem, _unfused, hidden, weight), 4 * size, agrees))  # fmt: skip
+                           lambda: compiled(problem, _compute_unfused, hidden, weight), 4 * size, agrees))  # fmt: skip
         others += liger(hidden, weight, problem)
     return (bare, *others)
 
 
-def _unfused(torch: Any, hidden: Any, weight: Any) -> Any:
+def _compute_unfused(torch: Any, hidden: Any, weight: Any) -> Any:
     return entropy_formula(torch, hidden @ weight.T)
 
 

@@ -194,7 +194,7 @@ def _need_words(counts: Counts) -> int:
     return counts["words"]
 
 
-def _cut_words(counts: Counts) -> float:
+def _share_cut(counts: Counts) -> float:
     """Return words with a unit's end inside / words."""
     return counts["cut words"] / _need_words(counts)
 
@@ -227,7 +227,7 @@ _STABILITY = CorpusMetric(
     _stability,
 )  # fmt: skip
 _CUT_WORDS = CorpusMetric(
-    Metric("cut_word_share", "share", "lower", "words of extracts inside which a unit ends", format=PERCENT), _cut_words
+    Metric("cut_word_share", "share", "lower", "words of extracts inside which a unit ends", format=PERCENT), _share_cut
 )
 _NOISE = Metric(
     "noise_unit_ratio", "ratio", "lower", "units per byte with typos, other case or doubled spaces, over those without",

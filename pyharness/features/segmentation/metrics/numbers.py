@@ -43,7 +43,7 @@ def counts(encoded: Sequence[bytes], segments: Segments) -> dict[str, Integers]:
     starts, stops, texts = starts[spelled], stops[spelled], texts[spelled]
     by_sum = dict.fromkeys(SUMS, np.zeros(0, np.int64))
     by_sum[NUMBERS] = texts
-    by_sum[ALIGNED] = texts[_aligned(starts, stops, ends)]
+    by_sum[ALIGNED] = texts[_find_aligned(starts, stops, ends)]
     by_sum[PAIRS], by_sum[ALIKE] = _pairs(data, starts, stops, texts, ends)
     return {name: np.bincount(places, minlength=len(encoded)).astype(np.int64) for name, places in by_sum.items()}
 
@@ -57,7 +57,7 @@ def _runs(data: bytes) -> tuple[Integers, Integers]:
     return starts[kept], stops[kept]
 
 
-def _aligned(starts: Integers, stops: Integers, ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_aligned(starts: Integers, stops: Integers, ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
     aligned = np.ones(len(starts), np.bool_)
     for digits in range(3, LONGEST, 3):
         inside = stops - starts > digits
