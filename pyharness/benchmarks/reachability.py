@@ -244,7 +244,7 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 TABLE = Table(
-    "Dead tokens (self-tokenization test: graph, model, pipeline)",
+    "Unreachable tokens (self-tokenization test: graph, model, pipeline)",
     columns=(
         Column("stt_tested", "tested"),
         Column("unreachable_graph", "graph"),

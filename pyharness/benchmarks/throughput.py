@@ -199,8 +199,8 @@ def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):
-        in_turn = all(result.case.parameters.get("rounds") for result in results)
-        yield f"Spread above {NOISY:.0%}: {', '.join(rows)}." + " Interleave the rows: rounds=10." * (not in_turn)
+        advice = "" if all(one.case.parameters.get("rounds") for one in results) else " Interleave the rows: rounds=10."
+        yield f"Spread above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
 
 
 Steady: TypeAlias = tuple[CaseResult, Measurement]

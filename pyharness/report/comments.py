@@ -81,7 +81,7 @@ _HEADINGS = (
     Heading("cases", "name"), Heading("metric", "word"), Heading("verdict", "word"), Heading("A"), Heading("B"),
     Heading("B - A"), Heading("of A"),
 )  # fmt: skip
-_OF_TEXT = "[low, high]: paired 95 % interval of B - A, of as much other text of this kind; none: too few documents, or"
+_OF_TEXT = "[low, high]: paired 95 % CI of B - A. None: too few documents, or"
 _NOTES = (f"{_OF_TEXT} a metric without an interval.",)
 _IN_TURN = "[low, high] of times: of the median over rounds of B - A, which may lie to one side of the B - A shown."
 _OUT_OF_TURN = "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds."

@@ -42,7 +42,7 @@ NOTES = (
 )
 # Reasons why a competing row has no rank.
 ALONE = "no other row to rank beside it"
-NO_INTERVAL = "no interval, of too few documents or works"
+NO_INTERVAL = "no CI (too few documents or works)"
 NOT_POSITIVE = "a value, or one without some documents, is not above 0"
 NOT_COUNTED = "the record does not have its tokens by group of documents"
 OTHER_TEXT = "other text, or other groups of documents, than most rows"

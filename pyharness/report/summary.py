@@ -50,7 +50,7 @@ def _first(column: Mapping[str, Ranked]) -> str:
         return "no row, as each was trained on it"
     first = [label for label in competing if column[label].rank == 1]
     if not first:
-        return f"{competing[0]}, which no evidence shows to be better"
+        return f"{competing[0]} (not judged)"
     winner, *tied = first
     return f"{winner} (tied with {listed(tied)})" if tied else winner
 

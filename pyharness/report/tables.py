@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -108,7 +108,7 @@ def plotted(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     for name in _order(record):
         own, reported = _reported(record, name)
         for plot in benchmarks()[name].plots if name in benchmarks() and own else ():
-            filled = Filling(record.data, plot.table, own, reported, finished).sheets()
+            filled = Filling(record.data, replace(plot.table, sized=False), own, reported, finished).sheets()
             yield name, plot, [sheet for sheet in filled if sheet.rows]
 
 
@@ -217,7 +217,7 @@ class Filling:
     ) -> Iterator[str]:
         for note in interval_notes(columns, known, rows):
             yield note
-            if label is not None and note.startswith("No interval:") and "document" in note:
+            if label is not None and note.startswith("No CI:") and "document" in note:
                 yield from cases.more_documents(self.data, label)
 
     def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:

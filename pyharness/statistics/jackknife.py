@@ -67,11 +67,10 @@ def too_few(documents: Sequence[int]) -> str | None:
     total, used = sum(documents), sum(count > 0 for count in documents)
     if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
         return None
-    read = f"{total:,} document" + "s" * (total != 1)
+    read = f"{total:,} source document" + "s" * (total != 1)
     if total < MIN_DOCUMENTS:
-        return f"{read}, those that were cut counted once; an interval needs {MIN_DOCUMENTS}"
-    shared = "alike ones, and those of one work, share a group"
-    return f"{read} in {used} of {GROUPS} groups ({shared}); an interval needs {MIN_GROUPS}"
+        return f"{read} (minimum {MIN_DOCUMENTS})"
+    return f"{read} in {used} of {GROUPS} groups (minimum {MIN_GROUPS}): equal ones and those of one work share a group"
 
 
 def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
@@ -83,8 +82,8 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
     """
     if not uneven(documents, sizes, MIN_DOCUMENTS, UNEQUAL):
         return None
-    weighed = f"{sum(documents):,} documents of very unequal size weigh as {GROUPS / _variation(sizes):.0f} alike ones"
-    return f"{weighed}; an interval needs {MIN_DOCUMENTS}"
+    effective = f"as {GROUPS / _variation(sizes):.0f} equal ones (minimum {MIN_DOCUMENTS})"
+    return f"{sum(documents):,} source documents of unequal size weigh {effective}"
 
 
 def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
@@ -142,7 +141,7 @@ def estimate_of_works(
     except Undefined as reason:
         return Measurement(metric, None, reason=str(reason), part=part)
     if works < MIN_WORKS:
-        lack = f"{works} independent wholes (clips), an interval needs {MIN_WORKS}"
+        lack = f"{works} independent wholes, such as clips (minimum {MIN_WORKS})"
         return Measurement(metric, value, part=part, no_interval=lack)
     replicates = [_defined(of, np.arange(groups) != group) for group in range(groups)]
     return _with(Measurement(metric, value, part=part), replicates)
@@ -210,7 +209,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     defined = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
     if len(defined) < needed:
-        return f"it is defined without {len(defined)} of {len(replicates)} groups alone; an interval needs {needed}"
+        return f"it is defined without {len(defined)} of {len(replicates)} groups alone (minimum {needed})"
     if math.isclose(min(defined), max(defined), rel_tol=10**-DIGITS):
         return NO_SPREAD
     squares = _squares(defined)

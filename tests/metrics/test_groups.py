@@ -259,7 +259,7 @@ def compressed(schema: int, cut: int, groups: object = None, **measured: object)
 
 
 def test_a_table_says_why_there_is_no_interval() -> None:
-    assert "No interval: 40 documents." in compressed(2, 40, no_interval="40 documents")
+    assert "No CI: 40 documents." in compressed(2, 40, no_interval="40 documents")
     assert "interval" not in compressed(2, 40)
 
 

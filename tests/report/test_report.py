@@ -39,7 +39,7 @@ def test_tables_fit_eighty_columns_without_losing_a_number(result: session.Resul
     assert "\x1b" not in text
     numbers = [word for line in text.splitlines() for word in line.split() if "…" in word]
     assert all("json" in word for word in numbers), "only names may be cut"
-    for title in ("Compression", "Fairness", "Dead tokens", "Round trips", "Throughput", "Latency", "Load"):
+    for title in ("Compression", "Fairness", "Unreachable tokens", "Round trips", "Throughput", "Latency", "Load"):
         assert title in text
     assert "smoke test" in text
 

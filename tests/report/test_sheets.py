@@ -194,7 +194,7 @@ def test_a_file_that_is_one_document_says_how_to_get_intervals(spec: str, advise
     one = record({"benchmark": "compression", "tokenizer": "a", "corpus": "x", "measurements": measured})
     data = {**one.data, "corpora": {"x": {"spec": spec}}}
     (sheet,) = report.sheets(store.Record.from_json(data, "record"))
-    assert f"No interval: {reason}." in sheet.notes
+    assert f"No CI: {reason}." in sheet.notes
     assert any("?split=paragraph" in note for note in sheet.notes) is advised
 
 

@@ -54,7 +54,7 @@ def test_without_evidence_there_is_no_winner() -> None:
     lacking = [{**one, "measurements": [{"metric": "bytes_per_token", "value": value}]}
                for one, value in zip(column({"a": 4.0, "b": 3.0}, 1, 0), (4.0, 3.0), strict=True)]  # fmt: skip
     said = answers(record(*lacking))
-    assert "no evidence" in said["Fewest tokens"]
+    assert "not judged" in said["Fewest tokens"]
     assert said["Not significant"] == "not judged: a and b on text."
 
 

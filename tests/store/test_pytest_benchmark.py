@@ -85,7 +85,7 @@ def test_without_rounds_there_is_a_median_and_no_interval(folder: Path) -> None:
     (path,) = folder.glob("saved/*/*.json")
     record = store.read(path)
     assert all(not one.samples for result in record.results for one in result.measurements)
-    assert re.search(r"No interval\b.*--benchmark-save-data", to_text(sheets(record)))
+    assert re.search(r"No CI\b.*--benchmark-save-data", to_text(sheets(record)))
 
 
 def test_the_command_shows_it_and_does_not_compare_times(folder: Path) -> None:

@@ -113,11 +113,11 @@ def _lengths_figure(counted: TextHistograms) -> Figure:
     panels = []
     for what, noun in _COUNTED.items():
         lines = (at_least(result.case.tokenizer, histogram, what, noun) for result, histogram in counted.histograms())
-        panels.append(Panel(noun, AxisLabel("% so long or longer"), tuple(line for line in lines if line is not None)))
+        panels.append(Panel(noun, AxisLabel("%, at least so long"), tuple(line for line in lines if line is not None)))
     title = f"{_BY_LENGTH}: {counted.text}"
     description = (
-        "Per cent of the tokens of the text, and of the entries of the vocabulary, that have so many bytes or more. "
-        "The further right a line of the left falls, the longer the tokens that the text is cut into."
+        "Share of the tokens of the text, and of the entries of the vocabulary, with at least so many bytes. "
+        "Further right: longer tokens."
     )
     drawn = curves(panels, title, AxisLabel("bytes of a token", log=True), counted.rows)
     return Figure(title, description, drawn, _lengths_sheet(counted, title))

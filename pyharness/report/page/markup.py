@@ -70,13 +70,14 @@ VERDICTS = {"better": "better", "improvement": "better", "worse": "worse", "regr
 def _marks(sheet: Sheet, place: int) -> list[str]:
     """Return classes of the cells of a column: of verdicts, and of the best numbers.
 
-    The best are those of rank 1, if ranks are in the next column. If not, they are the best shown, if any differ.
+    The best are those of rank 1, if the next column has ranks, not all 1. Without ranks, the best shown if any differ.
     """
     heading, cells = sheet.headings[place], [row[place] for row in sheet.rows]
     if heading.kind == "word":
         return [VERDICTS.get(str(cell.value), "") for cell in cells]
     if sheet.columns[place + 1 : place + 2] == ("#",):
-        return ["best" if row[place + 1].value == 1 else "" for row in sheet.rows]
+        ranks = [row[place + 1].value for row in sheet.rows]
+        return ["best" if rank == 1 and {*ranks} - {None, 1} else "" for rank in ranks]
     values = [float(cell.value) for cell in cells if isinstance(cell.value, int | float)]
     if heading.direction == "none" or len(values) < 2 or min(values) == max(values):
         return [""] * len(cells)

@@ -132,7 +132,7 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
         yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
-        yield f"Documents are {split[1]}s here, taken for independent evidence: those of one work are none."
+        yield f"Documents are {split[1]}s here. Those of one work are not independent."
     if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
         yield f"Text as read: {', '.join(met)}."
 
@@ -154,4 +154,4 @@ def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
     specification = str(data["corpora"].get(label, {}).get("spec", ""))
     head, _, options = specification.partition("?")
     if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:
-        yield "Files of many texts have intervals with ?split=paragraph or ?split=line, which make documents of these."
+        yield "For a CI, split files into documents: ?split=paragraph or ?split=line."

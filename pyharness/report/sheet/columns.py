@@ -191,12 +191,12 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     if any(one.replicates and interval_of(one) for one in shown):
         yield "±: half-width of the 95 % CI over documents."
     if any(one.paired for one in shown):
-        yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
+        yield "x [low, high]: ratio to the reference row in the same round, with its 95 % CI."
     if any(one.samples and not one.paired and interval_of(one) for one in shown):
-        yield "[low, high]: 95 % interval of the median of the repetitions."
+        yield "[low, high]: 95 % CI of the median of the repetitions."
     lacks: dict[str, dict[str, None]] = {}  # reasons by their text without the figures
     for reason in (lack_of(one) for one in shown if one.value is not None):
         if reason:
             lacks.setdefault(_FIGURES.sub("", reason), {})[reason] = None
     for first, *others in lacks.values():
-        yield f"No interval: {first}{'; other rows alike' if others else ''}."
+        yield f"No CI: {first}{'; other rows alike' if others else ''}."
