@@ -61,7 +61,7 @@ def test_an_extension_that_does_not_load_says_so(monkeypatch: pytest.MonkeyPatch
         raise ImportError("undefined symbol: cudaNothing")
 
     monkeypatch.setattr(importlib, "import_module", fail)
-    assert cuda_reason().endswith("undefined symbol: cudaNothing")
+    assert str(cuda_reason()).endswith("undefined symbol: cudaNothing")
 
 
 def test_the_reason_of_the_driver_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
