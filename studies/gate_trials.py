@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.features.gate.builds.workshop import BuildOptions
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.records import gate_as_json, gate_from_json
 from pyharness.features.gate.session import GateRequest, judged, ready, resolved
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side
@@ -178,7 +178,7 @@ def run_one(number: int, base: str, head: str, rules: GateRules, *, is_busy: boo
     build = BuildOptions(library="pyharness")
     asked = GateRequest(base=base, head=head, suite=str(SUITE), rules=rules, force=True, build=build)
     begun = time.time()
-    with ready(resolved(asked), SilentGate()) as both:
+    with ready(resolved(asked), GateListener()) as both:
         names = [one.name for one in both.suite.benchmarks if one.library == both.under_test]
         slowed = planted(number, names)
         both.plan.extra = slowed

@@ -71,7 +71,7 @@ class Draws:
             slowed = [replace(part, log=part.log + shift) for part in launches] if other == name else launches
             whole = Effects(one, own if budget is None else budget, slowed[0], tuple(slowed[1:]))
             measured.append(as_escalated(whole, self.rules))
-        return next(found for found in judge_times(measured, self.rules) if found.benchmark == name)
+        return next(judgement for judgement in judge_times(measured, self.rules) if judgement.benchmark == name)
 
 
 def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> Draws:
@@ -94,8 +94,8 @@ def _unbiased(launches: Sequence[LaunchEffect]) -> list[LaunchEffect]:
 
 def power(draws: Draws, name: str, slowdown: float) -> float:
     """Return the share of draws that report a regression of a benchmark slowed by ``slowdown``."""
-    found = draws.verdicts(name, slowdown)
-    return sum(one.verdict is GateVerdict.REGRESSION for one in found) / len(found)
+    judgements = draws.verdicts(name, slowdown)
+    return sum(one.verdict is GateVerdict.REGRESSION for one in judgements) / len(judgements)
 
 
 def detectable(draws: Draws, name: str) -> float:
@@ -116,7 +116,9 @@ def detectable(draws: Draws, name: str) -> float:
 def _proven(draws: Draws, name: str, slowdown: float) -> float:
     judgements = draws.verdicts(name, slowdown, slowdown)
     level = last_level(draws.rules)
-    proven = [found.p is not None and found.p < level and (found.effect or 0) > 0 for found in judgements]
+    proven = [
+        judgement.p is not None and judgement.p < level and (judgement.effect or 0) > 0 for judgement in judgements
+    ]
     return sum(proven) / len(proven)
 
 
@@ -141,12 +143,14 @@ def calibrated(
     """
     taken = [*((gate, dict[str, float]()) for gate in identical), *slowed]
     gates = [(_without_controls(gate, under_test), planted) for gate, planted in taken]
-    unchanged = [found for gate, planted in gates for found in _times(gate) if found.benchmark not in planted]
+    unchanged = [
+        judgement for gate, planted in gates for judgement in _times(gate) if judgement.benchmark not in planted
+    ]
     if not unchanged:
         raise InputError("no benchmark of identical code was compared: there is nothing to calibrate with")
     first, pool = gates[0][0], _pool(gates)
     draws = drawn(pool, first.benchmarks, first.rules)
-    alarms = sum(found.verdict is GateVerdict.REGRESSION for found in unchanged)
+    alarms = sum(judgement.verdict is GateVerdict.REGRESSION for judgement in unchanged)
     return Calibration(
         machine, first.suite, str(first.about.get("suite_digest", "")), first.rules, len(gates), len(unchanged),
         alarms, rate_bound(alarms, len(unchanged)), tuple(_sensitivities(pool, first.benchmarks, draws)),
@@ -156,12 +160,12 @@ def calibrated(
 
 def _without_controls(gate: Gate, under_test: str) -> Gate:
     own = {one.name: one for one in gate.benchmarks if not one.is_control(under_test)}
-    judgements = tuple(found for found in gate.judgements if found.benchmark in own)
+    judgements = tuple(judgement for judgement in gate.judgements if judgement.benchmark in own)
     return replace(gate, benchmarks=tuple(own.values()), judgements=judgements)
 
 
 def _times(gate: Gate) -> list[Judgement]:
-    return [found for found in gate.judgements if found.figure == "time" and found.effect is not None]
+    return [judgement for judgement in gate.judgements if judgement.figure == "time" and judgement.effect is not None]
 
 
 def _pool(gates: Sequence[tuple[Gate, Mapping[str, float]]]) -> Pool:
@@ -171,8 +175,8 @@ def _pool(gates: Sequence[tuple[Gate, Mapping[str, float]]]) -> Pool:
         threads = {one.name: one.threads for one in gate.benchmarks}
         for part in gate.rounds:
             if part.benchmark not in planted and part.benchmark in threads:
-                found = effect(part, threads[part.benchmark])
-                pool.setdefault(part.benchmark, []).extend([] if found is None else [found])
+                launch_effect = effect(part, threads[part.benchmark])
+                pool.setdefault(part.benchmark, []).extend([] if launch_effect is None else [launch_effect])
     return pool
 
 
@@ -186,12 +190,12 @@ def _sensitivities(pool: Pool, benchmarks: Sequence[GateBenchmark], draws: Draws
 
 def _planted(slowed: Sequence[tuple[Gate, Mapping[str, float]]], draws: Draws) -> Iterator[Planted]:
     for slowdown in sorted({slowdown for _, planted in slowed for slowdown in planted.values()}):
-        found = [one for gate, planted in slowed for one in _times(gate) if planted.get(one.benchmark) == slowdown]
-        known = [one.benchmark for one in found if one.benchmark in draws.gates[0]]
-        shares = {name: power(draws, name, slowdown) for name in set(known)}
-        expected = statistics.fmean(shares[name] for name in known) if known else None
-        regressions = sum(one.verdict is GateVerdict.REGRESSION for one in found)
-        yield Planted(slowdown, len(found), regressions, expected)
+        judgements = [one for gate, planted in slowed for one in _times(gate) if planted.get(one.benchmark) == slowdown]
+        names = [one.benchmark for one in judgements if one.benchmark in draws.gates[0]]
+        shares = {name: power(draws, name, slowdown) for name in set(names)}
+        expected = statistics.fmean(shares[name] for name in names) if names else None
+        regressions = sum(one.verdict is GateVerdict.REGRESSION for one in judgements)
+        yield Planted(slowdown, len(judgements), regressions, expected)
 
 
 def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[GateBenchmark]) -> None:
@@ -200,12 +204,12 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
     Raises:
         InputError: names the benchmarks, their figures, and the remedy.
     """
-    known = {one.benchmark: one for one in calibration.benchmarks}
+    sensitivities = {one.benchmark: one for one in calibration.benchmarks}
     finer: list[tuple[float, float, str]] = []
     for one in benchmarks:
-        own, found = budget if one.budget is None else one.budget, known.get(one.name)
-        if found is not None and found.detectable is not None and found.detectable > own:
-            finer.append((found.detectable, own, one.name))
+        own, sensitivity = budget if one.budget is None else one.budget, sensitivities.get(one.name)
+        if sensitivity is not None and sensitivity.detectable is not None and sensitivity.detectable > own:
+            finer.append((sensitivity.detectable, own, one.name))
     if not finer:
         return
     finer.sort(reverse=True)
@@ -257,10 +261,10 @@ def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
     path = place(of, suite_digest)
     if not path.exists():
         return None
-    found = calibration_from_json(load(path), repr(str(path)))
-    if dict(found.machine) != dict(of) or found.suite_digest != suite_digest:
+    calibration = calibration_from_json(load(path), repr(str(path)))
+    if dict(calibration.machine) != dict(of) or calibration.suite_digest != suite_digest:
         raise InputError(f"{str(path)!r} is the calibration of another machine or suite: remove it, or calibrate again")
-    return found
+    return calibration
 
 
 __all__ = ["calibrated", "check_budget", "keep", "kept", "machine", "place"]

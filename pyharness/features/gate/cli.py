@@ -14,6 +14,7 @@ import click
 
 from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
 from pyharness.cli.usage import Example
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.types import GateRules
 from pyharness.types import InputError
 
@@ -38,15 +39,12 @@ def _visible(text: str) -> str:
     return visible(text)
 
 
-class GateLines:
+class GateLines(GateListener):
     """Progress as lines: one when a build or a launch begins."""
 
     def stage(self, what: str) -> None:
         """Print the stage."""
         print(_visible(what), file=sys.stderr, flush=True)  # noqa: T201
-
-    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Say nothing: a log is no place for progress bars."""
 
 
 class GateStatus(GateLines):
@@ -181,8 +179,7 @@ def gate(**given: Any) -> None:
         return
     with gate_listener() as listener:
         done = commands.gate(asked, listener)
-    _write(done, outputs, force=given["force"])
-    show(_shown(done, given["form"]))
+    show(_write(done, outputs, given["form"], force=given["force"]))
     sys.exit(done.exit_code)
 
 
@@ -218,28 +215,20 @@ def _check(outputs: dict[str, Path], *, force: bool) -> None:
         atomic_file.check_folder(path)
 
 
-def _write(done: Gate, outputs: dict[str, Path], *, force: bool) -> None:
+def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> str:
+    """Write all outputs; return the text to print."""
     from pyharness.features.gate.records import dump_gate
-    from pyharness.features.gate.report import gate_comment, to_junit
-    from pyharness.report import to_pull_request
+    from pyharness.features.gate.report import gate_comment, gate_sheets, to_junit
+    from pyharness.report import to_pull_request, to_text
     from pyharness.system import atomic_file
 
-    comment = to_pull_request(gate_comment(done))
-    texts = {"output": dump_gate, "markdown": lambda _: comment, "junit": to_junit}
+    comment, record = to_pull_request(gate_comment(done)), dump_gate(done)
+    texts = {"output": record, "markdown": comment, "junit": to_junit(done)}
     for name, path in outputs.items():
-        atomic_file.write(path, texts[name](done), overwrite=force)
+        atomic_file.write(path, texts[name], overwrite=force)
     summarise(comment)
-
-
-def _shown(done: Gate, form: str) -> str:
-    from pyharness.features.gate.records import dump_gate
-    from pyharness.features.gate.report import gate_comment, gate_sheets
-    from pyharness.report import to_pull_request, to_text
-
-    if form == "json":
-        return dump_gate(done)
-    if form == "markdown":
-        return to_pull_request(gate_comment(done))
+    if form != "text":
+        return record if form == "json" else comment
     return to_text(gate_sheets(done), width=width(), color=color())
 
 

@@ -80,8 +80,8 @@ def _compared(request: ResolvedRequest, listener: GateListener, deadline: float)
         raise
     except Exception as fault:  # a bug of ours: a traceback exits with 1, which means a regression
         traceback.print_exc()
-        said = " ".join(str(fault).split())[:300]
-        return _incomparable(asked, f"a bug of pyharness, please report it: {type(fault).__name__}: {said}")
+        message = " ".join(str(fault).split())[:300]
+        return _incomparable(asked, f"a bug of pyharness, please report it: {type(fault).__name__}: {message}")
 
 
 def _incomparable(asked: GateRequest, reason: str) -> Gate:
@@ -124,11 +124,11 @@ def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) ->
             limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
             raise InputError(f"{limit}nothing was measured: {failure}") from None
     seconds = time.monotonic() - begun
-    found = calibration.calibrated(
+    result = calibration.calibrated(
         calibration.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made
     )
-    calibration.keep(found)
-    return found
+    calibration.keep(result)
+    return result
 
 
 def slowdowns_of(number: int, benchmarks: Sequence[GateBenchmark]) -> dict[str, float]:

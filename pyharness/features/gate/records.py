@@ -76,8 +76,8 @@ def calibration_from_json(data: Any, name: str) -> Calibration:
         InputError: it is no such record, of a newer version, or incomplete.
     """
     advice = "remove it, or calibrate again"
-    known = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND
-    if not known or data.get("schema") != CALIBRATION_SCHEMA:
+    is_kind = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND
+    if not is_kind or data.get("schema") != CALIBRATION_SCHEMA:
         raise InputError(f"{name} is not a calibration that this version reads: {advice}")
     try:
         check_values(data)

@@ -183,15 +183,15 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
 
     measured = measure(gate.plan, more, settle)
     asked = gate.benchmarks(measured.rounds, (*measured.refusals, *measured.unmeasured))
-    known = (*asked, *benchmarks_of_tests((), suite.gone, under_test))
-    compared = [one for one in known if one.name not in measured.new]
-    said = judgements.judge(compared, measured.rounds, rules, declared, today, measured.refusals, under_test)
-    said = _with_uncounted(said, measured)
+    everything = (*asked, *benchmarks_of_tests((), suite.gone, under_test))
+    compared = [one for one in everything if one.name not in measured.new]
+    figures = judgements.judge(compared, measured.rounds, rules, declared, today, measured.refusals, under_test)
+    figures = _with_uncounted(figures, measured)
     unlike = _unlike(measured, compared, under_test)
     tested = self_test(measured.launches, measured.rounds, compared, measured.facts, rules, under_test, unlike.faults)
     return Gate(
         suite.name, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
-        said, tested, judgements.overall(said, tested), waivers.faults(said, declared, today, suite.changed),
+        figures, tested, judgements.overall(figures, tested), waivers.faults(figures, declared, today, suite.changed),
         (*gate.arms.notes, *_other_work(suite, allowed), *_notes(measured, gate.own), *unlike.notes),
         {"suite_digest": suite.digest},
     )  # fmt: skip

@@ -66,14 +66,14 @@ class GateSuite:
 
 def find(name: str) -> Path:
     """Return the path of a suite: by the name of a shipped one, or a TOML file."""
-    path, known = Path(name), shipped()
+    path, by_name = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if path.is_dir():
             raise InputError(f"--suite {name!r} is a folder: name the TOML file in it")
         if not path.is_file():
-            raise absent("--suite", name, path, f"name a TOML file, or one of {', '.join(known)}")
+            raise absent("--suite", name, path, f"name a TOML file, or one of {', '.join(by_name)}")
         return path
-    return pick("suite of the gate", name, known)
+    return pick("suite of the gate", name, by_name)
 
 
 def shipped() -> dict[str, Path]:
@@ -193,9 +193,9 @@ def of_library(suite: GateSuite, under_test: str) -> GateSuite:
     return replace(suite, benchmarks=benchmarks)
 
 
-def _known_keys(data: Mapping[str, Any], known: set[str]) -> None:
-    for key in data.keys() - known:
-        raise suggest("key", key, known)
+def _known_keys(data: Mapping[str, Any], keys: set[str]) -> None:
+    for key in data.keys() - keys:
+        raise suggest("key", key, keys)
 
 
 def _source(workloads: Path) -> bytes:

@@ -16,7 +16,7 @@ from gating.arms import here, suite_of
 from gating.doubles import NAMES, FakeArm, gate_plan
 from pyharness.features.gate import commands
 from pyharness.features.gate.builds.arms import Arms
-from pyharness.features.gate.measurement.plan import GatePlan, SilentGate
+from pyharness.features.gate.measurement.plan import GateListener, GatePlan
 from pyharness.features.gate.session import GateRequest, ReadyGate, judged
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side, TimedBatch, Timing
 from pyharness.system import program
@@ -65,9 +65,9 @@ def test_what_fails_when_a_gate_has_begun_is_a_verdict(monkeypatch: pytest.Monke
     asked = GateRequest("raw_bytes", "raw_bytes", force=True)
     if isinstance(failure, BrokenPipeError):  # nobody reads what it says
         with pytest.raises(BrokenPipeError):
-            commands.gate(asked, SilentGate())
+            commands.gate(asked, GateListener())
         return
-    done = commands.gate(asked, SilentGate())
+    done = commands.gate(asked, GateListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert "it cannot be" in done.self_test.faults[0]
 
@@ -77,7 +77,7 @@ def test_time_that_runs_out_while_what_is_asked_is_checked_is_a_verdict(monkeypa
         program.run(["sleep", "600"], dict(os.environ))
 
     monkeypatch.setattr("pyharness.features.gate.builds.names.find", slow)
-    done = commands.gate(GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), SilentGate())
+    done = commands.gate(GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), GateListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert done.self_test.faults[0].startswith("--max-minutes 0.01: 'sleep' was ended after ")
 

@@ -16,7 +16,7 @@ from pyharness.features.gate import commands, session, suites
 from pyharness.features.gate.builds import names
 from pyharness.features.gate.builds.arms import Arms
 from pyharness.features.gate.builds.checkouts import Checkout
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import ArmProcess, GateRules, GateVerdict
 from pyharness.system import bounded_file
@@ -65,6 +65,6 @@ def test_a_gate_finds_both_sides_once_and_reads_the_suite_once_per_arm(
     monkeypatch.setattr(session, "DriverProcess", started)
     rules = GateRules(launches=2, rounds=8)
     asked = GateRequest("HEAD~1", "HEAD", suite=str(project / "mine.toml"), rules=rules, folder=project, force=True)
-    done = commands.gate(asked, SilentGate())
+    done = commands.gate(asked, GateListener())
     assert {one.benchmark: one.verdict for one in done.judgements} == {"encode": GateVerdict.INCOMPARABLE}
     assert sorted(calls) == ["find", "opened mine.toml", "read mine.toml", "read mine.toml of the base"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyharness.features.gate import commands
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import GateVerdict
 from pyharness.system import program
@@ -29,7 +29,7 @@ def test_a_fault_of_ours_is_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing(monkeypatch, ValueError("planted\nfault"))
-    done = commands.gate(asked(tmp_path), SilentGate())
+    done = commands.gate(asked(tmp_path), GateListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert done.self_test.faults == ("a bug of pyharness, please report it: ValueError: planted fault",)
     assert "Traceback" in capsys.readouterr().err
@@ -37,4 +37,4 @@ def test_a_fault_of_ours_is_a_verdict(
 
 def test_time_that_runs_out_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, program.OutOfTime("time ran out"))
-    assert commands.gate(asked(tmp_path), SilentGate()).self_test.faults == ("time ran out",)
+    assert commands.gate(asked(tmp_path), GateListener()).self_test.faults == ("time ran out",)

@@ -89,8 +89,8 @@ def prepare(
         NotBuilt: a side does not build or install.
         OutOfTime: the builds take too long (``program.until``).
     """
-    found: dict[Side, Source] = dict(zip(SIDES, sources, strict=True))
-    said = [*names.notes(sources)]
+    by_side: dict[Side, Source] = dict(zip(SIDES, sources, strict=True))
+    remarks = [*names.notes(sources)]
     passed = variables.further(options.passed, os.environ)
     wheel_cache.clear()
     with scratch() as room, lifeline.unreadable():  # from here on the code under test runs
@@ -98,25 +98,25 @@ def prepare(
             (room / f"run-{side}").mkdir()
         if here := isinstance(sources[0], Specified):
             under_test, pythons = "", dict.fromkeys(SIDES, Path(sys.executable))
-            versions = {side: _obtained(side, source.asked) for side, source in found.items()}
+            versions = {side: _obtained(side, source.asked) for side, source in by_side.items()}
         else:
             shop = Workshop(room, listener, options, passed)
-            made, wheels = _made(found, shop)
+            made, wheels = _made(by_side, shop)
             installed = {side: one.contents.libraries for side, one in made.items()}
             under_test, notes = _distribution(options.library, wheels, installed)
-            _check_files(found, made, under_test)
-            said += [*notes, *_exposed(found, shop)]
+            _check_files(by_side, made, under_test)
+            remarks += [*notes, *_exposed(by_side, shop)]
             pythons = {side: one.python for side, one in made.items()}
             versions = {side: one.version or installed[side][under_test] for side, one in made.items()}
         given = variables.for_processes(os.environ, threads, here=here)
         base, head = (
             Arm(
-                side, found[side].asked, versions[side], pythons[side], room / f"run-{side}", given, under_test,
-                found[side].asked if here else None,
+                side, by_side[side].asked, versions[side], pythons[side], room / f"run-{side}", given, under_test,
+                by_side[side].asked if here else None,
             )
             for side in SIDES
         )  # fmt: skip
-        yield Arms(base, head, tuple(dict.fromkeys(said)))
+        yield Arms(base, head, tuple(dict.fromkeys(remarks)))
 
 
 def _obtained(side: Side, asked: str) -> str:
@@ -128,31 +128,31 @@ def _obtained(side: Side, asked: str) -> str:
         ran = program.run([sys.executable, "-P", "-c", _OBTAIN, asked], os.environ, seconds=math.inf)
     except program.OutOfTime as ended:
         raise program.OutOfTime(f"time ran out while {side} {asked!r} was downloaded or trained: {ended}") from None
-    said = ran.output.decode(errors="replace").strip().splitlines()
-    if ran.status != 0 or not said:
+    lines = ran.output.decode(errors="replace").strip().splitlines()
+    if ran.status != 0 or not lines:
         raise InputError(f"--{side} {asked!r} cannot be loaded: {ending(ran.status, ran.complaints)}")
-    answer = json.loads(said[-1])
+    answer = json.loads(lines[-1])
     if "refused" in answer:
         raise InputError(answer["refused"])
     return str(answer["version"] or asked)
 
 
-def _made(found: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
+def _made(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
     """Make environments: given ones first, then all wheels, so that a failed build costs no further work."""
-    made = {side: _given(side, source, shop) for side, source in found.items() if isinstance(source, Installed)}
+    made = {side: _given(side, source, shop) for side, source in sources.items() if isinstance(source, Installed)}
     rest = [side for side in SIDES if side not in made]
     if rest and made:
-        _check_python(found, next(iter(made.items())))
+        _check_python(sources, next(iter(made.items())))
     for side in rest:  # before any build: a working tree may change meanwhile
-        source = found[side]
+        source = sources[side]
         if isinstance(source, Revision) and workshop.kept(source, shop) is None:
             workshop.export(side, source, shop)
-    wheels = {side: _wheel(side, found[side], shop) for side in rest}
+    wheels = {side: _wheel(side, sources[side], shop) for side in rest}
     for side, wheel in wheels.items():
         like = next((other.contents.libraries for other in made.values()), None)
         names.check_unchanged(side, wheel)
         python = environments.fresh(side, wheel, shop, like=like)
-        source = found[side]
+        source = sources[side]
         version = source.version if isinstance(source, Revision) else wheel.version
         made[side] = ArmEnvironment(python, version, environments.contents(side, wheel.asked, python))
     return made, wheels
@@ -163,20 +163,20 @@ def _given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
     return ArmEnvironment(python, "", environments.contents(side, source.asked, python))
 
 
-def _check_files(found: Mapping[Side, Source], made: Mapping[Side, ArmEnvironment], under_test: str) -> None:
+def _check_files(sources: Mapping[Side, Source], made: Mapping[Side, ArmEnvironment], under_test: str) -> None:
     """Refuse two environments with one installed tree; separate builds never share files."""
-    asked = {side: source.asked for side, source in found.items()}
-    if all(isinstance(source, Installed) for source in found.values()) and asked["base"] != asked["head"]:
+    asked = {side: source.asked for side, source in sources.items()}
+    if all(isinstance(source, Installed) for source in sources.values()) and asked["base"] != asked["head"]:
         environments.check_different({side: one.python for side, one in made.items()}, asked, under_test)
 
 
-def _check_python(found: Mapping[Side, Source], given: tuple[Side, ArmEnvironment]) -> None:
+def _check_python(sources: Mapping[Side, Source], given: tuple[Side, ArmEnvironment]) -> None:
     side, made = given
     ours = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
     if made.contents.python != ours:
         raise InputError(
-            f"--{side} {found[side].asked!r} has {made.contents.python}, and the other side would be made for {ours}: "
-            f"run the gate with {made.contents.python}, or give two environments"
+            f"--{side} {sources[side].asked!r} has {made.contents.python}, and the other side would have {ours}: run "
+            f"the gate with {made.contents.python}, or give two environments"
         )
 
 
@@ -191,8 +191,8 @@ def _wheel(side: Side, source: Source, shop: Workshop) -> Wheel:
     return names.wheel(side, source.asked, workshop.wheel_of(side, source, shop))
 
 
-def _exposed(found: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
-    if any(isinstance(source, Revision) for source in found.values()):
+def _exposed(sources: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
+    if any(isinstance(source, Revision) for source in sources.values()):
         yield from variables.exposed(shop.variables())
 
 

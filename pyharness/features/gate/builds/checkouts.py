@@ -144,8 +144,8 @@ def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mappin
         ) from None
     if ran.status != 0:
         lines = [line for line in ran.complaints.splitlines() if line.strip()]
-        said = lines[-1] if lines else f"it ended with status {ran.status}"
-        raise GitFailed(f"git {command} fails in {str(folder)!r}: {said}")
+        complaint = lines[-1] if lines else f"it ended with status {ran.status}"
+        raise GitFailed(f"git {command} fails in {str(folder)!r}: {complaint}")
     return ran.output
 
 

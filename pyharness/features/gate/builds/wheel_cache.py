@@ -26,13 +26,8 @@ from pyharness.types import InputError
 KEPT_SECONDS = 24 * 3600
 ANSWER_SECONDS = 10.0
 DIGEST = ".sha256"  # suffix instead of .whl: the file next to a wheel with its digest
-COMPILERS = {
-    "cc": "CC",
-    "c++": "CXX",
-    "nvcc": "CUDACXX",
-    "rustc": "",
-    "cmake": "",
-}  # and variables that name another compiler, if they pass
+# And variables that name another compiler, if they pass.
+COMPILERS = {"cc": "CC", "c++": "CXX", "nvcc": "CUDACXX", "rustc": "", "cmake": ""}
 
 
 def folder() -> Path:
@@ -64,8 +59,8 @@ def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> 
 def _version(compiler: str, environment: Mapping[str, str]) -> str | None:
     """Return a compiler's version text; None where it is absent or slow to answer."""
     words = compiler.split()  # "ccache g++"
-    found = shutil.which(words[0], path=environment.get("PATH")) if words else None
-    return None if found is None else _said((found, *words[1:], "--version"), tuple(environment.items()))
+    path = shutil.which(words[0], path=environment.get("PATH")) if words else None
+    return None if path is None else _said((path, *words[1:], "--version"), tuple(environment.items()))
 
 
 @functools.cache  # asked for both sides, before their builds and after

@@ -25,7 +25,7 @@ from pyharness.types import InputError
 FEWEST_MASKED = 8  # characters of a value to replace: 1 or "true" is no secret, and occurs everywhere
 LONGEST = 300  # characters of a line
 LOG_BYTES = 4 << 20  # of the end of a log
-_COMPILER = re.compile(r":\d+(:\d+)?: (fatal )?error: |^CMake Error|^error(\[E\d+\])?: (?!subprocess-exited)")
+_COMPILER = re.compile(r":\d+(:\d+)?: (fatal )?error: |^CMake Error|^error(\[E\d+\])?: (?![a-z]+(-[a-z]+)+$)")
 _ERROR = re.compile(r"error|exception|no module|not found|cannot|could not|failed|unsupported", re.IGNORECASE)
 _FRAME = re.compile(r"^[\s│╰─>×]+")
 _OF_PIP = re.compile(
@@ -80,8 +80,8 @@ INSTALLED = "where they are installed, --no-build-isolation builds with what is 
 class NotBuilt(Exception):
     """An arm does not build or install: the message has the side, the most informative line, and the log's path."""
 
-    def __init__(self, side: Side, source: str, what: str, said: str, log: Path) -> None:
-        super().__init__(f"{side} {source!r} {what}: {said or 'no reason given'}; the log is {log}")
+    def __init__(self, side: Side, source: str, what: str, reason: str, log: Path) -> None:
+        super().__init__(f"{side} {source!r} {what}: {reason or 'no reason given'}; the log is {log}")
         self.side = side
         self.log = log
 
@@ -165,12 +165,12 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
     """
     made = workshop.room / f"wheel-{side}"
     made.mkdir()
-    found = kept(source, workshop)
+    cached = kept(source, workshop)
     workshop.tell(
-        f"{side} {source.asked!r} ({source.version[:12]}): {'building' if found is None else 'built already'}"
+        f"{side} {source.asked!r} ({source.version[:12]}): {'building' if cached is None else 'built already'}"
     )
-    if found is not None:
-        return Path(shutil.copy(found, made))
+    if cached is not None:
+        return Path(shutil.copy(cached, made))
     wheel = _build(side, source, workshop, made)
     if workshop.options.cache and not workshop.options.separate:
         wheel_cache.keep(workshop.key(source), wheel)
@@ -209,17 +209,17 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
         ) from None
     except program.SaidTooMuch as ended:
         os.truncate(log, min(log.stat().st_size, LOG_BYTES))
-        said = f"pip {ended.how}; it keeps and shows what the build says"
-        raise NotBuilt(side, asked, f"does not {step}", said, log) from None
+        text = f"pip {ended.how}; it keeps and shows what the build says"
+        raise NotBuilt(side, asked, f"does not {step}", text, log) from None
     if ran.status == 0:
         return log
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LOG_BYTES))
-        said = file.read().decode(errors="replace")
-    lacking = missing(said, workshop.passed)
+        text = file.read().decode(errors="replace")
+    lacking = missing(text, workshop.passed)
     if lacking and step == "build":
         lacking += f"; {INSTALLED}"
-    raise NotBuilt(side, asked, f"does not {step}", lacking or telling(said, workshop.passed), log)
+    raise NotBuilt(side, asked, f"does not {step}", lacking or telling(text, workshop.passed), log)
 
 
 def _limited(took: float) -> str:

@@ -83,8 +83,8 @@ def main() -> None:
         def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
             """Restart the counts."""
             self.counts = []
-            said: dict[str, Any] = super().prepare(message)
-            return said
+            answer: dict[str, Any] = super().prepare(message)
+            return answer
 
         def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
             """Do the calls and count them."""

@@ -141,8 +141,8 @@ class Driver:
         """Drop a workload; return its memory: growth of the peak resident set since before its preparation."""
         prepared = self.prepared.pop(message["name"])
         peak = status("VmHWM")
-        known = prepared.resident is not None and peak is not None
-        figures = {"memory": max(0, (peak or 0) - (prepared.resident or 0))} if known else {}
+        is_known = prepared.resident is not None and peak is not None
+        figures = {"memory": max(0, (peak or 0) - (prepared.resident or 0))} if is_known else {}
         del prepared
         gc.unfreeze()
         gc.collect()
@@ -238,8 +238,10 @@ def first_line(path: str) -> str | None:
 
 def libraries() -> dict[str, str]:
     """Return all installed distributions and their versions."""
-    found = reversed(list(importlib.metadata.distributions()))  # the first on the path, which is imported, comes last
-    return dict(sorted({name: one.version for one in found if (name := one.metadata["Name"])}.items()))
+    distributions = reversed(
+        list(importlib.metadata.distributions())
+    )  # the first on the path, which is imported, comes last
+    return dict(sorted({name: one.version for one in distributions if (name := one.metadata["Name"])}.items()))
 
 
 def end_with_parent() -> None:
@@ -277,8 +279,8 @@ def answer(driver: Driver, message: dict[str, Any]) -> dict[str, Any]:
     """Carry out a message; any exception of a library becomes an answer."""
     absent = getattr(driver.workloads, "Absent", ())
     try:
-        said: dict[str, Any] = getattr(driver, message["do"])(message)
-        return said
+        reply: dict[str, Any] = getattr(driver, message["do"])(message)
+        return reply
     except absent as error:
         return {"absent": str(error)}
     except BaseException as error:  # a panic of Rust is not an Exception

@@ -84,8 +84,8 @@ class AskedArm:
 
     def facts(self) -> ArmFacts:
         """Return what the process says of itself."""
-        said = self.ask("hello")
-        facts, libraries = (self.shaped(said, name, dict) for name in ("facts", "libraries"))
+        answer = self.ask("hello")
+        facts, libraries = (self.shaped(answer, name, dict) for name in ("facts", "libraries"))
         return ArmFacts(self.arm.side, self.arm.source, self.arm.version, facts, libraries)
 
     def close(self) -> None:
@@ -127,9 +127,9 @@ class AskedArm:
             raise self.failed(f"the process gave no answer, but {line[:80]!r}")
         return answer
 
-    def timing(self, said: Mapping[str, Any], calls: int) -> Timing:
+    def timing(self, answer: Mapping[str, Any], calls: int) -> Timing:
         """Read the times of a batch; raise ``ArmFailed`` where they are impossible."""
-        wall, cpu, done = (self.number(said, name) for name in ("wall", "cpu", "calls"))
+        wall, cpu, done = (self.number(answer, name) for name in ("wall", "cpu", "calls"))
         if done != calls:
             raise self.failed(f"the process did {done:,} of {calls:,} calls")
         if wall <= 0 or cpu <= 0:
@@ -139,22 +139,22 @@ class AskedArm:
             )
         return Timing(wall, cpu)
 
-    def figures(self, said: Mapping[str, Any]) -> dict[Figure, int]:
+    def figures(self, answer: Mapping[str, Any]) -> dict[Figure, int]:
         """Read the figures other than time."""
-        figures = self.shaped(said, "figures", dict)
+        figures = self.shaped(answer, "figures", dict)
         return {name: self.number(figures, name) for name in FIGURES if name in figures}
 
-    def number(self, said: Mapping[str, Any], name: str) -> int:
+    def number(self, answer: Mapping[str, Any], name: str) -> int:
         """Read a whole number of an answer."""
-        number: int = self.shaped(said, name, int)
+        number: int = self.shaped(answer, name, int)
         if abs(number) > LONGEST:
             raise self.failed(f"the process gave {name} = {number:.3g}")
         return number
 
-    def shaped(self, said: Mapping[str, Any], name: str, kind: type) -> Any:
+    def shaped(self, answer: Mapping[str, Any], name: str, kind: type) -> Any:
         """Read a value of an answer, and check its type."""
         try:
-            return get(said, name, kind)
+            return get(answer, name, kind)
         except Misshapen as fault:
             raise self.failed(f"the process gave a malformed answer: {fault}") from None
 
@@ -171,11 +171,8 @@ class DriverProcess(AskedArm):
         arm: the arm to start.
         suite: the suite of its benchmarks.
         texts: file of each kind of text.
-        time_limit: seconds for an answer.
-        deadline: end of the gate's time.
-        memory_limit: bytes of memory for the process.
         driver: the file to run, and its arguments after the workloads.
-        tool: a program with its arguments that runs the interpreter, to count instructions.
+        limits: ``time_limit``, ``deadline``, ``memory_limit`` and ``tool`` of ``AskedArm``.
 
     Raises:
         ArmFailed: it does not start.
@@ -187,15 +184,10 @@ class DriverProcess(AskedArm):
         suite: GateSuite,
         texts: Mapping[str, Path],
         *,
-        time_limit: float = TIME_LIMIT_SECONDS,
-        deadline: float = math.inf,
-        memory_limit: int | None = None,
         driver: tuple[Path, *tuple[str, ...]] = (DRIVER,),
-        tool: Sequence[str] = (),
+        **limits: Any,
     ) -> None:
-        command = [str(driver[0]), str(suite.workloads.resolve()), *driver[1:]]
-        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
-        super().__init__(arm, command, tool=tool, **limits)
+        super().__init__(arm, [str(driver[0]), str(suite.workloads.resolve()), *driver[1:]], **limits)
         self._benchmarks = {benchmark.name: benchmark for benchmark in suite.benchmarks}
         try:
             self.ask("texts", paths={kind: str(path.resolve()) for kind, path in texts.items()})
@@ -209,8 +201,8 @@ class DriverProcess(AskedArm):
 
     def prepare(self, benchmark: str) -> None:
         """Import, load and build what a benchmark needs; raise ``ArmLacks`` where its library lacks that."""
-        said = self.ask("prepare", benchmark=dataclasses.asdict(self._for_this_arm(self._benchmarks[benchmark])))
-        if (lacking := said.get("absent")) is not None:
+        answer = self.ask("prepare", benchmark=dataclasses.asdict(self._for_this_arm(self._benchmarks[benchmark])))
+        if (lacking := answer.get("absent")) is not None:
             raise ArmLacks(str(lacking))
 
     def _for_this_arm(self, benchmark: GateBenchmark) -> GateBenchmark:
@@ -223,9 +215,9 @@ class DriverProcess(AskedArm):
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         """Time a batch of calls."""
         spans = batch.spans or ((0, 0),) * batch.calls
-        said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
-        digest, faults = self.shaped(said, "digest", str), self.number(said, "faults")
-        return TimedBatch(self.timing(said, len(spans)), digest, faults)
+        answer = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
+        digest, faults = self.shaped(answer, "digest", str), self.number(answer, "faults")
+        return TimedBatch(self.timing(answer, len(spans)), digest, faults)
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
         """Return the ids of one call."""

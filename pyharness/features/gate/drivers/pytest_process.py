@@ -7,7 +7,6 @@ there. They are not timed.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.features.gate.builds.arms import Arm, Arms
-from pyharness.features.gate.drivers.processes import TIME_LIMIT_SECONDS, AskedArm
+from pyharness.features.gate.drivers.processes import AskedArm
 from pyharness.features.gate.drivers.project_tests import FOLDER, PlantedTests
 from pyharness.features.gate.measurement.plan import Start
 from pyharness.features.gate.measurement.series import Measured
@@ -49,9 +48,7 @@ class PytestProcess(AskedArm):
         modules: modules under test, which must not come from that tree.
         own: the base's own tests that use the fixture; they may differ from those in the tree.
         tree: tree of the tests; None: the planted one in the arm's folder.
-        time_limit: seconds for an answer.
-        deadline: end of the gate's time.
-        memory_limit: bytes of memory for the process.
+        limits: ``time_limit``, ``deadline`` and ``memory_limit`` of ``AskedArm``.
 
     Raises:
         ArmFailed: it does not start.
@@ -66,14 +63,10 @@ class PytestProcess(AskedArm):
         modules: Sequence[str] = (),
         own: Sequence[str] = (),
         tree: Path | None = None,
-        time_limit: float = TIME_LIMIT_SECONDS,
-        deadline: float = math.inf,
-        memory_limit: int | None = None,
+        **limits: Any,
     ) -> None:
         self._tests = tree or arm.folder / FOLDER
-        command = [str(PLUGIN), str(DRIVER)]
-        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
-        super().__init__(arm, command, folder=self._tests, **limits)
+        super().__init__(arm, [str(PLUGIN), str(DRIVER)], folder=self._tests, **limits)
         self._path, self._wanted, self._modules, self._own = path, wanted, tuple(modules), tuple(own)
         self._names: tuple[str, ...] = ()
         self.broken: dict[str, str] = {}  # files that cannot be collected, and why
@@ -93,7 +86,7 @@ class PytestProcess(AskedArm):
 
     def _collected(self, file: str, test: str) -> tuple[str, ...]:
         scratch = self._tests.with_name(SCRATCH)
-        said = self.ask(
+        answer = self.ask(
             "collect",
             arguments=[f"--basetemp={scratch}", file],
             test=test,
@@ -101,7 +94,7 @@ class PytestProcess(AskedArm):
             modules=self._modules,
         )
         names, self.broken, skipped, origins = (
-            self.shaped(said, name, kind)
+            self.shaped(answer, name, kind)
             for name, kind in (("collected", list), ("broken", dict), ("skipped", dict), ("origins", dict))
         )
         if self.broken and self.arm.side == "head":
@@ -110,12 +103,12 @@ class PytestProcess(AskedArm):
             if origin is not None and Path(origin).resolve().is_relative_to(self._tests.resolve()):
                 raise self.failed(f"the tests import {module} from their own tree and not what is installed: {origin}")
         if not names and self._wanted is None and not self._own:
-            raise self.failed(self._nothing(said, {**self.broken, **skipped}))
+            raise self.failed(self._nothing(answer, {**self.broken, **skipped}))
         return tuple(map(str, names))
 
-    def _nothing(self, said: Mapping[str, object], reasons: Mapping[str, str]) -> str:
+    def _nothing(self, answer: Mapping[str, object], reasons: Mapping[str, str]) -> str:
         why = "".join(f"; {file}: {reason}" for file, reason in reasons.items())
-        return f"none of the {said.get('tests')} tests in {self._path} uses the benchmark fixture{why}"
+        return f"none of the {answer.get('tests')} tests in {self._path} uses the benchmark fixture{why}"
 
     def prepare(self, benchmark: str) -> None:
         """Run a test until it calls its fixture; raise ``ArmLacks`` where it is skipped or does not call it."""
@@ -127,8 +120,8 @@ class PytestProcess(AskedArm):
 
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         """Time a batch of calls; the test itself checks results."""
-        said = self.ask("time", calls=batch.calls)
-        return TimedBatch(self.timing(said, batch.calls), faults=self.number(said, "faults"))
+        answer = self.ask("time", calls=batch.calls)
+        return TimedBatch(self.timing(answer, batch.calls), faults=self.number(answer, "faults"))
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
         """Return an empty list: results are not ids."""
@@ -189,7 +182,7 @@ class OwnTests:
         if len(runs) == len(names) and time.monotonic() < deadline:
             return runs, ""
         unknown = "as its process failed" if time.monotonic() < deadline else "as the time ran out"
-        return {**dict.fromkeys(names), **{name: True for name, known in runs.items() if known}}, unknown
+        return {**dict.fromkeys(names), **{name: True for name, does_run in runs.items() if does_run}}, unknown
 
 
 def own_tests(start: StartOwn) -> OwnTests:

@@ -289,8 +289,8 @@ def tokenizers_encode(setting: Any) -> Workload:
     """Encode one text to ids by tokenizers; characters beyond Latin-1 are left out."""
     tokenizers = _library("tokenizers")
     tokens = [token.decode("latin-1") for token in _made_up(setting)]
-    known = set(tokens)
-    merges = [(token[:-1], token[-1]) for token in tokens if len(token) > 1 and token[:-1] in known]
+    entries = set(tokens)
+    merges = [(token[:-1], token[-1]) for token in tokens if len(token) > 1 and token[:-1] in entries]
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({token: rank for rank, token in enumerate(tokens)}, merges))
     words = tokenizers.Regex(WORDS.pattern.decode())
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(words, "isolated")

@@ -103,24 +103,14 @@ class FreshText(Protocol):
         """Return the calls per batch for which ``batches`` batches have new text; None for a benchmark without text."""
 
 
-class GateListener(Protocol):
-    """Listener to the progress of a gate."""
+class GateListener:
+    """Listener to the progress of a gate; this one reports nothing."""
 
     def stage(self, what: str) -> None:
         """Report the beginning of a build or a launch."""
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
         """Report the present benchmark, and how many are done."""
-
-
-class SilentGate:
-    """Listener that reports nothing."""
-
-    def stage(self, what: str) -> None:
-        """Report nothing."""
-
-    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Report nothing."""
 
 
 Start: TypeAlias = Callable[[Side, int, Sequence[str] | None], ArmProcess]  # side, launch, wanted names (None: all)
@@ -134,7 +124,7 @@ class GatePlan:
     text: FreshText
     rules: GateRules
     benchmarks: Mapping[str, GateBenchmark]  # of the suite; the arms' own tests are added later
-    listener: GateListener = field(default_factory=SilentGate)
+    listener: GateListener = field(default_factory=GateListener)
     deadline: float = math.inf  # time.monotonic()
     lot: random.Random = field(default_factory=random.Random)
     extra: Mapping[str, float] = field(default_factory=dict)  # slowdown planted in the head, by benchmark

@@ -212,5 +212,5 @@ class Turns:
         for side in SIDES:
             with self.plan.timeouts.asking(side, self.pair[side], Question(self.name, "finish")):
                 figures[side] = self.pair[side].finish(self.name)
-        memory = {side: known["memory"] for side, known in figures.items() if "memory" in known}
-        return memory, {side: known["instructions"] for side, known in figures.items() if "instructions" in known}
+        memory = {side: counted["memory"] for side, counted in figures.items() if "memory" in counted}
+        return memory, {side: counted["instructions"] for side, counted in figures.items() if "instructions" in counted}

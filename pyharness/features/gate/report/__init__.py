@@ -6,11 +6,5 @@ from pyharness.features.gate.report.pull_request import gate_comment
 from pyharness.features.gate.report.sheets import flat_gate, gate_sheets, verdict_line
 
 __all__ = [
-    "calibration_sheet",
-    "flat_calibration",
-    "flat_gate",
-    "gate_comment",
-    "gate_sheets",
-    "to_junit",
-    "verdict_line",
-]
+    "calibration_sheet", "flat_calibration", "flat_gate", "gate_comment", "gate_sheets", "to_junit", "verdict_line",
+]  # fmt: skip

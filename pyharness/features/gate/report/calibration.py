@@ -71,5 +71,5 @@ def _notes(calibration: Calibration) -> Iterator[str]:
 def _machine(facts: Mapping[str, Any]) -> str:
     """Return processor, cores, and any devices with their drivers."""
     gpus = facts.get("gpus")
-    known = (facts.get("cpu"), f"{facts.get('cores', '?')} cores", *(gpus if isinstance(gpus, list) else ()))
-    return ", ".join(str(one) for one in known if one)
+    parts = (facts.get("cpu"), f"{facts.get('cores', '?')} cores", *(gpus if isinstance(gpus, list) else ()))
+    return ", ".join(str(one) for one in parts if one)

@@ -141,17 +141,17 @@ def versions(gate: Gate) -> Iterator[tuple[str, list[str]]]:
     """Yield both sides: the user's name, and the version, or commit and subject of a revision."""
     commits = gate.about.get("commits", {})
     for side in SIDES:
-        arm, known = gate.arms.get(side), commits.get(side, {})
-        version = known.get("commit") or (arm.version if arm is not None else "")
+        arm, revision = gate.arms.get(side), commits.get(side, {})
+        version = revision.get("commit") or (arm.version if arm is not None else "")
         commit, _, changes = version.partition("+")
-        short = commit[:OF_A_COMMIT] + " with changes" * bool(changes) if known else version
-        if words := [*filter(None, dict.fromkeys(("" if arm is None else arm.source, short, known.get("subject"))))]:
+        short = commit[:OF_A_COMMIT] + " with changes" * bool(changes) if revision else version
+        if words := [*filter(None, dict.fromkeys(("" if arm is None else arm.source, short, revision.get("subject"))))]:
             yield side, words
 
 
 def _range(effects: Sequence[float | None]) -> str:
-    known = [one for one in effects if one is not None]
-    return f", from {change(min(known), 'time')} to {change(max(known), 'time')}" if known else ""
+    numbers = [one for one in effects if one is not None]
+    return f", from {change(min(numbers), 'time')} to {change(max(numbers), 'time')}" if numbers else ""
 
 
 def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: bool = True) -> Sheet:
@@ -246,23 +246,10 @@ def of_a_call(figure: Figure, value: float) -> Format:
 
 def _flat(one: Judgement) -> dict[str, CellValue]:
     low, high = one.interval or (None, None)
-    return {
-        "benchmark": one.benchmark,
-        "figure": one.figure,
-        "verdict": one.verdict.value,
-        **{side: one.values.get(side) for side in SIDES},
-        "unit": UNITS[one.figure],
-        "effect": one.effect,
-        "low": low,
-        "high": high,
-        "p": one.p,
-        "budget": one.budget,
-        "launches": one.launches,
-        "noise": one.noise,
-        "reason": one.reason or None,
-        "declared": None if one.waiver is None else one.waiver.reason,
-        "expires": None if one.waiver is None else one.waiver.expires,
-    }
+    declared, expires = (None, None) if one.waiver is None else (one.waiver.reason, one.waiver.expires)
+    plain = {name: getattr(one, name) for name in _FLAT if hasattr(one, name)}
+    further = {"unit": UNITS[one.figure], "low": low, "high": high, "declared": declared, "expires": expires}
+    return {**plain, **one.values, **further, "verdict": one.verdict.value, "reason": one.reason or None}
 
 
 def where(gate: Gate) -> Iterator[str]:

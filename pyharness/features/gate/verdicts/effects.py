@@ -64,9 +64,9 @@ def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple
     for launch in launches:
         if launch.number in logs:
             groups[launch.started_first].append(logs[launch.number])
-    if (found := difference_interval(groups["head"], groups["base"])) is None:
+    if (interval := difference_interval(groups["head"], groups["base"])) is None:
         return None
-    return (found[0] + found[1]) / 2, found
+    return (interval[0] + interval[1]) / 2, interval
 
 
 DOUBT = 1.0  # standard errors added to a screen's effect: with 2, a busy machine suspects everything
@@ -96,8 +96,8 @@ def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRu
     mine = sorted((part for part in rounds if part.benchmark == benchmark.name), key=lambda part: part.launch)
     effects = {part.launch: effect(part, benchmark.threads) for part in mine}
     screen = effects.pop(SCREEN, None)
-    known = tuple(found for found in effects.values() if found is not None)
-    return Effects(benchmark, rules.budget if benchmark.budget is None else benchmark.budget, screen, known)
+    usable = tuple(found for found in effects.values() if found is not None)
+    return Effects(benchmark, rules.budget if benchmark.budget is None else benchmark.budget, screen, usable)
 
 
 def suspect(one: Effects, rules: GateRules) -> bool:

@@ -52,8 +52,8 @@ AGREE = 0.8  # share of launches that must show a change: 9 of 11
 
 def pairs(rounds: Iterable[Rounds], figure: Figure) -> list[Mapping[Side, int]]:
     """Return the values of launches that have both sides."""
-    found = [part.memory if figure == "memory" else part.instructions for part in rounds]
-    return [values for values in found if all(side in values for side in SIDES)]
+    by_launch = [part.memory if figure == "memory" else part.instructions for part in rounds]
+    return [values for values in by_launch if all(side in values for side in SIDES)]
 
 
 def grows(values: Mapping[Side, int], figure: Figure, more: Side = "head") -> bool:
@@ -64,21 +64,28 @@ def grows(values: Mapping[Side, int], figure: Figure, more: Side = "head") -> bo
 
 def judge_counts(benchmark: str, figure: Figure, rounds: Sequence[Rounds]) -> Judgement | None:
     """Judge a benchmark's memory or instructions; None where no launch has them."""
-    if not (found := pairs(rounds, figure)):
+    if not (by_launch := pairs(rounds, figure)):
         return None
-    verdict, words = _decision(found, figure)
-    values = {side: median([one[side] for one in found]) for side in SIDES}
-    effects = [_relative(one) for one in found]
-    known = [effect for effect in effects if effect is not None]
-    effect = median(known) if len(known) == len(found) else None
+    verdict, words = _decision(by_launch, figure)
+    values = {side: median([one[side] for one in by_launch]) for side in SIDES}
+    effects = [_relative(one) for one in by_launch]
+    numbers = [effect for effect in effects if effect is not None]
+    effect = median(numbers) if len(numbers) == len(by_launch) else None
     what = "growth from nothing" if effect is None else change(effect, figure)
-    seen = f"{what} in {several(len(found), 'launch')}"
+    seen = f"{what} in {several(len(by_launch), 'launch')}"
     if figure == "memory":
         seen += f" ({megabytes(values)})"
     budget = ALLOWED[figure].share
     reason = f"{seen}, budget {percent(budget)}{words}"
     return Judgement(
-        benchmark, figure, verdict, effect=effect, budget=budget, launches=len(found) - 1, values=values, reason=reason
+        benchmark,
+        figure,
+        verdict,
+        effect=effect,
+        budget=budget,
+        launches=len(by_launch) - 1,
+        values=values,
+        reason=reason,
     )
 
 
@@ -89,20 +96,20 @@ def _relative(values: Mapping[Side, int]) -> float | None:
     return values["head"] / values["base"] - 1
 
 
-def _decision(found: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[GateVerdict, str]:
-    worse, better = (sum(grows(one, figure, side) for one in found) for side in ("head", "base"))
-    needed = max(AGREE * len(found), ALLOWED[figure].launches)
+def _decision(by_launch: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[GateVerdict, str]:
+    worse, better = (sum(grows(one, figure, side) for one in by_launch) for side in ("head", "base"))
+    needed = max(AGREE * len(by_launch), ALLOWED[figure].launches)
     word = WORSE[figure] if worse >= better else BETTER[figure]
-    words = f"; {word} in {max(worse, better)} of {several(len(found), 'launch')}"
+    words = f"; {word} in {max(worse, better)} of {several(len(by_launch), 'launch')}"
     if worse >= needed:
-        return GateVerdict.REGRESSION, words if worse < len(found) else ""
+        return GateVerdict.REGRESSION, words if worse < len(by_launch) else ""
     if better >= needed:
-        return GateVerdict.IMPROVEMENT, words if better < len(found) else ""
-    if worse == len(found):
+        return GateVerdict.IMPROVEMENT, words if better < len(by_launch) else ""
+    if worse == len(by_launch):
         return GateVerdict.INCONCLUSIVE, "; one launch is not enough, and the time ran out"
-    if 2 * worse > len(found):  # the median launch is beyond the limit
+    if 2 * worse > len(by_launch):  # the median launch is beyond the limit
         return GateVerdict.INCONCLUSIVE, f"{words}: too many to pass, too few to be significant"
-    alone = better == len(found)  # too few launches to prove it; the effect already shows it
+    alone = better == len(by_launch)  # too few launches to prove it; the effect already shows it
     return GateVerdict.PASS, f"{words} only" if (worse or better) and not alone else ""
 
 
@@ -118,13 +125,13 @@ def escalated(
     library than ``under_test``) come last, as long as they are not calm: their effects in the same launches separate a
     change of the code from a difference of the arms. After the first further launch they may continue alone.
     """
-    known = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
+    effects = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
     own = [one for one in benchmarks if not one.is_control(under_test)]
-    times = zip(own, still_open([known[one.name] for one in own], rules), strict=True)
+    times = zip(own, still_open([effects[one.name] for one in own], rules), strict=True)
     wanted = [one.name for one, is_open in times if is_open or _memory_is_open(one, rounds, rules)]
     begun = max((part.launch for part in rounds), default=SCREEN) > SCREEN
     controls = open_controls(rounds, benchmarks, rules, under_test) if wanted or begun else ()
-    return (*sorted(wanted, key=lambda name: _slowness(known[name]), reverse=True), *controls)
+    return (*sorted(wanted, key=lambda name: _slowness(effects[name]), reverse=True), *controls)
 
 
 def _slowness(one: Effects) -> float:
@@ -133,9 +140,9 @@ def _slowness(one: Effects) -> float:
 
 def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
     """Whether memory grew in at least half of the launches so far: chance does that once, a change mostly."""
-    found = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
-    grown = sum(grows(values, "memory") for values in found)
-    return len(found) <= rules.launches and 0 < len(found) <= 2 * grown
+    by_launch = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
+    grown = sum(grows(values, "memory") for values in by_launch)
+    return len(by_launch) <= rules.launches and 0 < len(by_launch) <= 2 * grown
 
 
 def judge(
@@ -155,9 +162,9 @@ def judge(
     """
     refusals, measured = refusals or {}, {part.benchmark for part in rounds}
     compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
-    known = [effects_of(one, rounds, rules) for one in compared if not one.is_control(under_test)]
+    own = [effects_of(one, rounds, rules) for one in compared if not one.is_control(under_test)]
     alone = [effects_of(one, rounds, rules) for one in compared if one.is_control(under_test)]
-    times = {found.benchmark: found for found in (*judge_times(known, rules), *map(unjudged, alone))}
+    times = {judgement.benchmark: judgement for judgement in (*judge_times(own, rules), *map(unjudged, alone))}
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:
@@ -165,20 +172,22 @@ def judge(
             continue
         mine = [part for part in rounds if part.benchmark == one.name]
         time = dataclasses.replace(time, values=_seconds(one, mine))
-        counts = [found for figure in ("memory", "instructions") if (found := judge_counts(one.name, figure, mine))]
+        counts = [
+            judgement for figure in ("memory", "instructions") if (judgement := judge_counts(one.name, figure, mine))
+        ]
         if one.is_control(under_test):
-            judgements += [_as_control(found, one.library) for found in (time, *counts)]
+            judgements += [_as_control(judgement, one.library) for judgement in (time, *counts)]
         else:
             judgements += _with_disagreement([time, *counts])
     return declared.applied(judgements, waivers, today or date.today())
 
 
-def _as_control(found: Judgement, library: str) -> Judgement:
+def _as_control(judgement: Judgement, library: str) -> Judgement:
     """Only show the figures: a control's effect is noise, or a fault of the arms that the self-test finds."""
-    if found.verdict is GateVerdict.INCOMPARABLE:  # it has no figures
-        return found
-    reason = f"control, as {library} is not under test: {found.reason}"
-    return dataclasses.replace(found, verdict=GateVerdict.PASS, p=None, reason=reason)
+    if judgement.verdict is GateVerdict.INCOMPARABLE:  # it has no figures
+        return judgement
+    reason = f"control, as {library} is not under test: {judgement.reason}"
+    return dataclasses.replace(judgement, verdict=GateVerdict.PASS, p=None, reason=reason)
 
 
 def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
@@ -202,7 +211,7 @@ def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, f
 
 def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
     """Add a note where time and instructions disagree: each misses some costs."""
-    by_figure = {found.figure: found for found in judgements}
+    by_figure = {judgement.figure: judgement for judgement in judgements}
     time, counted = by_figure["time"], by_figure.get("instructions")
     sides = (GateVerdict.REGRESSION, GateVerdict.IMPROVEMENT)
     if counted is None or time.verdict == counted.verdict or not {time.verdict, counted.verdict} & set(sides):
@@ -225,8 +234,8 @@ def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict
     """
     if self_test.faults:
         return GateVerdict.INCOMPARABLE
-    verdicts = {found.verdict for found in judgements}
-    if not any(found.effect is not None for found in judgements):
+    verdicts = {judgement.verdict for judgement in judgements}
+    if not any(judgement.effect is not None for judgement in judgements):
         return GateVerdict.FAILED if GateVerdict.FAILED in verdicts else GateVerdict.INCOMPARABLE
     order = (
         GateVerdict.REGRESSION,

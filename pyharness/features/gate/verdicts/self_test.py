@@ -58,20 +58,22 @@ def self_test(
     threads, effects = {one.name: one.threads for one in benchmarks}, _effects(rounds, benchmarks)
     controls, same = [one.name for one in benchmarks if one.is_control(under_test)], _one_code(arms, under_test)
     witnesses = [one.name for one in benchmarks] if same else controls
-    found = [*faults, *_unbalanced(launches, rounds)]
+    problems = [*faults, *_unbalanced(launches, rounds)]
     if controls and len(controls) == len(benchmarks):
-        found.append(f"no benchmark of {under_test}, which is under test, was there to be compared: all are controls")
+        problems.append(
+            f"no benchmark of {under_test}, which is under test, was there to be compared: all are controls"
+        )
     signs, order, start = _signs(effects, threads), _order(effects), _start(launches, effects)
     figures: dict[str, Any] = {"signs": signs, "second_in_a_round": order, "started_first": start}
     figures["witnesses"] = shown = _signs(effects, witnesses)
     if shown["of"] < FEWEST_SIGNS:
         shown["needs"] = FEWEST_SIGNS
     if shown["p"] < LEVEL_OF_SIGNS and abs(shown["median"]) > rules.budget / 2:
-        found.append(_one_sided(shown, "benchmarks of one version" if same else "controls"))
+        problems.append(_one_sided(shown, "benchmarks of one version" if same else "controls"))
     figures["controls"] = bias = _bias(effects, controls)
     if bias is not None and _matters(bias, rules):
-        found.append(_biased(bias))
-    return SelfTest(tuple(found), figures)
+        problems.append(_biased(bias))
+    return SelfTest(tuple(problems), figures)
 
 
 def open_controls(
@@ -90,8 +92,8 @@ def open_controls(
 
 def _effects(rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark]) -> dict[tuple[str, int], LaunchEffect]:
     threads = {one.name: one.threads for one in benchmarks}
-    found = {(part.benchmark, part.launch): effect(part, threads.get(part.benchmark, 1)) for part in rounds}
-    return {place: seen for place, seen in found.items() if seen is not None}
+    by_place = {(part.benchmark, part.launch): effect(part, threads.get(part.benchmark, 1)) for part in rounds}
+    return {place: seen for place, seen in by_place.items() if seen is not None}
 
 
 def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
@@ -109,16 +111,16 @@ def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
 
 def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[str]:
     """Return faults of unbalanced orders; pairs are balanced by design, so no chance is involved."""
-    found = []
+    faults = []
     head = sum(launch.started_first == "head" for launch in launches)
     if abs(2 * head - len(launches)) > 1:
-        found.append(_first(head, len(launches), "was started second", "launches"))
+        faults.append(_first(head, len(launches), "was started second", "launches"))
     uneven = [part for part in rounds if abs(2 * sum(part.head_first) - len(part.head_first)) > UNBALANCED]
     if uneven:
         firsts = [first for part in uneven for first in part.head_first]
         names = len({part.benchmark for part in uneven})
-        found.append(_first(sum(firsts), len(firsts), "went second", f"rounds of {several(names, 'benchmark')}"))
-    return found
+        faults.append(_first(sum(firsts), len(firsts), "went second", f"rounds of {several(names, 'benchmark')}"))
+    return faults
 
 
 def _first(head: int, count: int, what: str, where: str) -> str:
@@ -189,9 +191,9 @@ def _biased(bias: Mapping[str, Any]) -> str:
 def _order(effects: Effects) -> dict[str, Any] | None:
     """Return the cost of being second in a round: trimmed mean of the launches' medians. Effects cancel it."""
     by_launch: dict[int, list[float]] = {}
-    for (_, number), found in effects.items():
-        if found.order is not None:
-            by_launch.setdefault(number, []).append(found.order)
+    for (_, number), launch_effect in effects.items():
+        if launch_effect.order is not None:
+            by_launch.setdefault(number, []).append(launch_effect.order)
     if not by_launch:
         return None
     return _mean([median(orders) for orders in by_launch.values()])
@@ -213,9 +215,9 @@ def _start(launches: Sequence[Launch], effects: Effects) -> dict[str, Any] | Non
     if not numbers or not common:
         return None
     logs = {number: math.fsum(effects[name, number].log for name in common) / len(common) for number in numbers}
-    if (found := start_effect(launches, logs)) is None:
+    if (estimate := start_effect(launches, logs)) is None:
         return None
-    return {"mean": relative(found[0]), "interval": [relative(end) for end in found[1]]}
+    return {"mean": relative(estimate[0]), "interval": [relative(end) for end in estimate[1]]}
 
 
 SIZES = {  # facts that are counts -> noun and unit
@@ -267,8 +269,8 @@ def differences(base: ArmFacts, head: ArmFacts, *, under_test: str, measured: Co
     timed = {normalised(name) for name in measured}
     unequal = [f"{name} is measured, and is {_both(one, other, name)}" for name in differ if name in timed]
     lacking = [f"{arm.side} has no {under_test}" for arm in (base, head) if own and own not in _libraries(arm)]
-    said = [f"{name} is not under test, and is {_both(one, other, name)}" for name in differ if name not in timed]
-    return Differences((*_unlike(base.facts, head.facts), *lacking, *unequal), tuple(said))
+    notes = [f"{name} is not under test, and is {_both(one, other, name)}" for name in differ if name not in timed]
+    return Differences((*_unlike(base.facts, head.facts), *lacking, *unequal), tuple(notes))
 
 
 def _libraries(arm: ArmFacts) -> dict[str, str]:

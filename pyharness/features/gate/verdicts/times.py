@@ -74,8 +74,8 @@ def last_level(rules: GateRules) -> float:
 def still_open(measured: Sequence[Effects], rules: GateRules) -> list[bool]:
     """Whether each benchmark needs another launch: the screen suspects it, and no look has decided."""
     return [
-        suspect(one, rules) and len(one.launches) < rules.launches and not (found is not None and found.early)
-        for one, found in zip(measured, decisions(measured, rules), strict=True)
+        suspect(one, rules) and len(one.launches) < rules.launches and not (decision is not None and decision.early)
+        for one, decision in zip(measured, decisions(measured, rules), strict=True)
     ]
 
 
@@ -88,28 +88,30 @@ def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | 
     family = {
         place: one for place, one in enumerate(measured) if suspect(one, rules) or len(one.launches) >= fewest(rules)
     }
-    known: dict[int, Decision] = {}
+    decided: dict[int, Decision] = {}
     for count in looks(rules):
         level = rules.level * SPENT.get(count, 0.0)
-        known |= {
-            place: one for place, one in _looked(family, known, rules, count, level).items() if one.way is not Way.OPEN
+        decided |= {
+            place: one
+            for place, one in _looked(family, decided, rules, count, level).items()
+            if one.way is not Way.OPEN
         }
-    known |= _looked(family, known, rules, None, last_level(rules))
-    return [known.get(place) for place in range(len(measured))]
+    decided |= _looked(family, decided, rules, None, last_level(rules))
+    return [decided.get(place) for place in range(len(measured))]
 
 
 def _looked(
-    family: Mapping[int, Effects], known: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
+    family: Mapping[int, Effects], decided: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
 ) -> dict[int, Decision]:
     """Look at the first ``count`` launches (None: all) of undecided benchmarks with so many."""
     logs = {
         place: [launch.log for launch in one.launches[:count]]
         for place, one in family.items()
-        if place not in known and len(one.launches) >= (count or fewest(rules))
+        if place not in decided and len(one.launches) >= (count or fewest(rules))
     }
-    slower = _adjusted(family, known, logs, Way.SLOWER, rules) if level else {}
-    faster = _adjusted(family, known, logs, Way.FASTER, rules) if level else {}
-    found = {}
+    slower = _adjusted(family, decided, logs, Way.SLOWER, rules) if level else {}
+    faster = _adjusted(family, decided, logs, Way.FASTER, rules) if level else {}
+    looked = {}
     for place, mine in logs.items():
         one, middle = family[place], trimmed_mean(mine)
         p = slower.get(place), faster.get(place)
@@ -117,13 +119,13 @@ def _looked(
         if way is Way.OPEN and count is not None:
             way = _large(one, mine) if count == EARLY[0] else way
             way = Way.NEITHER if way is Way.OPEN and _clear(one, mine) else way
-        found[place] = Decision(way, len(mine), count is not None, middle, trimmed_interval(mine), *p)
-    return found
+        looked[place] = Decision(way, len(mine), count is not None, middle, trimmed_interval(mine), *p)
+    return looked
 
 
 def _adjusted(
     family: Mapping[int, Effects],
-    known: Mapping[int, Decision],
+    decided: Mapping[int, Decision],
     logs: Mapping[int, Sequence[float]],
     way: Way,
     rules: GateRules,
@@ -135,7 +137,7 @@ def _adjusted(
         if place in logs:
             values.append(p_greater([sign * log for log in logs[place]], one.null(rules)))
         else:
-            values.append(float(place not in known or known[place].way is not way))
+            values.append(float(place not in decided or decided[place].way is not way))
     return dict(zip(family, holm(values), strict=True))
 
 
@@ -170,8 +172,8 @@ def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement
 
     A benchmark with launches is tested, whatever their reason: they show more than the screen.
     """
-    found = zip(measured, decisions(measured, rules), strict=True)
-    return [_untested(one, rules) if seen is None else _decided(one, seen, rules) for one, seen in found]
+    pairs = zip(measured, decisions(measured, rules), strict=True)
+    return [_untested(one, rules) if seen is None else _decided(one, seen, rules) for one, seen in pairs]
 
 
 def _untested(one: Effects, rules: GateRules) -> Judgement:
@@ -204,9 +206,9 @@ def unjudged(one: Effects) -> Judgement:
 def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
     logs = [launch.log for launch in one.launches[: seen.launches]]
     verdict, words = _verdict(one, seen, rules)
-    found = _figures(one, logs, seen.interval)
+    judgement = _figures(one, logs, seen.interval)
     p = seen.p_slower if seen.effect >= 0 else seen.p_faster
-    return replace(found, verdict=verdict, p=p, reason=found.reason + words)
+    return replace(judgement, verdict=verdict, p=p, reason=judgement.reason + words)
 
 
 def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
@@ -246,8 +248,8 @@ def _unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdi
 
 
 def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
-    known = logs or ([one.screen.log] if one.screen else [])
-    seen = relative(trimmed_mean(known))
+    shown = logs or ([one.screen.log] if one.screen else [])
+    seen = relative(trimmed_mean(shown))
     where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
     few = f" before {several(fewest(rules), 'launch')}: fewer are not tested" if logs else ""
     reason = (

@@ -55,16 +55,16 @@ def _entries(data: Mapping[str, Any]) -> tuple[Waiver, ...]:
     tables = data.get(_TABLE, [])
     if not isinstance(tables, list):
         raise InputError(f"{_TABLE!r} must be tables [[{_TABLE}]]")
-    found: dict[tuple[str, str], Waiver] = {}
+    waivers: dict[tuple[str, str], Waiver] = {}
     for number, table in enumerate(tables, 1):
         try:
             waiver = _waiver(table)
         except InputError as error:
             raise InputError(f"entry {number}: {error}") from None
-        if (waiver.benchmark, waiver.metric) in found:
+        if (waiver.benchmark, waiver.metric) in waivers:
             raise InputError(f"entry {number}: {waiver.metric} of {waiver.benchmark!r} has an entry already: keep one")
-        found[waiver.benchmark, waiver.metric] = waiver
-    return tuple(found.values())
+        waivers[waiver.benchmark, waiver.metric] = waiver
+    return tuple(waivers.values())
 
 
 def _waiver(table: Any) -> Waiver:
@@ -111,27 +111,31 @@ def _day(table: Mapping[str, Any]) -> str:
 
 def applied(judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date) -> tuple[Judgement, ...]:
     """Let a regression pass within the ceiling of an entry that has not expired."""
-    return tuple(_applied(found, _matching(found, waivers), today) for found in judgements)
+    return tuple(_applied(judgement, _matching(judgement, waivers), today) for judgement in judgements)
 
 
-def _matching(found: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
-    return next((one for one in waivers if (one.benchmark, one.metric) == (found.benchmark, found.figure)), None)
+def _matching(judgement: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
+    return next(
+        (one for one in waivers if (one.benchmark, one.metric) == (judgement.benchmark, judgement.figure)), None
+    )
 
 
-def _applied(found: Judgement, waiver: Waiver | None, today: date) -> Judgement:
-    if waiver is None or found.verdict is not GateVerdict.REGRESSION:
-        return found
-    if _expired(waiver, today) or _exceeded(found, waiver):
-        return found
-    return dataclasses.replace(found, verdict=GateVerdict.PASS, waiver=waiver)
+def _applied(judgement: Judgement, waiver: Waiver | None, today: date) -> Judgement:
+    if waiver is None or judgement.verdict is not GateVerdict.REGRESSION:
+        return judgement
+    if _expired(waiver, today) or _exceeded(judgement, waiver):
+        return judgement
+    return dataclasses.replace(judgement, verdict=GateVerdict.PASS, waiver=waiver)
 
 
 def _expired(waiver: Waiver, today: date) -> bool:
     return date.fromisoformat(waiver.expires) < today
 
 
-def _exceeded(found: Judgement, waiver: Waiver) -> bool:
-    return found.verdict is GateVerdict.REGRESSION and (found.effect is None or found.effect > waiver.ceiling)
+def _exceeded(judgement: Judgement, waiver: Waiver) -> bool:
+    return judgement.verdict is GateVerdict.REGRESSION and (
+        judgement.effect is None or judgement.effect > waiver.ceiling
+    )
 
 
 def of_workloads(waivers: Sequence[Waiver], today: date) -> dict[str, Waiver]:
@@ -147,18 +151,18 @@ def faults(
     An entry for a benchmark that could not be compared counts as matched. ``changed``: benchmarks that do other work
     than the base's.
     """
-    names = {found.benchmark for found in judgements if found.effect is None}
-    by_key = {(found.benchmark, str(found.figure)): found for found in judgements}
+    names = {judgement.benchmark for judgement in judgements if judgement.effect is None}
+    by_key = {(judgement.benchmark, str(judgement.figure)): judgement for judgement in judgements}
     sentences = []
     for waiver in waivers:
         what = f"{FILE}: {waiver.metric} of {waiver.benchmark!r}"
-        found = by_key.get((waiver.benchmark, waiver.metric))
-        matches = waiver.benchmark in changed if waiver.metric == WORKLOAD else found or waiver.benchmark in names
+        judgement = by_key.get((waiver.benchmark, waiver.metric))
+        matches = waiver.benchmark in changed if waiver.metric == WORKLOAD else judgement or waiver.benchmark in names
         if _expired(waiver, today):
             sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or give it a later date")
         elif not matches:
             sentences.append(f"{what}: no benchmark matches the entry; correct its name, or remove it")
-        elif found is not None and _exceeded(found, waiver):
-            grown = "growth from nothing" if found.effect is None else percent(found.effect)
+        elif judgement is not None and _exceeded(judgement, waiver):
+            grown = "growth from nothing" if judgement.effect is None else percent(judgement.effect)
             sentences.append(f"{what}: {grown} exceeds the ceiling of {percent(waiver.ceiling)}")
     return tuple(sentences)

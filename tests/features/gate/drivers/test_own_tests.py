@@ -16,7 +16,7 @@ from pyharness.features.gate.builds import names
 from pyharness.features.gate.builds.arms import Arms
 from pyharness.features.gate.drivers.project_tests import FOLDER, plant
 from pyharness.features.gate.drivers.pytest_process import OwnTests
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict
 from pyharness.features.gate.verdicts import judgements
@@ -126,7 +126,7 @@ def gate(both: Arms, project: Path, tests: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pyharness.features.gate.session.prepare", lambda *_, **__: nullcontext(both))
     rules = GateRules(launches=0, rounds=6)  # and whatever else measures on this machine: times are not judged here
     asked = GateRequest(both.base.source, "HEAD", tests=tests, rules=rules, folder=project, force=True)
-    return commands.gate(asked, SilentGate())
+    return commands.gate(asked, GateListener())
 
 
 def reasons(done: Gate) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pyharness.features.gate.builds.arms import Arms
 from pyharness.features.gate.builds.names import UnknownName
 from pyharness.features.gate.drivers.project_tests import FOLDER, plant
 from pyharness.features.gate.drivers.pytest_process import PytestProcess
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest, checked, judged, ready, resolved
 from pyharness.features.gate.types import SIDES, CallBatch, GateRules, GateVerdict, Side
 from pyharness.types import InputError
@@ -118,7 +118,7 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("pyharness.features.gate.session.prepare", lambda *_, **__: nullcontext(both))
     rules = GateRules(launches=2, rounds=6)
     asked = GateRequest("HEAD~1", "HEAD", tests="bench/test_it.py", rules=rules, folder=project)
-    with ready(resolved(asked), SilentGate()) as both_ready:
+    with ready(resolved(asked), GateListener()) as both_ready:
         done = judged(both_ready, rules)
     verdicts = {one.benchmark.rpartition("::")[2]: one for one in done.judgements if one.figure == "time"}
     assert verdicts["test_encode[1]"].effect is not None
@@ -132,4 +132,4 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
 def test_tests_go_with_no_suite_and_no_counter(other: dict[str, Any]) -> None:
     asked = GateRequest("HEAD~1", "HEAD", tests="bench", **other)
     with pytest.raises(InputError, match="do not go together"):  # before anything is built
-        commands.gate(asked, SilentGate())
+        commands.gate(asked, GateListener())

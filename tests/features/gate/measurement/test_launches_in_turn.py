@@ -19,7 +19,7 @@ from pyharness.features.gate.builds.arms import Arms
 from pyharness.features.gate.builds.names import Specified
 from pyharness.features.gate.drivers import pytest_process
 from pyharness.features.gate.drivers.project_tests import PlantedTests
-from pyharness.features.gate.measurement.plan import SilentGate
+from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.suites import GateSuite
 from pyharness.features.gate.types import Gate, GateBenchmark, GateRules, GateVerdict, Side
 
@@ -88,7 +88,7 @@ def gated(
     asked = session.GateRequest("a", "b", tests=tests, rules=RULES)
     sources = (Specified("a", "a"), Specified("b", "b"))
     request = session.ResolvedRequest(asked, sources, None if tests else suite)
-    with session.ready(request, SilentGate()) as both:
+    with session.ready(request, GateListener()) as both:
         both.plan.lot = lot
         return session.judged(both, RULES), doubles
 
