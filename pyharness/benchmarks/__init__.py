@@ -121,6 +121,7 @@ class Benchmark:
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     plots: tuple[Plot, ...] = ()  # drawings of a page, in a section of the benchmark
     role: Role = Role.COUNTS
+    place: int = 50  # among those that are listed, smallest first
     listing: Listing | None = None  # the items that details of its cases name
     ranks: str = ""  # the metric of the ranking, text by text, at the head of a report
     pays: str = ""  # the cost of a row relative to the best one, such as tokens

@@ -254,6 +254,7 @@ BENCHMARKS = (
         corpus="required",
         whole_text=True,
         pace=Pace(0.45, 0.55),
+        place=0,
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         tables=(TABLE,),
         plots=(KNEE,),

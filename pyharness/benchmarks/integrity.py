@@ -254,6 +254,7 @@ BENCHMARKS = (
         corpus="required",
         role=Role.VERIFIES,
         pace=Pace(0.5, 0.25),
+        place=6,
         metrics=(
             "round_trip_share",
             "exact_round_trip_share",

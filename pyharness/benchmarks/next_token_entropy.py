@@ -343,6 +343,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         whole_text=True,
+        place=9,
         metrics=tuple(metric.name for metric in language_model.REPORTED),
         tables=(TABLE, BY_LENGTH),
         plots=PLOTS,

@@ -275,6 +275,7 @@ BENCHMARKS = (
             dead_tokens,
             arguments_in_common,
         ),
+        place=5,
         metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
         underivable="they count verdicts on single tokens; those that are not alive are listed in the record's details",
     ),

@@ -88,6 +88,7 @@ BENCHMARKS = (
         "tokens of a counterpart (same recipe, another trainer) that this row replaces, and how often both are used",
         run,
         corpus="required",
+        place=10,
         metrics=tuple(metric.name for metric in replaced_tokens.REPORTED),
         tables=(TABLE,),
         parameters={"against": "bpe"},

@@ -287,6 +287,7 @@ BENCHMARKS = (
         "bytes and tokens per second: encoding and decoding, cold, steady on new text, and replayed",
         run,
         corpus="required",
+        place=1,
         metrics=(
             "encode_bytes_per_second",
             "encode_tokens_per_second",

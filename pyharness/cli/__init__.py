@@ -44,7 +44,7 @@ class Commands(click.Group):
                 raise InputError(f"a plug-in defines the command {name!r}, which already exists; rename it")
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(package_name="pyharness", prog_name="pyharness")
 def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them."""

@@ -138,6 +138,15 @@ def show(text: str) -> None:
         out.flush()
 
 
+def show_in_pager(text: str) -> None:
+    """Write text to standard output, or to a pager where a terminal has fewer lines."""
+    if not is_terminal() or text.count("\n") < os.get_terminal_size(sys.stdout.fileno()).lines:
+        show(text)
+        return
+    os.environ.setdefault("LESS", "FRX")  # as git: end where the text fits, show colours, leave the text there
+    click.echo_via_pager(text, color=color())
+
+
 def put(parts: Iterable[bytes]) -> None:
     """Write bytes to standard output as they come."""
     for part in parts:

@@ -7,17 +7,22 @@ import sys
 
 import click
 
-from pyharness.cli import console
+from pyharness.cli import console, usage
 from pyharness.cli.console import reports_errors
 from pyharness.types import InputError
 
 
 @click.command(name="list")
 @click.argument("kind", type=click.Choice(["tokenizers", "corpora", "trainers", "metrics", "benchmarks", "suites"]))
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @reports_errors
 def list_(kind: str, as_json: bool) -> None:
-    """List what can be named: tokenizers, corpora, trainers, metrics, benchmarks or suites."""
+    """List the names that other commands take.
+
+    \b
+    pyharness list tokenizers
+    pyharness list metrics --json
+    """
     from pyharness import report as room
     from pyharness.commands import catalogue
 
@@ -25,16 +30,21 @@ def list_(kind: str, as_json: bool) -> None:
     if as_json:
         console.show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return
-    headings = tuple(room.Heading(column, "prose" if column in catalogue.PROSE else "word") for column in rows[0])
-    cells = tuple(tuple(room.Cell(str(value or "")) for value in row.values()) for row in rows)
-    console.show(room.to_text([room.Sheet(kind, headings, cells)], console.width(), console.color()))
+    shown = [column for column in rows[0] if column != catalogue.GROUP]
+    headings = tuple(room.Heading(column, "prose" if column in catalogue.PROSE else "word") for column in shown)
+    groups: dict[str, list[tuple[room.Cell, ...]]] = {}
+    for row in rows:
+        cells = tuple(room.Cell(str(row[column] or "")) for column in shown)
+        groups.setdefault(str(row.get(catalogue.GROUP, kind) or "other"), []).append(cells)
+    sheets = [room.Sheet(title, headings, tuple(lines)) for title, lines in groups.items()]
+    console.show_in_pager(room.to_text(sheets, console.width(), console.color()))
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @reports_errors
 def env(as_json: bool) -> None:
-    """Show what a record says about this machine."""
+    """Show this machine as a record describes it."""
     from pyharness.system.environment import fingerprint
 
     facts = fingerprint()
@@ -53,24 +63,27 @@ STANDARD_INPUT = "-"
 
 @click.command()
 @click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="[NAME=]SPEC",
-              help="Tokenizer, as for run, or the path of its file; repeatable.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: text in a terminal, json in a "
-              "pipe]")  # fmt: skip
+              shell_complete=usage.tokenizers_or_files,
+              help="A tokenizer, or the path of its file, called NAME; repeatable.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="How to write tokens [default: text in a "
+              "terminal, json in a pipe].")  # fmt: skip
 @click.argument("text")
 @click.argument("other", required=False)
 @reports_errors
 def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) -> None:
-    """Show what tokenizers make of TEXT: tokens side by side, their ids, bytes and merges.
+    """Show the tokens of a text, side by side.
 
     \b
     pyharness show -t mistral:v3 -t deepseek strawberry
-    pyharness show -t file:./tokenizer.json -t patches:space 'Two  spaces'
-    pyharness show -t deepseek 'a cat sat' 'a bat sat'      what moved is in brackets
+    pyharness show -t ./tokenizer.json -t patches:space 'Two  spaces'
+    pyharness show -t deepseek 'a cat sat' 'a bat sat'
     pyharness show -t deepseek --format json - < text.txt
 
-    TEXT is read from standard input where it is "-". With OTHER, tokens of either text that the other does not have in
-    the same order are marked. Strings that look like special tokens are plain text. The merges of a token are those
-    of the model's rules, in the order in which they come; a dash stands where there are none, or none are known.
+    Each token has its id, its bytes and its merges in the order of the rules. A dash stands for no merges, or for
+    unknown ones. Special tokens in the text are read as plain text.
+
+    A TEXT of "-" is standard input. With OTHER, brackets mark tokens that the other text does not have in the same
+    order.
 
     \b
     Exit status: 0 shown, 2 bad input.

@@ -10,48 +10,56 @@ from typing import IO, Any
 
 import click
 
+from pyharness.cli import usage
 from pyharness.cli.console import complain, put, reports_errors
 from pyharness.types import InputError
 
 FORMATS = click.Choice(["text", "json", "uint32"])
-LONGEST = "What may be held of a document that cannot be taken in parts"
+LONGEST = "Longest document that is held whole"
 
 
 @click.command()
-@click.argument("tokenizer")
+@click.argument("tokenizer", shell_complete=usage.tokenizers_or_files)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--lines", is_flag=True, help="Every line is a document, without its newline; reads and writes as it goes."
+    "--lines", is_flag=True, help="Take each line as a document, without its newline. Read and write as it goes."
 )
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How ids are written.")
-@click.option("--special", is_flag=True, help="Map special tokens that the text spells; they are plain text otherwise.")
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to write ids.")
+@click.option(
+    "--special", is_flag=True, help="Give special tokens in the text their ids. Otherwise they are plain text."
+)
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
-              help="Threads of the encoder; the ids do not depend on it.")  # fmt: skip
+              help="Threads of the encoder. The ids are the same for any number.")  # fmt: skip
 @click.option("--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST} [default: 4MiB].")
 @reports_errors
 def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, special: bool, threads: int,
            longest: str | None) -> None:  # fmt: skip
-    """Write the ids of FILES, or of standard input, to standard output.
+    """Turn text into ids.
 
     \b
     pyharness encode my-bpe/model.json text.txt
     pyharness encode mistral:v3 --lines --format json < sentences.txt
-    pyharness encode 'my-bpe/model.json?dropout=0.1&seed=7' --lines < sentences.txt
-    pyharness encode native+file:tokenizer.json --special < text.txt | pyharness decode file:tokenizer.json
+    pyharness encode 'my-bpe/model.json?dropout=0.1&seed=7' --lines < text.txt
+    pyharness encode native+file:tokenizer.json < text.txt \\
+      | pyharness decode file:tokenizer.json
 
-    TOKENIZER is a specification (see "pyharness list tokenizers") or the path of a tokenizer file. A whole file is one
-    document, unless --lines is given. Formats: text has ids between spaces and a line for each document; json a list on
-    a line; uint32 raw little-endian numbers with nothing between documents (numpy.fromfile reads them).
+    Reads FILES or standard input and writes to standard output. TOKENIZER is a spec (see "pyharness list tokenizers")
+    or the path of a tokenizer file. A whole file is one document, unless --lines is given.
 
-    Byte-level models of our own encoder take any bytes; other tokenizers refuse what is not UTF-8, and say where.
+    \b
+    Formats:
+      text    ids between spaces, a line for each document
+      json    a list for each document, on a line
+      uint32  raw little-endian numbers, for numpy.fromfile
 
-    Our own encoder (model.json, native+SPEC) takes documents of any size in a few hundred megabytes of memory, where
-    the split pattern is a named one and nothing is normalised but to NFC: it reads on to a place at which the pattern
-    is sure to cut, and the ids leave as they are made. Elsewhere a document is held whole, in up to 140 times its
-    size with some libraries, so that one of more than --max-document-bytes is refused.
+    Our own encoder (model.json, native+SPEC) takes documents of any size in a few hundred megabytes. It cuts where the
+    split pattern is sure to cut. This needs a named pattern and no normalisation but NFC. Other documents are held
+    whole, which takes up to 140 times their size in some libraries. Longer ones than --max-document-bytes are refused.
 
-    A file that "pyharness train" made of something else than text takes files of that in their place, and writes a
-    stream with a header, a line for each part, and an end.
+    Byte-level models of our own encoder take any bytes. Other tokenizers refuse what is not UTF-8 and say where.
+
+    A codec that "pyharness train" made of other things than text takes files of these. It writes a stream with a
+    header, a line for each part and an end.
     """
     from pyharness.commands import documents, ids
     from pyharness.commands.streams import stream_of
@@ -69,26 +77,28 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
 
 
 @click.command()
-@click.argument("tokenizer")
+@click.argument("tokenizer", shell_complete=usage.tokenizers_or_files)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--lines", is_flag=True, help="End every document with a newline: the inverse of encode --lines.")
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How ids are written there.")
-@click.option("--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST}, 4 bytes an id [default: 4MiB].")
+@click.option("--lines", is_flag=True, help="End each document with a newline, as encode --lines reads it.")
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How the ids are written.")
+@click.option(
+    "--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST}; an id counts 4 bytes [default: 4MiB]."
+)
 @reports_errors
 def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, longest: str | None) -> None:
-    """Write the bytes that ids in FILES, or on standard input, stand for.
+    """Turn ids back into text.
 
     \b
-    pyharness encode my-bpe/model.json < text.txt | pyharness decode my-bpe/model.json
-    pyharness encode my-bpe/model.json --lines < text.txt | pyharness decode my-bpe/model.json --lines
+    pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
+    pyharness decode my-bpe/model.json --lines ids.txt
 
-    With a tokenizer that is exact, what comes out is what encode read, byte for byte (--lines ends the last line, too).
-    Documents are written one after the other with nothing between them, unless --lines is given.
+    Reads FILES or standard input and writes bytes to standard output. An exact tokenizer gives what encode read, byte
+    for byte. Documents follow each other with nothing between them, unless --lines is given.
 
-    Our own decoder gives bytes as ids come, whatever the size of a document. Libraries, and files with a decoder of
-    their own, get a document whole, so that one of more than --max-document-bytes is refused there.
+    Our own decoder writes bytes as ids come, whatever the size of a document. Libraries get a document whole. There,
+    longer ones than --max-document-bytes are refused.
 
-    A file of something else than text gives that back; a stream of another file, or one that is cut off, is refused.
+    The codec of other things than text gives these back. It refuses a stream that is cut off or of another codec.
     """
     from pyharness.commands import documents, ids
     from pyharness.commands.streams import stream_of

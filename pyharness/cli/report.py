@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from pyharness.cli import usage
 from pyharness.cli.console import (
     PULL_REQUEST,
     check_target,
@@ -17,7 +18,7 @@ from pyharness.cli.console import (
     discard_output,
     for_a_pull_request,
     reports_errors,
-    show,
+    show_in_pager,
     summarise,
     width,
 )
@@ -34,51 +35,57 @@ if TYPE_CHECKING:
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: an old name of text
 JUNIT = "junit"  # for records with verdicts
 FOR_PROGRAMS = ("csv", "json", "parquet")
-_FORMATS_IN_WORDS = "Tables as text or Markdown, a page as HTML; a row per number as CSV, JSON or Parquet"
-_FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
-                       help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
+_FORMATS_IN_WORDS = "Tables (text, markdown), a page (html), or a row per number (csv, json, parquet)"
+_DEFAULT = "[default: by the suffix of --output, or text]"
+_FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), help=f"{_FORMATS_IN_WORDS} {_DEFAULT}.")
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
-                       help="Write here instead of to standard output.")  # fmt: skip
+                       help="File to write instead of standard output.")  # fmt: skip
 _FOR = click.option("--for", "reader", type=click.Choice(["pr"]),
-                    help="Markdown for a comment on a pull request: what matters first, the rest folded, at most "
-                    "60 kB; also appended to the file that GITHUB_STEP_SUMMARY names.")  # fmt: skip
+                    help="Write a Markdown comment for a pull request of at most 60 kB. What matters is first, the "
+                    "rest is folded. It is also appended to the file in GITHUB_STEP_SUMMARY.")  # fmt: skip
 _FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 
 
 @click.command()
 @click.argument("records", metavar="RECORD...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice([*FORMATS, JUNIT]), default="text", show_default=True,
-              help=f"{_FORMATS_IN_WORDS}; JUnit XML of what has verdicts.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
+@click.option("--format", "form", type=click.Choice([*FORMATS, JUNIT]),
+              help=f"{_FORMATS_IN_WORDS}; junit for verdicts {_DEFAULT}.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show every metric, not only those of the tables.")
 @click.option("--list-dead", "listed", is_flag=True,
-              help="List all dead tokens that the record names, not only ten; a page always does.")  # fmt: skip
+              help="List all unreachable tokens that the record names, not only ten of a row.")  # fmt: skip
 @_FOR
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
-              help="Compute every number again from the state next to the record; print what differs.")  # fmt: skip
+              help="Compute every number again from the state file and show what differs.")  # fmt: skip
 @reports_errors
 def report(
-    records: tuple[Path, ...], form: str, every: bool, listed: bool, reader: str | None, output: Path | None,
+    records: tuple[Path, ...], form: str | None, every: bool, listed: bool, reader: str | None, output: Path | None,
     force: bool, rederive: bool,
 ) -> None:  # fmt: skip
-    """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
-
-    Several records, of runs, are one page: --format html, the first is what the others are compared with.
-    A record is of a run, of a profile, or of another kind that a command writes. One with verdicts is, as Markdown, a
-    comment on a pull request.
-    What --output names is never overwritten without --force; a device or a FIFO is written into.
+    """Show a record as tables, as a page or as data.
 
     \b
-    Exit status of --rederive: 0 all that can be derived is equal to the last bit, 1 something differs or lacks,
-    2 there is no state next to the record, or it is damaged or another run's.
+    pyharness report RECORD
+    pyharness report RECORD --format html -o report.html
+    pyharness report MONDAY FRIDAY --format html -o both.html
+
+    A RECORD is of a run, a profile or a gate. Several records of runs make one page. The first is the baseline of the
+    others. A record with verdicts is a comment on a pull request in Markdown. An existing file is never replaced
+    without --force.
+
+    \b
+    Exit status of --rederive:
+      0  every number is equal to the last bit
+      1  a number differs or is missing
+      2  the state file is missing, damaged or of another run
     """
     from pyharness import report as room
     from pyharness.report import comments, record_kinds
     from pyharness.report import page as pages
 
     check_target(output, force, records)
-    form = for_a_pull_request(form, reader)
+    form = for_a_pull_request(form or room.FORMATS_OF_SUFFIXES.get(output.suffix if output else "", "text"), reader)
     if len(records) > 1:
         if rederive:
             raise InputError("--rederive is about one record: name one")
@@ -189,7 +196,7 @@ def _put(text: str, output: Path | None, force: bool) -> None:
     from pyharness.system import atomic_file
 
     if output is None:
-        show(text)
+        show_in_pager(text)
     else:
         atomic_file.write(output, text, overwrite=force)
 
@@ -206,40 +213,43 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.argument("a")
-@click.argument("others", metavar="[B]...", nargs=-1)
+@click.argument("a", metavar="BASELINE", shell_complete=usage.rows_of_record)
+@click.argument("others", metavar="[CANDIDATE]...", nargs=-1, shell_complete=usage.rows_of_record)
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
-              help="Be a gate: end with 1 where B is worse, or where anything differs; see exit status.")  # fmt: skip
+              help="Fail where B is worse, or where anything differs. See exit status.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show all numbers, not only significant ones.")
 @_FORMAT
 @_FOR
 @_OUTPUT
 @_FORCE
 @reports_errors
 def compare(
-    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str, reader: str | None,
-    output: Path | None, force: bool,
+    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str | None, reader: str | None,
+    output: Path | None, force: bool, every: bool,
 ) -> None:  # fmt: skip
-    """Compare tokenizers of one record, each with the first that is named, or two records.
+    """Compare rows of one record, or two records.
 
     \b
-    pyharness compare RECORD TOKENIZER_A TOKENIZER_B [TOKENIZER_C ...]
-    pyharness compare RECORD_A RECORD_B
+    pyharness compare RECORD BASELINE CANDIDATE [CANDIDATE ...]
+    pyharness compare BASELINE_RECORD CANDIDATE_RECORD
 
-    Each difference B - A of a metric that the text determines has a paired 95 % interval over the same documents; text
-    that is not the same on both sides is refused. Where there are too few documents for one, a signed-rank test of
-    their numbers of tokens judges bytes/token and its kin, from 6 documents on. A primary number that nothing judges
-    is inconclusive. Times are compared within one record: with an interval and a verdict where the rows took turns
-    (rounds=10 of a benchmark), and without one where they did not.
+    A is the baseline and B the candidate. The output begins with a summary. Then it shows the differences that are
+    significant. --all shows the others too.
 
-    With --fail-on the output ends with a line for each reason, what is worse first, then what is inconclusive. Ids that
-    differ are always named, with the first document: they fail under "any", and under "worse" where both are one
-    tokenizer with one vocabulary.
+    Differences have paired 95 % CIs over the same documents. Different text on the two sides is refused. With too few
+    documents for a CI, a signed-rank test of at least 6 documents judges bytes/token and its kin. A primary metric
+    that nothing judges is inconclusive. Times are compared within one record. They have a CI and a verdict if the rows
+    took turns (rounds=10 of a benchmark).
+
+    --fail-on adds a line for each reason, what is worse first. Ids that differ are always named, with the first
+    document. They fail under "any". They also fail under "worse" if both rows have one vocabulary.
 
     \b
     Exit status of --fail-on, the first that is true of 1, 2, 3:
-    0 nothing fails, 1 something does, 2 something of A has nothing in B to be
-    compared with, or nothing can be compared, 3 a primary number looks worse
-    and could not be judged.
+      0  nothing fails
+      1  something fails
+      2  a case has no counterpart, or nothing can be compared
+      3  a primary metric looks worse and could not be judged
     """
     from pyharness import report as room
     from pyharness import store
@@ -247,7 +257,7 @@ def compare(
     from pyharness.report import page as pages
 
     check_target(output, force, [record] if others else [record, Path(a)])
-    form = for_a_pull_request(form, reader)
+    form = for_a_pull_request(form or room.FORMATS_OF_SUFFIXES.get(output.suffix if output else "", "text"), reader)
     first = store.read(record)
     title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
     sources = [pages.RecordFile(record.name, first, record)]
@@ -257,10 +267,10 @@ def compare(
         sources.append(pages.RecordFile(Path(a).name, store.read(Path(a)), Path(a)))
         pairs = comparison.pairs_of_records(first, sources[1].record)
     if fail_on is not None:
-        _gate(pairs, fail_on, title, sources, form, output, force)
+        _gate(pairs, fail_on, title, sources, form, output, force, every)
     differences = comparison.some(comparison.differences(pairs))
     _export(
-        lambda: room.difference_sheets(differences),
+        lambda: room.difference_sheets(differences, every),
         lambda: room.flat_differences(differences),
         title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources),
         comment=lambda: comments.comparison_comment(differences, title),
@@ -269,7 +279,7 @@ def compare(
 
 def _gate(
     pairs: Sequence[Pair], fail_on: FailOn, title: str, sources: Sequence[RecordFile],
-    form: str, output: Path | None, force: bool,
+    form: str, output: Path | None, force: bool, every: bool,
 ) -> NoReturn:  # fmt: skip
     """Show a comparison, and exit with its status even if the reader stops early."""
     from pyharness import report as room
@@ -279,7 +289,7 @@ def _gate(
     judged = failures.judge(pairs, fail_on)
     try:
         _export(
-            lambda: [*room.difference_sheets(judged.differences), judged.sheet],
+            lambda: [*room.difference_sheets(judged.differences, every), judged.sheet],
             lambda: room.flat_differences(judged.differences),
             title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources, [judged.sheet]),
             comment=lambda: comments.comparison_comment(judged.differences, title, judged),

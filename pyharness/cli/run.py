@@ -28,10 +28,10 @@ RESULTS = "pyharness-results"
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", required=False, shell_complete=usage.suites)
-@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="[NAME=]SPEC",
-              help="Measure this tokenizer, and call it NAME; repeatable.")  # fmt: skip
-@click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC",
-              help="Measure on this text, and call it NAME; repeatable.")  # fmt: skip
+@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="[NAME=]SPEC", shell_complete=usage.tokenizers,
+              help="Measure this tokenizer and call it NAME; repeatable [default: the suite's].")  # fmt: skip
+@click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC", shell_complete=usage.corpora,
+              help="Measure on this text and call it NAME; repeatable [default: the suite's, or sample].")  # fmt: skip
 @click.option(
     "-b",
     "--benchmark",
@@ -39,25 +39,27 @@ RESULTS = "pyharness-results"
     multiple=True,
     metavar="NAME[?KEY=VALUE]",
     shell_complete=usage.benchmarks,
-    help="Run only this; repeatable.",
+    help="Run this benchmark alone; repeatable [default: the suite's, or six common ones].",
 )
-@click.option("--reference", metavar="NAME", help="Row that lengths (NSL) and differences are relative to [default: "
-              "the suite's].")  # fmt: skip
+@click.option("--reference", metavar="NAME", help="Row that NSL and ratios are relative to [default: the suite's, "
+              "or none].")  # fmt: skip
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
-              help="Memory that a case may take: 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
-@click.option("--max-bytes", metavar="SIZE", help="Read no more of each text than this, in whole documents: 20MB. Its "
-              "own max_bytes= holds where that is less [default: all of it].")  # fmt: skip
-@click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this long: 10m, 2h. --resume goes on "
-              "with the others [default: none; a case has the suite's time_limit_seconds].")  # fmt: skip
+              help="Memory of a case at most, such as 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
+@click.option("--max-bytes", metavar="SIZE", help="Bytes to read of each text, such as 20MB, in whole documents. "
+              "A smaller max_bytes= of the text holds [default: all of it].")  # fmt: skip
+@click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this time, such as 10m or 2h. "
+              "--resume goes on with the others [default: none].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
-@click.option("--dry-run", is_flag=True, help="Say what would run, on how much text and about how long; write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="With --dry-run, for programs.")
-@click.option("--traceback", "tracebacks", is_flag=True, help="Say of failures where in the code they came from.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
+@click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would run, on how much text and about how long. Write nothing."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write the plan of --dry-run as JSON.")
+@click.option("--traceback", "tracebacks", is_flag=True, help="Show where in the code a failure happened.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
 @reports_errors
 def run(
     suite_name: str | None,
@@ -77,18 +79,27 @@ def run(
     tracebacks: bool,
     quiet: bool,
 ) -> None:
-    """Run a SUITE (a TOML file, or a name of "pyharness list suites"), or the tokenizers and corpora given.
-
-    Without arguments the suite "quick" runs: production tokenizers that travel inside installed packages, on the
-    shipped sample and on text of your Python installation. Every tokenizer runs in processes of its own, its ids and
-    round trips are verified before anything is timed, and all results go to one JSON record.
+    """Measure tokenizers on texts and write a record.
 
     \b
-    Exit status: 0 measured, 1 some cases failed, were not begun within
-    --time-limit, or nothing was measured, 2 bad input, 130 interrupted,
-    143 told to end. What was finished is kept: the last line says how to go on.
+    pyharness run                                       the suite "quick", offline
+    pyharness run -t deepseek -t mistral:v3 -c sample
+    pyharness run -t new=file:./tokenizer.json -c path:books.jsonl -b compression
+    pyharness run my-suite.toml -o nightly.json
 
-    A file that is there already is never overwritten without --force.
+    SUITE is a TOML file or a name of "pyharness list suites". Without SUITE and tokenizers, the suite "quick" runs. It
+    has production tokenizers from installed packages. Its texts are the sample and text of your Python installation.
+
+    Each tokenizer runs in processes of its own. Its ids and round trips are verified before anything is timed. All
+    results go to one record. The record's file is never replaced without --force.
+
+    \b
+    Exit status:
+      0         everything was measured
+      1         a case failed or was not begun in time, or nothing was measured
+      2         bad input
+      130, 143  interrupted, told to end
+    Finished cases are kept. The last line says how to go on.
     """
     from pyharness import report, suite
     from pyharness.cli.progress import listener

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyharness.cli import usage
 from pyharness.cli.console import check_output, reports_errors, show
 from pyharness.types import counted
 
@@ -16,36 +17,39 @@ if TYPE_CHECKING:
 
 @click.group()
 def symbols() -> None:
-    """Train a model of what symbol comes next: a byte, or a token of any row."""
+    """Train a model of the next byte or token."""
 
 
 @symbols.command()
-@click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC",
+@click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC", shell_complete=usage.corpora,
               help="Train on this text; repeatable.")  # fmt: skip
 @click.option("-t", "--tokenizer", "row", default="raw_bytes", show_default=True, metavar="SPEC",
-              help="Whose ids the symbols are.")  # fmt: skip
+              shell_complete=usage.tokenizers, help="The ids of this tokenizer are the symbols.")  # fmt: skip
 @click.option("--order", type=int, default=3, show_default=True, metavar="N",
-              help="1 to 5: the N - 1 symbols before are looked at.")  # fmt: skip
+              help="Predict a symbol from the N - 1 before it; N is 1 to 5.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="File to make.")
-@click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may be in "
-              "the corpus; repeatable [default: on the front of the corpus, which flatters].")  # fmt: skip
-@click.option("--allow-overlap", is_flag=True, help="Let documents be in both.")
-@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB [default: all of it].")
+@click.option("--held-out", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+              help="Judge on this text, which shares no document with the corpus; repeatable "
+              "[default: the front of the corpus, which flatters].")  # fmt: skip
+@click.option("--allow-overlap", is_flag=True, help="Allow documents that are in both.")
+@click.option("--max-bytes", metavar="SIZE", help="Bytes of text to read, such as 100MB or 2GiB [default: all].")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
-@click.option("--force", is_flag=True, help="Replace FILE.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
+@click.option("--force", is_flag=True, help="Replace FILE, if there is one.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary, only errors.")
 @reports_errors
 def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tuple[str, ...], allow_overlap: bool,
           max_bytes: str | None, threads: int | None, force: bool, quiet: bool) -> None:  # fmt: skip
-    """Count the n-grams of a corpus: probabilities and entropies of the next symbol follow from them.
+    """Count the n-grams of a corpus.
 
     \b
     pyharness symbols train -c path:books.jsonl --order 5 --out books.symbols
-    pyharness symbols train -c path:books.jsonl -t deepseek --order 2 --out deepseek.symbols
-    pyharness symbols train -c shard:1-4/5:path:books.jsonl --held-out shard:0/5:path:books.jsonl --out books.symbols
+    pyharness symbols train -c path:books.jsonl -t deepseek --out ids.symbols
+    pyharness symbols train -c shard:1-4/5:path:books.jsonl \\
+      --held-out shard:0/5:path:books.jsonl --out books.symbols
 
-    Memory grows with the distinct n-grams and not with the text, and the file is the same for any number of threads.
-    Nothing of a document is known in the next. FILE appears whole, when all is done.
+    The model gives the probability and the entropy of the next symbol. Memory grows with the distinct n-grams and not
+    with the text. The file is the same for any number of threads. A document knows nothing of the one before. FILE
+    appears whole, when all is done.
 
     \b
     Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from pyharness.cli import usage
 from pyharness.cli.console import check_output, complain, reports_errors, show
 from pyharness.system import lifeline
 from pyharness.types import InputError, counted
@@ -25,37 +27,39 @@ if TYPE_CHECKING:
     from pyharness.trainers.options import Option, Options
 
 DEFAULT_CORPUS = "sample"
-HELP = """Train a tokenizer: {summary}.
+HELP = """Train: {summary}.
 
 \b
-pyharness train {name} -c {corpus}{needed} --out my-{name}
+pyharness train {name} -c {corpus}{needed} \\
+  --out my-{name}
 
 {about}
 
 \b
-Exit status: 0 trained (the summary says if the text gave fewer tokens than asked),
-2 bad input, 130 interrupted, 143 told to end.
+Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.
+If the text gives fewer tokens than asked, the summary says so.
 """
-OF_TEXT = """Bytes that are not UTF-8 are read as U+FFFD, and the summary says how many. DIR gets the tokenizer
-(model.json, tokenizer.json or tokenizer.model), and training.json, which says how it was made. It appears whole, when
-all is done; a training that is interrupted leaves nothing."""
+OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json or tokenizer.model). Its training.json says
+how the tokenizer was made. DIR appears whole, when all is done. An interrupted training leaves nothing.
+
+Bytes that are not UTF-8 are read as U+FFFD. The summary says how many."""
 
 
 def out() -> list[click.Option]:
     """Return the options of a command that makes a folder."""
     return [
         click.Option(["--out", "folder"], type=click.Path(path_type=Path), required=True, metavar="DIR",
-                     help="Folder to make."),
+                     help="Folder to write."),
         click.Option(["--force"], is_flag=True, help="Replace DIR, if this command made it."),
-        click.Option(["-q", "--quiet"], is_flag=True, help="No progress and no summary; errors only."),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Show no progress and no summary, only errors."),
     ]  # fmt: skip
 
 
 def reading() -> list[click.Option]:
     """Return the options of a command that trains on text."""
     return [
-        click.Option(["--max-bytes"], metavar="SIZE", help="Read no more text than this: 100MB, 2GiB [default: all of "
-                     "it]."),
+        click.Option(["--max-bytes"], metavar="SIZE", help="Bytes of text to read, such as 100MB or 2GiB [default: "
+                     "all]."),
         click.Option(["--threads"], type=int, metavar="N", help="Threads [default: all cores]."),
     ]  # fmt: skip
 
@@ -129,6 +133,11 @@ class Trainers(click.Group):
             return _of_other(other)
         return _of_text(trainers.resolve(cmd_name))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of trainers, without the help of each."""
+        names = usage.items("trainers", incomplete)
+        return names or click.Command.shell_complete(self, ctx, incomplete)
+
     def able(self, ctx: click.Context, error: click.NoSuchOption) -> tuple[str, list[str]] | None:
         """Return the name of a given option, and the trainers that have it."""
         having = {
@@ -151,12 +160,12 @@ def train() -> None:
     """Train a tokenizer.
 
     \b
-    pyharness train bpe -c path:corpus.jsonl --vocab-size 32000 --pattern cl100k --out my-bpe
+    pyharness train bpe -c path:corpus.jsonl --vocab-size 32000 --out my-bpe
     pyharness train bpe --help                      the options of a trainer
 
-    Those of pyharness: counts are exact, memory grows with the distinct pieces and not with the text, and the result is
-    the same for any number of threads. The others are trained by their libraries; SentencePiece keeps the text in
-    memory.
+    Trainers of pyharness count exactly. Their memory grows with the distinct pieces and not with the text. The result
+    is the same for any number of threads. The other trainers are those of their libraries. SentencePiece keeps the
+    text in memory.
     """
 
 
@@ -166,11 +175,11 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     options = declared(trainer.options).values()
     export = click.Option(
         ["--export", "exports"], multiple=True, type=click.Choice(["tokenizer.json", "tiktoken", "minbpe"]),
-        hidden=trainer.not_exported is not None, help="Also write the model as this library reads it, and say what "
-        "loads it there, with which pattern and special tokens; repeatable.",
+        hidden=trainer.not_exported is not None, help="Also write the model for this library and show how to load "
+        "it; repeatable.",
     )  # fmt: skip
-    corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", help="Train on this text; "
-                          f"repeatable [default: {DEFAULT_CORPUS}, which is small].")  # fmt: skip
+    corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+                          help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")  # fmt: skip
     needed = "".join(f" {one.flag} {one.example}" for one in options if one.required)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
@@ -183,7 +192,13 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
 def _of_other(training: Training[Any]) -> click.Command:
     from pyharness.trainers.options import declared
 
-    corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", help="What is trained on.")
+    corpus = click.Option(
+        ["-c", "--corpus", "texts"],
+        multiple=True,
+        metavar="SPEC",
+        shell_complete=usage.corpora,
+        help="Train on this corpus; repeatable [default: none].",
+    )
     return OfTrainer(
         training.name, params=[corpus, *click_options(declared(training.options).values()), *out()],
         callback=reports_errors(partial(_train_other, training)), short_help=training.summary,

@@ -1,47 +1,120 @@
-"""Help at a prompt: examples of the help text, and shell completion of values.
+"""Help at a prompt: examples of the help text, and shell completion of names.
 
-Completion covers names of suites and benchmarks. It excludes tokenizers and corpora, because shells treat the colon of
-``mistral:v3`` as the end of a word.
+Shells start a process for each key, so names come from a file in the cache. A change of pyharness, of installed
+packages or of plug-ins renews it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
+from pyharness.system import atomic_file, folders
 from pyharness.types import InputError
 
 Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Names = dict[str, list[str]]
+_BEFORE = re.compile(r"([^:?/=]+=)?([^:?/=+]+\+)?")  # the NAME= of NAME=SPEC, and an engine
+_OF_PATHS = ("file:", "path:")
 
 
-def _completing(names: Callable[[], Iterable[str]], *, or_file: bool = False) -> Completing:
+def completing(kind: str, or_file: bool = False) -> Completing:
+    """Return a completion of the names of a kind of thing, by the kinds of ``pyharness list``."""
+
     def complete(context: click.Context, parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
         del context, parameter
-        try:
-            candidates = [CompletionItem(name) for name in names() if name.startswith(beginning)]
-        except InputError:  # of a plug-in; the command itself reports it
-            candidates = []
-        return candidates or ([CompletionItem(beginning, type="file")] if or_file else [])
+        return items(kind, beginning) or ([CompletionItem(beginning, type="file")] if or_file else [])
 
     return complete
 
 
-def _suites() -> Iterable[str]:
-    from pyharness import suite
-
-    return suite.shipped()
-
-
-def _benchmarks() -> Iterable[str]:
-    from pyharness.benchmarks import benchmarks
-
-    return benchmarks()
+def items(kind: str, beginning: str) -> list[CompletionItem]:
+    """Return the names that begin so; a row or corpus may have a label, and an engine stands before a name."""
+    before = found[0] if (found := _BEFORE.match(beginning)) and kind in ("tokenizers", "corpora") else ""
+    begun = beginning[len(before) :]
+    names = _files(begun) if begun.startswith(_OF_PATHS) else _names(kind)
+    return [CompletionItem(before + name) for name in names if name.startswith(begun)]
 
 
-suites, benchmarks = _completing(_suites, or_file=True), _completing(_benchmarks)
+def rows_of_record(context: click.Context, parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
+    """Complete the rows of the record that was named before; otherwise files."""
+    del parameter
+    try:
+        rows = json.loads(Path(context.params["record"]).read_bytes())["tokenizers"]
+    except (KeyError, TypeError, ValueError, OSError):
+        rows = ()
+    found = [CompletionItem(row) for row in rows if row.startswith(beginning)]
+    return found or [CompletionItem(beginning, type="file")]
+
+
+def _files(begun: str) -> Iterator[str]:
+    """Yield specs of the files in the folder of a spec; a folder ends with a slash."""
+    folder = begun[: max(begun.rfind("/"), begun.find(":")) + 1]
+    for found in sorted(folders.expanded(folder.partition(":")[2] or ".").glob("*")):
+        yield f"{folder}{found.name}{'/' * found.is_dir()}"
+
+
+def _names(kind: str) -> list[str]:
+    """Return names from the cache, or from all modules."""
+    state = [sys.prefix, os.environ.get("PYHARNESS_PLUGINS", ""), *_changes()]
+    kept = folders.cache() / "names.json"
+    try:
+        before = json.loads(kept.read_bytes())
+        if before["state"] == state:
+            return list(before["names"][kind])
+    except (OSError, ValueError, KeyError, TypeError):  # absent, or written by another version
+        pass
+    try:
+        from pyharness.commands import catalogue
+
+        names = catalogue.names()
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        atomic_file.write(kept, json.dumps({"state": state, "names": names}), overwrite=True)
+    except (InputError, OSError):  # of a plug-in: the command itself reports it
+        return []
+    return names[kind]
+
+
+def _changes() -> Iterator[int]:
+    """Yield when pyharness and the folders of packages changed last."""
+    room = Path(__file__).parents[1]
+    yield max(file.stat().st_mtime_ns for file in room.rglob("*.py"))
+    yield from (Path(folder).stat().st_mtime_ns for folder in sys.path if Path(folder).is_dir())
+
+
+class Bash(BashComplete):
+    """Completion in bash, which ends a word at a colon or an equals sign: it gets the line, and the rest of a word."""
+
+    name = "bash"
+    source_template = BashComplete.source_template.replace("env ", 'env COMP_LINE="${COMP_LINE:0:COMP_POINT}" ', 1)
+    _word = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the last, and the last."""
+        line = os.environ.get("COMP_LINE")
+        if line is None:
+            return super().get_completion_args()
+        words = split_arg_string(line)
+        self._word = "" if line[-1:].isspace() else words.pop()
+        return words[1:], self._word
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Leave out what stands before the last colon or equals sign of the word."""
+        known = re.match(r".*[:=]|", self._word)
+        return f"{item.type},{item.value.removeprefix(known[0] if known else '')}"
+
+
+add_completion_class(Bash)
+tokenizers, corpora, benchmarks = map(completing, ("tokenizers", "corpora", "benchmarks"))
+suites, tokenizers_or_files = completing("suites", or_file=True), completing("tokenizers", or_file=True)
 
 
 # ---------------------------------------------------------------------------------------------- examples
@@ -62,7 +135,7 @@ EXAMPLES = (
     Example("pyharness run -t file:./tokenizer.json -c path:corpus.jsonl", "", 20),
     Example("pyharness list tokenizers", "what can be measured here", 30),
     Example("pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe", "", 40),
-    Example("pyharness symbols train -c path:corpus.jsonl --order 5 --out corpus.symbols", "", 60),
+    Example("pyharness symbols train -c path:corpus.jsonl --out corpus.symbols", "", 60),
     Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
     Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
 )

@@ -9,50 +9,58 @@ from pyharness import corpora, suite, tokenizers, trainers
 from pyharness.benchmarks import benchmarks
 from pyharness.commands import streams
 from pyharness.metrics import all_metrics
+from pyharness.types import TokenizerFamily, TokenizerSpec
 
 Row = dict[str, Any]
 PROSE = ("about", "parameters")  # keys of rows whose values are long
+GROUP = "benchmark"  # key of rows: a table for people has one value of it
+
+
+def _listed(known: Mapping[str, Any]) -> list[Any]:
+    """Return what is listed, in the order that it declares."""
+    return sorted(known.values(), key=lambda one: one.place)
 
 
 def _tokenizers() -> list[Row]:
-    rows = [{"name": spec.name, "extra": spec.extra, "about": spec.source} for spec in tokenizers.specs().values()]
-    for family in tokenizers.families_by_name().values():
-        arguments = ", ".join(family.known())
-        rows.append(
-            {
-                "name": f"{family.name}:...",
-                "extra": family.extra,
-                "about": family.summary + (f" ({arguments})" if arguments else ""),
-            }
-        )
-    rows += [
-        {"name": f"{engine.name}+...", "extra": engine.extra, "about": engine.summary}
-        for engine in tokenizers.engines_by_name().values()
-    ]
-    return rows
+    known = _listed({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
+    engines = tokenizers.engines_by_name().values()
+    rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in known]
+    rows += [(f"{engine.name}+...", engine.extra, engine.summary) for engine in engines]
+    return [{"name": name, "extra": extra, "about": about} for name, extra, about in rows]
+
+
+def _family(family: TokenizerFamily) -> tuple[str, str | None, str]:
+    known = ", ".join(family.known())
+    return f"{family.name}:...", family.extra, family.summary + (f" ({known})" if known else "")
 
 
 def _corpora() -> list[Row]:
     return [
         {"name": family.name, "extra": family.extra, "about": f"{family.summary}; for example {family.example}"}
-        for family in corpora.families().values()
+        for family in _listed(corpora.families())
     ]
 
 
 def _trainers() -> list[Row]:
     rows = [
         {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
-        for trainer in trainers.specs().values()
+        for trainer in _listed(trainers.specs())
     ]
     others = streams.trainings().values()
     return [*rows, *({"name": one.name, "library": None, "extra": None, "about": one.summary} for one in others)]
 
 
 def _metrics() -> list[Row]:
+    """Return metrics by benchmark; those of a pass first, as the pass gives them to several benchmarks."""
+    metrics = all_metrics()
+    measured = {name: one.name for one in reversed(_listed(benchmarks())) for name in one.metrics}
+    groups = {one.name: place for place, one in enumerate(_listed(benchmarks()))}
+    names = sorted(metrics, key=lambda name: groups.get(measured.get(name, ""), len(groups)))
     return [
-        {"name": metric.name, "unit": metric.unit, "better": metric.direction, "about": metric.summary}
-        for metric in all_metrics().values()
-    ]
+        {"name": name, "unit": metric.unit, "better": metric.direction, "about": metric.summary,
+         GROUP: measured.get(name)}
+        for name in names if (metric := metrics[name])
+    ]  # fmt: skip
 
 
 def _benchmarks() -> list[Row]:
@@ -63,12 +71,21 @@ def _benchmarks() -> list[Row]:
             "parameters": ", ".join(f"{name}={value}" for name, value in benchmark.parameters.items()),
             "about": benchmark.summary,
         }
-        for benchmark in benchmarks().values()
+        for benchmark in _listed(benchmarks())
     ]
 
 
 def _suites() -> list[Row]:
     return [{"name": name, "about": suite.summary_of(path)} for name, path in suite.shipped().items()]
+
+
+def names() -> dict[str, list[str]]:
+    """Return what a shell completes: names by kind."""
+    return {
+        "tokenizers": [*tokenizers.names(), *(f"{one}+" for one in tokenizers.engines_by_name())],
+        "corpora": corpora.names(),
+        **{kind: [row["name"] for row in KINDS[kind]()] for kind in ("trainers", "metrics", "benchmarks", "suites")},
+    }
 
 
 KINDS: Mapping[str, Callable[[], list[Row]]] = {

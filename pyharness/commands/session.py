@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,11 +14,12 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks as registered
 from pyharness.commands import notebook
 from pyharness.report import comparison
+from pyharness.report import page as pages
 from pyharness.report.exporters.data import to_frame
 from pyharness.running import runner
 from pyharness.running.progress import Deadline, Listener
 from pyharness.system import atomic_file
-from pyharness.types import Case, CaseResult, TrainingProgress
+from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +101,36 @@ class Result:
         with self.record.state() as states:
             return states.path
 
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a report: a page (.html), tables (.md, .txt), or a row per number (.csv, .json, .parquet).
+
+        An existing file is refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and for another
+        suffix.
+        """
+        path = Path(path)
+        form = report.FORMATS_OF_SUFFIXES.get(path.suffix)
+        if form is None:
+            raise InputError(f"a report ends in {', '.join(report.FORMATS_OF_SUFFIXES)}, and {str(path)!r} does not")
+        atomic_file.check(path, overwrite=overwrite, advice=ADVICE)
+        if form == "parquet":
+            report.to_parquet(report.flat_sheet(self.record), path, overwrite=overwrite)
+            return
+        written: dict[str, Callable[[], str]] = {
+            "html": self._page,
+            "markdown": lambda: report.to_markdown(report.sheets(self.record)),
+            "text": self.__str__,
+            "csv": lambda: report.to_csv(report.flat_sheet(self.record)),
+            "json": lambda: report.to_json(report.flat_sheet(self.record)),
+        }
+        atomic_file.write(path, written[form](), overwrite=overwrite, advice=ADVICE)
+
+    def _page(self) -> str:
+        path = self.record.path if self.state is None else None
+        name = "record.json" if path is None else path.name
+        if pages.lack() is not None:
+            return report.to_page(report.sheets(self.record), name)
+        return pages.to_report([pages.RecordFile(name, self.record, path)])
+
     def __str__(self) -> str:
         return report.to_text(report.sheets(self.record))
 
@@ -108,7 +139,9 @@ class Result:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return report.to_html(report.sheets(self.record))
+        """Return the tables, and the charts if their library is installed: a notebook shows these for a result."""
+        figures = pages.figures(self.record) if pages.lack() is None else ()
+        return report.to_html(report.sheets(self.record), figures)
 
 
 def declare(

@@ -29,6 +29,11 @@ def families() -> Mapping[str, CorpusFamily]:
     return discover(sys.modules[__name__], "CORPORA")
 
 
+def names() -> list[str]:
+    """Return names of corpora, with the arguments that can be listed."""
+    return [name for one in families().values() for name in (one.name, *(f"{one.name}:{part}" for part in one.known()))]
+
+
 def open_corpus(spec: str) -> Corpus:
     """Open the corpus that ``spec`` names, with all checks that do not need to read text.
 
@@ -79,5 +84,4 @@ def is_remote(spec: str) -> bool:
 def _unknown(spec: str, name: str) -> InputError:
     if os.path.exists(spec) or os.path.exists(spec.rpartition("?")[0]):  # noqa: PTH110 - never raises
         return InputError(f"unknown corpus {spec!r}; did you mean {'path:' + spec!r}?")
-    error = suggest("corpus", name, families())
-    return InputError(f"{error}; a corpus is written FAMILY[:ARGUMENT][?key=value], like 'sample:prose'")
+    return suggest("corpus", name, names())

@@ -151,6 +151,7 @@ def _local(spec: str, argument: str) -> Path | None:
 CORPORA = (
     CorpusFamily(
         name="datasets",
+        place=4,
         open=_open,
         summary="Hugging Face datasets, streamed; or a local copy of one",
         example="datasets:HuggingFaceFW/fineweb?config=sample-10BT&max_bytes=100MB",

@@ -109,6 +109,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 CORPORA = (
     CorpusFamily(
         name="installed",
+        place=2,
         open=_open,
         summary="the Python standard library on this machine: its source, or its documentation",
         example="installed:python-code?max_bytes=2MB",

@@ -150,6 +150,7 @@ def _rows(path: Path, field: str, work: str = "") -> Iterator[Row]:
 CORPORA = (
     CorpusFamily(
         name="parallel",
+        place=3,
         open=_open,
         summary="aligned text in several languages: a directory of LANGUAGE.txt files, or JSON Lines",
         example="parallel:flores200?languages=eng_Latn,deu_Latn&reference=eng_Latn",

@@ -183,6 +183,7 @@ def _hint(path: Path) -> str:
 CORPORA = (
     CorpusFamily(
         name="path",
+        place=0,
         open=_open,
         summary="your own files: plain text, code, JSON Lines or Parquet; a directory or a glob too",
         example="path:notes/?split=paragraph&max_bytes=2MB",

@@ -52,6 +52,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
 CORPORA = (
     CorpusFamily(
         name="repeat",
+        place=5,
         open=_open,
         summary="N passes over another corpus, each exactly alike (options are the other corpus's)",
         example="repeat:10:sample",

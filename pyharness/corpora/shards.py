@@ -73,6 +73,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
 CORPORA = (
     CorpusFamily(
         name="shard",
+        place=6,
         open=_open,
         summary="one of COUNT parts of another corpus, or some: whole documents, and whole works where it names them",
         example="shard:1-3/4:sample",

@@ -97,6 +97,7 @@ def _describe(spec: str, options: Mapping[str, str], language: str, domain: str)
 CORPORA = (
     CorpusFamily(
         name="sample",
+        place=1,
         open=_open,
         summary="shipped text in many languages, small: all of it, or one part",
         example="sample:prose",

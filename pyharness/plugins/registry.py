@@ -8,7 +8,6 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -107,6 +106,8 @@ def _of_features(group: str, constant: str) -> Iterator[str]:
 
 def _plugins(group: str) -> Iterator[tuple[str, Any]]:
     """Yield third-party modules with their names for messages; the error for one that cannot be imported names it."""
+    from importlib.metadata import entry_points  # half of the time that a shell's completion would take
+
     for entry in entry_points(group=group):
         name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
         yield name, _import(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
@@ -133,13 +134,29 @@ def _items(name: str, plugin: Any, constant: str) -> Sequence[Any]:
     return items
 
 
+MOST_NEAR, MOST_KNOWN = 5, 12
+LISTS = {  # what ``pyharness list`` calls the names of a kind
+    "tokenizer": "tokenizers", "corpus": "corpora", "trainer": "trainers", "metric": "metrics",
+    "benchmark": "benchmarks", "suite": "suites",
+}  # fmt: skip
+
+
 def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error for an unknown name, with the closest names or all known ones."""
+    """Return the error for an unknown name, with the closest names and the command that lists all, or a few names."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, 3, cutoff=0.5) or [n for n in names if name and name in n][:3]
-    if close:
-        return InputError(f"unknown {kind} {name!r}; did you mean {' or '.join(map(repr, close))}?")
-    return InputError(f"unknown {kind} {name!r}; known: {', '.join(names) or 'none'}")
+    whole = {one: one for one in names} | {
+        one.rpartition(":")[2]: one for one in names if ":" in one
+    }  # or the argument
+    close = difflib.get_close_matches(name, whole, MOST_NEAR) or [one for one in names if name and name in one]
+    near = [repr(one) for one in dict.fromkeys(whole[one] for one in close)][:MOST_NEAR]
+    all_of = f"pyharness list {LISTS[kind]}" if kind in LISTS else ""
+    if near:
+        said = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
+        return InputError(f"unknown {kind} {name!r}; {said}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))
+    if all_of and len(names) > MOST_NEAR:
+        return InputError(f"unknown {kind} {name!r}; {all_of} shows all {len(names)}")
+    more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
+    return InputError(f"unknown {kind} {name!r}; known: {', '.join(names[:MOST_KNOWN]) or 'none'}{more}")
 
 
 def pick(kind: str, name: str, known: Mapping[str, T]) -> T:

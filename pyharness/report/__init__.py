@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pyharness.report.differences import difference_sheets, flat_differences
 from pyharness.report.exporters import (
+    FORMATS_OF_SUFFIXES,
     Comment,
     to_csv,
     to_html,
@@ -25,7 +26,7 @@ from pyharness.report.sheet.strings import shorten, visible
 from pyharness.report.tables import flat_sheet, sheets
 
 __all__ = [
-    "Cell", "Comment", "Heading", "Sheet", "append_step_summary", "case_in_words", "case_name", "difference_sheets",
-    "flat_differences", "flat_sheet", "sheets", "shorten", "to_csv", "to_html", "to_json", "to_markdown", "to_page",
-    "to_parquet", "to_pull_request", "to_text", "visible",
+    "FORMATS_OF_SUFFIXES", "Cell", "Comment", "Heading", "Sheet", "append_step_summary", "case_in_words", "case_name",
+    "difference_sheets", "flat_differences", "flat_sheet", "sheets", "shorten", "to_csv", "to_html", "to_json",
+    "to_markdown", "to_page", "to_parquet", "to_pull_request", "to_text", "visible",
 ]  # fmt: skip

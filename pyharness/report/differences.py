@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pyharness.benchmarks import benchmarks
+from pyharness.metrics import all_metrics
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.cases import TRAINED_MARK
 from pyharness.report.sheet.strings import writable
 from pyharness.statistics.signed_ranks import SignedRanks
-from pyharness.types import COUNT, Format, counted
+from pyharness.types import COUNT, PLAIN, Format, Metric, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
+DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def said_of(ranks: SignedRanks) -> str:
     return f"signed-rank over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
 
 
+SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of what a summary shows, for readers without colours
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 
@@ -146,16 +149,20 @@ def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[
     others: list[Difference] = []
     for one in found:
         (resolved if one.verdict in RESOLVED else others).append(one)
-    return sorted(resolved, key=_order), sorted(others, key=lambda one: one.verdict != INCONCLUSIVE)
+    return sorted(resolved, key=_size), sorted(others, key=lambda one: one.verdict != INCONCLUSIVE)
 
 
-def _order(one: Difference) -> tuple[int, float]:
+def _size(one: Difference) -> tuple[int, float]:
     return RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)
 
 
-_METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
-_VALUE, _DIFFERENCE, _WIDTH = Format("{:.5g}"), Format("{:+.4g}"), Format("{:.2g}")
-_TIME, _TIME_DIFFERENCE, _END = Format("{:.4g}"), Format("{:+.3g}"), Format("{:+.2g}")  # narrow: one more column
+def _order(one: Difference) -> int:
+    return _ALL.index(one.verdict or UNJUDGED)
+
+
+_HEADINGS = (Heading("metric", "prose"), *map(Heading, ("A", "B", "change")), Heading("verdict", "word"))
+_FEW, _MANY, _ANY = Format("{:+.2g} %", 100), Format("{:+,.0f} %", 100), Format("{:.5g}")
+_MUCH = 0.0995  # a share that is shown without a decimal
 _FLAT = (
     "cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict", "judged_by", "documents",
     "p", "reason",
@@ -163,43 +170,64 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of B - A."
 _IN_TURN = "low, high: 95 % CI of the median over rounds of B - A. B - A may lie outside."
+_OF_TEXT_SHARE = "±: half-width of the paired 95 % CI of B - A, as a share of A."
+_IN_TURN_SHARE = "[low, high]: 95 % CI of the median over rounds of B - A, as a share of A. B - A may lie outside."
+_NO_CI = "No ±: too few documents for a CI, or none is defined for the metric."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _NEITHER = "-: no CI: too few documents, or none is defined for the metric."
 _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
 
 
-def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
-    """Return sheets for people, in the order of the cases."""
-    by_title: dict[str, list[Difference]] = {}
-    for difference in differences:
-        if difference.a is not None and difference.b is not None:
-            by_title.setdefault(difference.title, []).append(difference)
-    unlike = {title: [one for one in shown if one.verdict != EQUAL] for title, shown in by_title.items()}
-    unlike = {title: shown for title, shown in unlike.items() if shown}
-    last, notes = list(unlike)[-1:], notes_below([one for shown in unlike.values() for one in shown])
-    return [
-        *_overview(by_title),
-        *(
-            _sheet(title, shown, (*judged_otherwise(shown), *along_curve(shown), *notes * (title in last)))
-            for title, shown in unlike.items()
-        ),
-    ]
+def difference_sheets(differences: Sequence[Difference], every: bool = True) -> list[Sheet]:
+    """Return sheets for people: a summary, and one for each pair of rows on a text, or with ``every`` for each case.
+
+    Equal numbers are counted in the summary alone. Without ``every``, so is what is neither better nor worse nor
+    inconclusive.
+    """
+    groups: dict[str, list[Difference]] = {}
+    for one in differences:
+        if one.a is not None and one.b is not None:
+            groups.setdefault(one.title if every else one.title.partition(" | ")[2], []).append(one)
+    chosen = {title: [one for one in found if _is_shown(one, every)] for title, found in groups.items()}
+    shown = {title: found if every else sorted(found, key=_order) for title, found in chosen.items() if found}
+    sheets = [_sheet(title, found, every) for title, found in shown.items()]
+    if sheets:
+        hidden = sum(not _is_shown(one, every) and one.verdict != EQUAL for found in groups.values() for one in found)
+        notes = tuple(_legend([one for found in shown.values() for one in found], hidden))
+        sheets[-1] = replace(sheets[-1], notes=(*sheets[-1].notes, *notes))
+    return [*_summary(groups, every), *sheets]
 
 
-def _overview(by_title: Mapping[str, Sequence[Difference]]) -> list[Sheet]:
-    """Count verdicts case by case. Equal numbers are in no other sheet."""
-    counts = {title: Counter(one.verdict or UNJUDGED for one in shown) for title, shown in by_title.items()}
-    verdicts = [one for one in _ALL if any(count[one] for count in counts.values())]
-    if len(counts) < 2 and EQUAL not in verdicts:
+def _is_shown(one: Difference, every: bool) -> bool:
+    return one.verdict != EQUAL if every else one.verdict in SIGNS
+
+
+def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
+    """Explain the columns, and count what is only counted."""
+    shares = {_OF_TEXT: _OF_TEXT_SHARE, _IN_TURN: _IN_TURN_SHARE, _NEITHER: _NO_CI}
+    yield from (shares.get(note, note) for note in notes_below(shown))
+    if hidden:
+        yield f"Not shown: {counted(hidden, 'number')}, not significant or with no better direction. --all shows them."
+
+
+def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
+    """Count verdicts, after the difference of the metric that ranks rows."""
+    named = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
+    verdicts = {title: [one.verdict or UNJUDGED for one in found] for title, found in groups.items()}
+    counts = {title: Counter(one if one in named else OTHER for one in found) for title, found in verdicts.items()}
+    named = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
+    if len(counts) < 2 and EQUAL not in named:
         return []
-    pairs = {title.split(" | ")[1] for title in counts if title.count(" | ") > 0}
-    shared = f" | {pairs.pop()}" if len(pairs) == 1 else ""
-    headings = (Heading("cases", "prose"), *(Heading(one) for one in verdicts))
-    rows = tuple(
-        (Cell(title.replace(shared, "", 1).replace(" | ", " ")), *(Cell(count[one], COUNT) for one in verdicts))
+    ranking = {one.ranks for one in benchmarks().values() if one.ranks}
+    ranked = {title: next((one for one in found if one.metric in ranking), None) for title, found in groups.items()}
+    first = {one.metric.replace("_", " ") for one in ranked.values() if one is not None and one.verdict != EQUAL}
+    rows = [
+        (Cell(title.replace(" | ", ", ")), *([_change(ranked[title])] if first else ()),
+         *(Cell(count[one], COUNT) for one in named))
         for title, count in counts.items()
-    )
-    return [Sheet(f"Numbers by verdict: {shared.removeprefix(' | ') or 'A -> B'}", headings, rows)]
+    ]  # fmt: skip
+    headings = (Heading("cases", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *named]))
+    return [Sheet("Summary: numbers by verdict", headings, tuple(rows))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
@@ -229,27 +257,42 @@ def _in_turn(difference: Difference) -> bool:
     return not difference.deterministic and difference.interval is not None
 
 
-def _sheet(title: str, shown: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
-    """Return one pair of rows. Half-widths only suit centred intervals: for times, both ends are shown."""
-    ends = any(map(_in_turn, shown))
-    numbers = ("A", "B", "B - A", *(("low", "high") if ends else ("±",)))
-    rows = tuple(_row(one, *(_ends if ends else _half)(one)) for one in shown)
-    return Sheet(title, (_METRIC, *map(Heading, numbers), _VERDICT), rows, notes)
+def _sheet(title: str, shown: Sequence[Difference], every: bool) -> Sheet:
+    """Return the differences of one pair of rows on a text."""
+    notes = (*judged_otherwise(shown), *(along_curve(shown) if every else ()))
+    return Sheet(title, _HEADINGS, tuple(map(_row, shown)), notes)
 
 
-def _row(difference: Difference, *numbers: Cell) -> tuple[Cell, ...]:
-    return Cell(difference.name), *numbers, Cell(difference.verdict)
+def _row(one: Difference) -> tuple[Cell, ...]:
+    shown, verdict = _format(one), f"{SIGNS.get(one.verdict, '')} {one.verdict}".strip()
+    return Cell(one.name), Cell(one.a, shown), Cell(one.b, shown), _change(one), Cell(verdict)
 
 
-def _half(one: Difference) -> tuple[Cell, ...]:
-    half = None if one.interval is None else (one.interval[1] - one.interval[0]) / 2
-    return Cell(one.a, _VALUE), Cell(one.b, _VALUE), Cell(_b_minus_a(one), _DIFFERENCE), Cell(half, _WIDTH)
+def _format(one: Difference) -> Format:
+    known = all_metrics().get(one.metric)
+    if known is not None and known.format is not PLAIN:
+        return with_unit(known)
+    return COUNT if isinstance(one.a, int) and isinstance(one.b, int) else _ANY if known is None else PLAIN
 
 
-def _ends(one: Difference) -> tuple[Cell, ...]:
-    low, high = one.interval or (None, None)
-    difference = Cell(_b_minus_a(one), _TIME_DIFFERENCE)
-    return Cell(one.a, _TIME), Cell(one.b, _TIME), difference, Cell(low, _END), Cell(high, _END)
+def _change(one: Difference | None) -> Cell:
+    """Return B - A as a share of A, with its interval; where A is 0, B - A itself."""
+    if one is None or one.a is None or one.b is None:
+        return Cell()
+    if one.share is None:
+        shown = _format(one)
+        return Cell(one.b - one.a, replace(shown, pattern=shown.pattern.replace("{:", "{:+", 1)))
+    size = abs(one.a)
+    interval = None if one.interval is None else (one.interval[0] / size, one.interval[1] / size)
+    return Cell(one.share, _FEW if abs(one.share) < _MUCH else _MANY, interval, bounds=_in_turn(one))
+
+
+def with_unit(metric: Metric) -> Format:
+    """Return the format of a metric, with the unit of what it shows: ``{:.2f} MB/s``."""
+    shown, unit = metric.format, metric.format.unit
+    if unit.endswith("/s"):  # of a rate in millions
+        unit = unit.removesuffix("/s") + metric.unit.replace("byte", "B").replace("token", "tok")
+    return shown if not unit or unit in shown.pattern else replace(shown, pattern=f"{shown.pattern} {unit}")
 
 
 def _b_minus_a(one: Difference) -> float | None:

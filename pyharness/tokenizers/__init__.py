@@ -115,6 +115,17 @@ def specs() -> Mapping[str, TokenizerSpec]:
     return registry.discover(sys.modules[__name__], "TOKENIZERS")
 
 
+def names() -> list[str]:
+    """Return names of rows: those that can be listed, and an example of each other family."""
+    engines = engines_by_name()
+    families = sorted(families_by_name().values(), key=lambda family: family.name in engines)
+    known = {
+        name: family for family in reversed(families) for name in family.known()
+    }  # its home, rather than an engine
+    examples = [family.example for family in families if not family.known()]
+    return [*specs(), *(f"{family.name}:{name}" for name, family in known.items()), *examples]
+
+
 def families_by_name() -> Mapping[str, TokenizerFamily]:
     """Return the families of rows named ``family:argument``."""
     return registry.discover(sys.modules[__name__], "FAMILIES")
@@ -247,7 +258,4 @@ def _resolve_fixed(wanted: Specification) -> TokenizerSpec:
 def _unknown(wanted: Specification) -> InputError:
     if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false for a name that is too long, too
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
-    homes = _homes()
-    names = [*specs(), *(f"{family.name}:{argument}" for family in homes for argument in family.known())]
-    examples = [family.example for family in homes if not family.known()]
-    return registry.suggest("tokenizer", wanted.head, [*names, *examples])
+    return registry.suggest("tokenizer", wanted.head, names())

@@ -157,6 +157,7 @@ class CorpusFamily:
     example: str
     options: Mapping[str, str] = field(default_factory=dict)  # option -> its description
     known: Callable[[], Sequence[str]] = tuple
+    place: int = 50  # among those that are listed, smallest first
     extra: str | None = None
     remote: Callable[[str], bool] = lambda _: False  # whether the text of an argument is read over a network
     wraps: bool = False  # the argument ends in another specification, which also gets the options

@@ -96,6 +96,7 @@ class TokenizerSpec:
     reference: bool = False  # whether the row's library is the original one of that vocabulary
     options: Mapping[str, str] = field(default_factory=dict)
     instead: Instead | None = None  # what to measure of a row without a vocabulary; ``load`` raises ``Unsupported``
+    place: int = 50  # among those that are listed, smallest first
     trained_on: Path | None = None  # digests of the documents that it was trained on, where known
 
 
@@ -108,6 +109,7 @@ class TokenizerFamily:
     summary: str
     example: str
     known: Callable[[], Sequence[str]] = tuple  # arguments that can be listed
+    place: int = 50  # among those that are listed, smallest first
     extra: str | None = None
     # Makes what a row needs before anything is measured, such as a trained tokenizer; it reports its progress to a
     # listener. ``expand`` then finds the result.

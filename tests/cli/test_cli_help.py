@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import get_completion_class
 
 from cases.command_line import Done, call, program
 from pyharness import suite, trainers
@@ -70,10 +74,45 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
     assert {path_of(context) for context in commands()} > {"run", "symbols train"}
 
 
+def every(command: click.Command = main, above: click.Context | None = None) -> Iterator[click.Context]:
+    """Contexts of all commands and groups, for a terminal of 80 columns."""
+    settings = command.context_settings | {"terminal_width": 80}
+    context = click.Context(command, parent=above, info_name=command.name or "pyharness", **settings)
+    yield context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from every(below, context)
+
+
+def cut(help_text: str) -> list[str]:
+    """Lines that are cut, or that a terminal of 80 columns would break."""
+    _, *lines = help_text.splitlines()  # the first may end in "[ARGS]..."
+    return [line for line in lines if line.endswith("...") or len(line) > 80]
+
+
+@pytest.mark.parametrize("context", list(every()), ids=lambda context: context.command_path)
+def test_help_fits_80_columns(context: click.Context) -> None:
+    assert cut(context.get_help()) == []
+
+
+def test_help_that_is_cut_would_be_found() -> None:
+    group = click.Group("group", commands=[click.Command("one", help="word " * 40), click.Command("two", help="Do.")])
+    (line,) = cut(click.Context(group, terminal_width=80).get_help())
+    assert line.strip().startswith("one")
+    assert cut("Usage\n" + "x" * 81) == ["x" * 81]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def completed(*words: str, run: Callable[..., Done] = call) -> list[str]:
     """Complete the last word as bash asks for it."""
-    variables = {"COMP_WORDS": " ".join(("pyharness", *words)), "COMP_CWORD": str(len(words))}
-    done = run(_PYHARNESS_COMPLETE="bash_complete", **variables)
+    done = run(_PYHARNESS_COMPLETE="bash_complete", COMP_LINE=" ".join(("pyharness", *words)))
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
@@ -90,6 +129,61 @@ def test_shells_complete_commands_options_and_names() -> None:
     assert set(completed("train", "")) == {*trainers.specs(), *trainings()}
 
 
+def test_shells_complete_tokenizers_and_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(completed("run", "-t", "")) >= {"deepseek", "raw_bytes", "mistral:tekken", "tiktoken:o200k_base"}
+    assert completed("run", "-t", "new=deep") == ["deepseek"], "bash replaces what stands behind the sign"
+    assert "v3" in completed("run", "-t", "mistral:v"), "bash replaces what stands behind the colon"
+    assert completed("encode", "native+dee") == ["native+deepseek"]
+    assert set(completed("run", "-c", "samp")) >= {"sample", "sample:prose"}
+    assert completed("train", "bpe", "-c", "instal") == completed("run", "-c", "instal") != []
+    assert completed("symbols", "train", "-t", "raw") == ["raw_bytes"]
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.jsonl").touch()
+    monkeypatch.chdir(tmp_path)
+    assert completed("run", "-c", "path:te") == ["texts/"]
+    assert completed("run", "-t", "file:texts/") == ["texts/a.jsonl"]
+
+
+def test_rows_of_a_record_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "job.json").write_text('{"tokenizers": {"mistral:v3": {}, "deepseek": {}}}', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert completed("compare", "job.json", "") == ["mistral:v3", "deepseek"]
+    assert completed("compare", "job.json", "deepseek", "mis") == ["mistral:v3"]
+    assert completed("compare", "none.json", "x") == ["x"], "a file, which is the shell's own"
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_whole_words(shell: str) -> None:
+    completion = get_completion_class(shell)
+    assert completion is not None
+    shown = completion(main, {}, "pyharness", "_PYHARNESS_COMPLETE").get_completions(["run", "-t"], "mistral:v3")
+    assert [item.value for item in shown] == ["mistral:v3"]
+
+
+def test_names_come_from_the_cache_until_something_changes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert completed("run", "-b", "comp") == ["compression"]
+    kept = json.loads((cache / "names.json").read_bytes())
+    kept["names"]["benchmarks"] = ["compared"]
+    (cache / "names.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert completed("run", "-b", "comp") == ["compared"]
+    monkeypatch.syspath_prepend(str(cache))
+    assert completed("run", "-b", "comp") == ["compression"]
+
+
+@pytest.mark.process
+def test_completion_is_quick() -> None:
+    """As the names lie in the cache, a key costs no import of NumPy or of a library."""
+    code = (
+        "import sys; from pyharness.cli import usage; print([one.value for one in usage.items('tokenizers', 'raw')]"
+        ", {'numpy', 'rich', 'tokenizers', 'importlib.metadata'} & set(sys.modules))"
+    )
+    program = [sys.executable, "-c", code]
+    first, second = (subprocess.run(program, check=True, capture_output=True, text=True).stdout for _ in "12")
+    assert first.startswith("['raw_bytes'] {")
+    assert second == "['raw_bytes'] set()\n"
+
+
+@pytest.mark.process
 def test_plug_ins_that_are_broken_complete_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHARNESS_PLUGINS", "no_such_module")
     assert completed("run", "-b", "comp", run=program) == []

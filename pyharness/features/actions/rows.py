@@ -89,6 +89,7 @@ def _no_text(spec: TokenizerSpec) -> Tokenizer:
 FAMILIES = (
     TokenizerFamily(
         name="actions",
+        place=60,
         expand=expand,
         summary="codecs of chunks of motion, measured by actions: FAST (?scale=10&vocab_size=1024, reference=true "
         "as its authors have it), bins (?bins=256), both fitted to &corpus=, or the file of pyharness train fast",

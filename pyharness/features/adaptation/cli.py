@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyharness.cli import usage
 from pyharness.cli.console import check_output, reports_errors, show
 from pyharness.cli.training import click_options, given_of, in_flags, out, reading
 from pyharness.cli.usage import Example
@@ -63,10 +64,11 @@ def _shared() -> list[click.Option]:
     """Return the options of both commands."""
     return [
         click.Option(["-c", "--corpus", "texts"], multiple=True, required=True, metavar="SPEC",
-                     help="Text; repeatable."),
-        click.Option(["--held-out"], multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
-                     "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
-        click.Option(["--allow-overlap"], is_flag=True, help="Let documents be in both."),
+                     shell_complete=usage.corpora, help="Learn from this text; repeatable."),
+        click.Option(["--held-out"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+                     help="Judge on this text, which shares no document with the corpus; repeatable "
+                     "[default: the front of the corpus, which flatters]."),
+        click.Option(["--allow-overlap"], is_flag=True, help="Allow documents that are in both."),
         *reading(),
         *out(),
     ]  # fmt: skip
@@ -78,27 +80,29 @@ def adapt() -> None:
 
 
 @adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.offered:ExtensionOptions", params=[
-    click.Option(["--sizes"], metavar="N,N,...", help="Instead of --tokens: several numbers of new tokens, learnt "
-                 "once; the folders are DIR-N."),
+    click.Option(["--sizes"], metavar="N,N,...", help="Several numbers of new tokens, learnt once, instead of "
+                 "--tokens. The folders are DIR-N."),
     *_shared(),
 ])  # fmt: skip
 @reports_errors
 def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) -> None:
-    """Teach a tokenizer new tokens; none of its ids moves.
+    """Add tokens to a tokenizer. No id moves.
 
     \b
-    pyharness adapt extend --base ./model -c path:estonian.jsonl --tokens 8192 --out ./estonian
-    pyharness adapt extend --base tokenizer.json -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl \\
-        --sizes 1024,2048,4096 --out ./et
+    pyharness adapt extend --base model -c path:et.jsonl --tokens 8192 --out et
+    pyharness adapt extend --base tokenizer.json --sizes 1024,2048,4096 \\
+      -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl --out ./et
 
-    Learning goes on from what FILE makes of the corpus, so every new token can be reached, and text that no new rule
-    touches keeps its ids. DIR gets the file of the base, edited, and nothing else of it changes; the settings and the
-    chat template next to it; adaptation.json, which says what was learnt; and training.json. It appears whole,
-    when all is done. "pyharness adapt embed" then fits a model to it.
+    Learning goes on from what the base makes of the corpus. So every new token can be reached. Text that no new rule
+    touches keeps its ids.
+
+    DIR gets the edited file of the base, with its settings and chat template. It also gets training.json and
+    adaptation.json, which says what was learnt. DIR appears whole, when all is done. "pyharness adapt embed" then fits
+    a model to it.
 
     \b
-    Exit status: 0 done (the summary says if the text gave fewer tokens than asked), 2 bad input, 130 interrupted,
-    143 told to end.
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    If the text gives fewer tokens than asked, the summary says so.
     """
     _run(_numbers(folder, tokens, sizes), **options)
 
@@ -108,15 +112,15 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
 )  # fmt: skip
 @reports_errors
 def prune(folder: Path, **options: Any) -> None:
-    """Take away the tokens that a text needs least.
+    """Remove the tokens that a text needs least.
 
     \b
-    pyharness adapt prune --base ./model -c path:english.jsonl --share 0.5 --out ./smaller
-    pyharness adapt prune --base ./model -c path:estonian.jsonl --extend 8192 --out ./exchanged
+    pyharness adapt prune --base model -c path:en.jsonl --share 0.5 --out smaller
+    pyharness adapt prune --base ./model -c path:et.jsonl --extend 8192 --out et
 
-    Base symbols, special, added and unknown tokens stay. By leaves, no token that stays loses its way, and text that
-    uses none of those that go keeps its tokens. Ids move: DIR gets id_map.json, the new id of each old one, with what
-    "pyharness adapt extend" leaves.
+    Base symbols and special, added and unknown tokens stay. Leaf pruning leaves every other token reachable. Text
+    without a removed token keeps its tokens. Ids move. DIR gets what "pyharness adapt extend" writes, and id_map.json
+    with the new id of each old one.
 
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
@@ -265,18 +269,18 @@ def _count_learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
 @reports_errors
 def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool, **options: Any) -> None:
-    """Fit the embeddings of MODEL, a folder of transformers, to another tokenizer.
+    """Fit the embeddings of a model to another tokenizer.
 
     \b
     pyharness adapt embed ./model --tokenizer ./new/tokenizer.json --out ./adapted
     pyharness adapt embed ./model --map ids.json --out ./smaller
     pyharness adapt embed ./model --tokenizer ./new --plan-only plan.json
 
-    Rows of tokens that both tokenizers have are copied byte for byte, and so is every other tensor. Rows that no token
-    has (padding) stay, and new ids that fall on them are initialised as the others. Memory does not grow with the
-    model, and no code of MODEL is run.
+    MODEL is a folder of transformers. Rows of tokens that both tokenizers have are copied byte for byte. So is every
+    other tensor. Rows without a token (padding) stay. New ids that fall on them get new values. Memory does not grow
+    with the model. No code of MODEL is run.
 
-    DIR appears whole, when all is done, with the plan in embedding_plan.json.
+    DIR appears whole, when all is done. The plan in it is embedding_plan.json.
 
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
@@ -321,6 +325,6 @@ def _summarise_embedding(planned: Planned, done: Embedded | None, target: Path) 
 
 COMMANDS = (adapt,)
 EXAMPLES = (
-    Example("pyharness adapt extend --base ./model -c path:new.jsonl --tokens 8192 --out ./new", "", 50),
+    Example("pyharness adapt extend --base model -c path:new.jsonl --tokens 8192 --out new", "", 50),
     Example("pyharness adapt embed ./model --tokenizer ./new --out ./adapted", "", 55),
 )

@@ -138,7 +138,7 @@ def minutes(text: str | None) -> float | None:
 @click.option("--force", is_flag=True, help="Replace files; measure while another gate runs.")
 @reports_errors
 def gate(**given: Any) -> None:
-    """Say whether a new version is slower than an old one, takes more memory, or does other work.
+    """Fail if a new version is slower than an old one.
 
     \b
     pyharness gate --base main --head HEAD
@@ -147,13 +147,16 @@ def gate(**given: Any) -> None:
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
     pyharness gate --base HEAD --calibrate
 
-    Both are built before either is timed, into environments that are alike. They take turns on new text, and what
-    looks slower is measured again in fresh processes before it is called a regression. Building runs the code of a
-    revision.
+    The gate also fails on more memory or other work. Both sides are built before either is timed, into environments
+    that are alike. They take turns on new text. What looks slower is measured again in fresh processes before it is
+    called a regression. A build runs the code of its revision.
 
     \b
-    Exit status: 0 pass, 1 regression (or a fault of gate.toml), 2 cannot compare,
-    3 inconclusive, with --strict.
+    Exit status:
+      0  pass
+      1  regression, or a fault of gate.toml
+      2  cannot compare
+      3  inconclusive, with --strict
     """
     from pyharness.features.gate import commands
     from pyharness.features.gate.builds.workshop import BuildOptions

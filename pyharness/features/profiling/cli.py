@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyharness.cli import usage
 from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 @click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="bf16, fp16 or fp32; repeatable.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="[default: cuda if there is a device]")
 @click.option("--threads", type=int, metavar="N", help="Threads on the CPU [default: all cores].")
-@click.option("-c", "--corpus", metavar="SPEC", help="Real text for pair_histogram; needs -t.")
-@click.option("-t", "--tokenizer", metavar="SPEC", help="What encodes that text.")
+@click.option(
+    "-c", "--corpus", metavar="SPEC", shell_complete=usage.corpora, help="Real text for pair_histogram; needs -t."
+)
+@click.option("-t", "--tokenizer", metavar="SPEC", shell_complete=usage.tokenizers, help="What encodes that text.")
 @click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
 @click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
 @click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
@@ -49,7 +52,7 @@ def profile(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Time a KERNEL (entropy, linear_entropy or pair_histogram) against this machine's own memory and arithmetic.
+    """Time a kernel against the machine's memory and arithmetic.
 
     \b
     pyharness profile entropy
@@ -58,12 +61,16 @@ def profile(
     pyharness profile pair_histogram --shape 1e7x50257          TOKENSxV
     pyharness profile pair_histogram -c path:corpus.jsonl -t mistral:v3
 
-    Other libraries do the same work on the same data in turn with ours; each result is verified before anything is
-    timed. The copy rate and the matrix rate are measured in the same run. The file that --output names is written again
-    after every problem: an interrupted run leaves what it had finished.
+    KERNEL is entropy, linear_entropy or pair_histogram. Peers do the same work on the same data, in turn with ours.
+    Each result is verified before anything is timed. The copy rate and the matrix rate are measured in the same run.
+    The file of --output is written after every problem, so an interrupted run keeps what it had finished.
 
     \b
-    Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted, 143 told to end.
+    Exit status:
+      0         measured
+      1         our kernel failed on some shape
+      2         bad input
+      130, 143  interrupted, told to end
     """
     from pyharness import report, store
     from pyharness.features.profiling import cases, plan, session

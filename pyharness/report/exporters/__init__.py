@@ -7,6 +7,11 @@ from pyharness.report.exporters.data import to_csv, to_json, to_parquet
 from pyharness.report.exporters.markup import to_html, to_markdown, to_page
 from pyharness.report.exporters.text import to_text
 
+FORMATS_OF_SUFFIXES = {
+    ".html": "html", ".md": "markdown", ".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet",
+}  # fmt: skip
+
 __all__ = [
-    "Comment", "to_csv", "to_html", "to_json", "to_markdown", "to_page", "to_parquet", "to_pull_request", "to_text",
+    "FORMATS_OF_SUFFIXES", "Comment", "to_csv", "to_html", "to_json", "to_markdown", "to_page", "to_parquet",
+    "to_pull_request", "to_text",
 ]  # fmt: skip

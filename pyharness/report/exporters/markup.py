@@ -9,6 +9,7 @@ import html
 from collections.abc import Iterable, Iterator
 
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.parts import Figure
 from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 
 
@@ -54,9 +55,17 @@ def to_page(sheets: Iterable[Sheet], title: str) -> str:
     )
 
 
-def to_html(sheets: Iterable[Sheet]) -> str:
-    """Return sheets as an HTML fragment for notebooks."""
-    parts = []
+_OF_NOTEBOOK = (
+    ".pyharness table{border-collapse:collapse;margin:1.2em 0 .3em;font-variant-numeric:tabular-nums}"
+    ".pyharness caption{text-align:left}.pyharness :is(th,td){padding:.1em .8em .1em 0;text-align:right}"
+    ".pyharness th{border-bottom:1px solid}.pyharness .text{text-align:left}.pyharness p{margin:0}"
+    ".pyharness figure{background:#fff;color:#1b1d1f;margin:1.2em 0;padding:.8em;max-width:50em}"
+)
+
+
+def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
+    """Return sheets and charts as an HTML fragment for notebooks."""
+    parts = [f'<div class="pyharness"><style>{_OF_NOTEBOOK}</style>']
     for sheet in sheets:
         head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)
         body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
@@ -65,7 +74,10 @@ def to_html(sheets: Iterable[Sheet]) -> str:
             f"<table><caption><strong>{_escape(sheet.title)}</strong></caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
         )
-    return "\n".join(parts)
+    for one in figures:
+        about = f"<strong>{_escaped(one.title)}</strong><br>{_escaped(one.description)}"
+        parts.append(f"<figure><figcaption>{about}</figcaption>{one.svg}</figure>")
+    return "\n".join([*parts, "</div>"])
 
 
 def _row(headings: Iterable[Heading], row: Iterable[Cell]) -> str:

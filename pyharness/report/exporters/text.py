@@ -22,6 +22,7 @@ MIN_NAME_WIDTH = 12
 GAP = 2
 BAR_WIDTH = 6
 _EIGHTHS: tuple[str, ...] = ("", *"▏▎▍▌▋▊▉")
+STYLES = {"better": "green", "worse": "red", "inconclusive": "yellow"}
 _WORD = re.compile(r"[^\s_/]*(?:[_/]+|\s+|$)")
 
 
@@ -59,12 +60,17 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         room = _room_for_names(sheet, width)
         for texts in _show(sheet, room):
             cells = zip(sheet.headings, texts, strict=True)
-            drawn.add_row(*(_prose(text) if _wraps(heading) else Text(text) for heading, text in cells))
+            drawn.add_row(*(_prose(text) if _wraps(heading) else Text(text, _style(text)) for heading, text in cells))
         if sheet.headings:
             console.print(drawn)
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _style(text: str) -> str:
+    """Return the style of a verdict, which also has a sign."""
+    return STYLES.get(text.rpartition(" ")[2], "")
 
 
 def _wraps(heading: Heading) -> bool:

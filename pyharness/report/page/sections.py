@@ -59,6 +59,11 @@ def plots(record: Record) -> Iterator[Section]:
         yield Section(benchmark.replace("_", " ").capitalize(), tuple(blocks))
 
 
+def figures(record: Record) -> list[Figure]:
+    """Return the drawings of a record alone."""
+    return [block for section in plots(record) for block in section.blocks if isinstance(block, Figure)]
+
+
 def _drawn(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     """Yield drawings with their benchmark, and their sheets with places: one for each text."""
     for benchmark, plot, sheets in plotted(record):

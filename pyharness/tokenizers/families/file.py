@@ -75,6 +75,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 FAMILIES = (
     TokenizerFamily(
         name="file",
+        place=0,
         expand=expand,
         summary="a tokenizer.json, vocab.json (with merges.txt), tekken.json, rank file, SentencePiece, minbpe or own "
         "model, or a folder of one",

@@ -76,6 +76,7 @@ def _advice(repository: str) -> str:
 FAMILIES = (
     TokenizerFamily(
         name="hf",
+        place=1,
         expand=expand,
         summary="tokenizer.json of a Hugging Face Hub repository, from the local cache or the network",
         example="hf:openai-community/gpt2",

@@ -34,6 +34,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 FAMILIES = (
     TokenizerFamily(
         name="mistral",
+        place=3,
         expand=expand,
         summary="Mistral's vocabularies inside the mistral-common wheel",
         example="mistral:tekken",

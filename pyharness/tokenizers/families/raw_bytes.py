@@ -50,6 +50,7 @@ def load(spec: TokenizerSpec) -> Tokenizer:
 TOKENIZERS = (
     TokenizerSpec(
         name="raw_bytes",
+        place=6,
         load=load,
         library="pyharness",
         source="UTF-8",

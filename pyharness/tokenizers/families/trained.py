@@ -127,6 +127,7 @@ def recipe_of(specification: str) -> Recipe | None:
 FAMILIES = (
     TokenizerFamily(
         name="trained",
+        place=5,
         expand=expand,
         summary="trained here on a corpus, before anything is measured; ?vocab_size= (or base= and tokens=) and "
         "&corpus= are needed",
