@@ -206,7 +206,7 @@ def for_a_pull_request(form: str, reader: str | None) -> str:
     if reader is None:
         return form
     if form != "markdown":
-        raise InputError(f"--for {reader} is Markdown, not {form}: add --format markdown, or leave --for out")
+        raise InputError(f"--for {reader} writes Markdown, not {form}: add --format markdown, or leave --for out")
     return PULL_REQUEST
 
 
@@ -228,9 +228,7 @@ def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> N
     for record in filter(lambda path: path.name, records):  # "/" and "." have no name, and are no records
         for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
             if _is_same_file(read, output):
-                raise InputError(
-                    f"--output {str(output)!r} is the {what} that is read, and would be lost: choose another --output"
-                )
+                raise InputError(f"--output {str(output)!r} would overwrite the {what}: choose another --output")
     atomic_file.check(output, overwrite=force)
 
 

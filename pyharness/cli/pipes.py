@@ -110,7 +110,7 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
             put(stream.decoded(path, sources, complain))
         return
     if lines and form == "uint32":
-        raise InputError("raw numbers do not say where a line ends: use --format text or json with --lines")
+        raise InputError("--format uint32 does not say where a line ends: use --format text or json with --lines")
     ending, limit = b"\n" if lines else b"", _limit(longest)
     with _open(files) as sources:
         loaded = documents.load(tokenizer)

@@ -85,10 +85,10 @@ def report(
     from pyharness.report import page as pages
 
     check_target(output, force, records)
-    form = for_a_pull_request(form or room.FORMATS_OF_SUFFIXES.get(output.suffix if output else "", "text"), reader)
+    form = _form("text" if rederive and form is None else form, output, reader)
     if len(records) > 1:
         if rederive:
-            raise InputError("--rederive is about one record: name one")
+            raise InputError("--rederive takes one record: name one")
         _report_several(records, form, output, force, every)
         return
     (record,) = records
@@ -98,7 +98,7 @@ def report(
         _export_other(read, str(record), form, output, force)
         return
     if form == JUNIT:
-        raise InputError(f"record {str(record)!r} has no verdicts, and so no JUnit XML: choose another --format")
+        raise InputError(f"--format junit shows verdicts, and record {str(record)!r} has none: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
     source = pages.RecordFile(record.name, read, record)
@@ -109,13 +109,21 @@ def report(
     )  # fmt: skip
 
 
+def _form(form: str | None, output: Path | None, reader: str | None) -> str:
+    """Return the format: the given one, or that of the output's suffix."""
+    from pyharness.report import FORMATS_OF_SUFFIXES
+
+    suffix = "" if output is None else output.suffix
+    return for_a_pull_request(form or FORMATS_OF_SUFFIXES.get(suffix, "text"), reader)
+
+
 def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool) -> None:
     """Write one page about several records."""
     from pyharness import store
     from pyharness.report import page as pages
 
     if form != "html":
-        raise InputError("several records are shown by --format html alone: name one record, or choose that format")
+        raise InputError("several records make a page: add --format html, or name one record")
     if (lack := pages.lack()) is not None:
         raise InputError(f"a page of several records cannot be written: {lack}")
     sources = [pages.RecordFile(path.name, store.read(path), path) for path in paths]
@@ -127,9 +135,9 @@ def _refuse_for_other(path: Path, kind: RecordKind, form: str, *, rederive: bool
     if rederive:
         raise InputError(f"{str(path)!r} is {kind.noun}: --rederive is for records of runs")
     if form == PULL_REQUEST and kind.comment is None:
-        raise InputError(f"{str(path)!r} is {kind.noun}, and is nothing for a pull request: leave --for out")
+        raise InputError(f"{str(path)!r} is {kind.noun}, which has no comment for a pull request: leave --for out")
     if form == JUNIT and form not in kind.texts:
-        raise InputError(f"{str(path)!r} is {kind.noun}, and has no JUnit XML: choose another --format")
+        raise InputError(f"{str(path)!r} is {kind.noun}, which has no JUnit XML: choose another --format")
 
 
 def _export_other(read: Other, title: str, form: str, output: Path | None, force: bool) -> None:
@@ -257,7 +265,7 @@ def compare(
     from pyharness.report import page as pages
 
     check_target(output, force, [record] if others else [record, Path(a)])
-    form = for_a_pull_request(form or room.FORMATS_OF_SUFFIXES.get(output.suffix if output else "", "text"), reader)
+    form = _form(form, output, reader)
     first = store.read(record)
     title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
     sources = [pages.RecordFile(record.name, first, record)]

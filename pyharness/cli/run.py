@@ -109,9 +109,7 @@ def run(
     from pyharness.running.progress import Deadline
 
     if as_json and not dry_run:
-        raise InputError(
-            "--json is for --dry-run: the record of a run is JSON, and so is pyharness report --format json"
-        )
+        raise InputError("--json needs --dry-run; for the numbers of a run, use pyharness report --format json")
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -182,7 +180,7 @@ def _show_traceback(result: CaseResult) -> None:
 def _benchmark(text: str) -> dict[str, Any]:
     wanted = BENCHMARK.parse(text)
     if "name" in wanted.options:
-        raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
+        raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
     return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
 
 

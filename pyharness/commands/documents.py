@@ -86,12 +86,12 @@ class _Held:
     def _too_long(self) -> InputError:
         if self._cuts is None:
             return InputError(
-                f"{self._name} has more than {self._longest:,} bytes, and this tokenizer needs a document whole: give "
-                "its lines one by one with --lines, take our own encoder (native+SPEC), or raise --max-document-bytes"
+                f"{self._name} has more than {self._longest:,} bytes, and this tokenizer holds a document whole: use "
+                "--lines, our own encoder (native+SPEC) or a larger --max-document-bytes"
             )
         return InputError(
-            f"{self._name} has {len(self._data):,} bytes from byte {self._at:,} on without a place at which the split "
-            "pattern is sure to cut, such as a space behind a letter: raise --max-document-bytes if that is text"
+            f"{self._name} has {len(self._data):,} bytes without a sure cut of the split pattern, from byte "
+            f"{self._at:,} on: if that is text, raise --max-document-bytes"
         )
 
 
@@ -193,6 +193,6 @@ def _text(part: DocumentPart) -> str:
         return part.data.decode()
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{part.name} is not UTF-8 at byte {part.at + error.start}, and this tokenizer needs text; a byte-level "
-            "model of ours (file:model.json, native+SPEC) takes any bytes"
+            f"{part.name} is not UTF-8 at byte {part.at + error.start}, which this tokenizer needs: use our own "
+            "encoder of bytes (file:model.json, native+SPEC)"
         ) from None

@@ -221,7 +221,6 @@ def _join(document: _Document, longest: int) -> Ids:
         if count * ID_BYTES > longest:
             raise InputError(
                 f"{document.first.where} has more than {longest // ID_BYTES:,} ids, and this tokenizer decodes a "
-                "document whole: encode its lines with --lines, take our own encoder (native+SPEC), or raise "
-                "--max-document-bytes"
+                "document whole: use --lines, our own decoder (native+SPEC) or a larger --max-document-bytes"
             )
     return np.concatenate(held)

@@ -142,8 +142,8 @@ def _check_options(file: Path, options: Mapping[str, str]) -> None:
         raise InputError(f"field= does not apply to {file}, which is plain text by its name; leave it out")
     if kind != "jsonl" and options.get("work", ONE_WORK) != ONE_WORK:
         raise InputError(
-            f"work={options['work']} does not apply to {file}, which is no JSON Lines by its name; leave it out, or "
-            f"write work={ONE_WORK} where all of it is one work"
+            f"work={options['work']} does not apply to {file}, whose suffix is not of JSON Lines: leave it out, or "
+            f"write work={ONE_WORK} if all of it is one work"
         )
 
 

@@ -40,7 +40,7 @@ def read(given: Any) -> Axes:
 
 def _values(axis: str, given: Any) -> tuple[Value, ...]:
     if not _NAME.fullmatch(axis):
-        raise InputError(f"axis {axis!r} cannot be named in braces: use a letter, then letters, digits and _")
+        raise InputError(f"axis {axis!r} is no name: write a letter, then letters, digits and _")
     if not isinstance(given, list) or not given:
         raise InputError(f"axis {axis!r} = {shown(given)} is no list of values")
     values = tuple(_value(axis, value) for value in given)

@@ -165,11 +165,9 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
         name, spec = named(item)
         return Entry(name or spec, _fill_in(spec, key == "tokenizers", variables), named=name is not None)
     if not isinstance(item, Mapping):
-        raise InputError(
-            f"{shown(item)} in {key} is not laid out like one: write text, or {{ name = ..., spec = ... }}"
-        )
+        raise InputError(f"{shown(item)} in {key} is no entry: write text, or {{ name = ..., spec = ... }}")
     if set(item) - {"name", "spec"} or "spec" not in item:
-        raise InputError(f"{shown(dict(item))} needs the keys 'spec' and, if you like, 'name'")
+        raise InputError(f"{shown(dict(item))} needs the key 'spec' and may have 'name'")
     given: Mapping[str, Any] = item
     for name, value in given.items():
         if not isinstance(value, str) or not value:
@@ -219,7 +217,7 @@ def _selection(item: str | Mapping[str, Any]) -> Selection:
     if isinstance(item, str):
         return Selection(item)
     if not isinstance(item, Mapping):
-        raise InputError(f"{shown(item)} in benchmarks is not laid out like one: write text, or {{ name = ... }}")
+        raise InputError(f"{shown(item)} in benchmarks is no entry: write text, or {{ name = ... }}")
     if not isinstance(item.get("name"), str):
         raise InputError(f"{shown(dict(item))} in benchmarks lacks the key 'name': the name of a benchmark, in quotes")
     parameters = {key: value for key, value in item.items() if key not in ("name", "tokenizers", "corpora")}
@@ -244,7 +242,7 @@ def _list(value: Any, key: str) -> list[Any]:
     if isinstance(value, str):
         raise InputError(f"{key} = {shown(value)} is text where a list is due: write {key} = [{json.dumps(value)}]")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
-        raise InputError(f"{key} = {shown(value)} is not laid out like one: a list is due")
+        raise InputError(f"{key} = {shown(value)} is no list")
     return list(value)
 
 

@@ -122,7 +122,7 @@ def memory_limit(value: Any) -> int | None:
 
 def _workers(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_WORKERS:
-        raise InputError(f"workers = {shown(value)} is no number of rows, 1 to {_MOST_WORKERS}, to measure at once")
+        raise InputError(f"workers = {shown(value)} is not a whole number from 1 to {_MOST_WORKERS}")
     return value
 
 

@@ -93,8 +93,8 @@ def _threads(value: Any, most: int | None) -> int:
     count = _of_range("threads", _of_type("threads", value, int, wanted), 1, wanted)
     if most is not None and count > most:
         raise InputError(
-            f"threads = {count} is more than this process has cores ({most}): ask for at most {most}, or let a suite "
-            "say oversubscribe = true"
+            f"threads = {count} is more than the {most} cores of this process: ask for at most {most}, or write "
+            "oversubscribe = true in the suite"
         )
     return count
 
@@ -376,8 +376,8 @@ def check_metrics(metrics: Mapping[str, Any]) -> None:
         _check(f"metric {name!r}", metric, _METRIC)
         if metric.direction not in _DIRECTIONS or not 0 <= metric.tolerance < 1:
             raise InputError(
-                f"metric {name!r} has direction {shown(metric.direction)} and tolerance {shown(metric.tolerance)}; "
-                f"known directions: {', '.join(_DIRECTIONS)}; tolerances are from 0 to below 1: mend its plug-in"
+                f"metric {name!r} of a plug-in needs a direction ({', '.join(_DIRECTIONS)}), not "
+                f"{shown(metric.direction)}, and a tolerance from 0 to below 1, not {shown(metric.tolerance)}"
             )
 
 

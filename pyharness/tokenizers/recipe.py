@@ -154,10 +154,7 @@ def file_of(base: str) -> str:
         return base
     wanted = TOKENIZER.parse(base)
     if wanted.engine is not None or wanted.name == "trained":
-        raise InputError(
-            f"the base {base!r} is no file: give that of the tokenizer, or the row of its own library, such as "
-            "mistral:v3 or hf:openai-community/gpt2"
-        )
+        raise InputError(f"base {base!r} has no file of its own: give a path, or a row such as mistral:v3 or hf:NAME")
     row = tokenizers.obtain(base)
     if not isinstance(row.load, VocabularyFile):
         raise InputError(f"the base {base!r} has no vocabulary file that could be edited: give a file, or another row")

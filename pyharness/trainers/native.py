@@ -103,8 +103,8 @@ def _check(options: OwnOptions, unknown: str | None) -> None:
             raise too_small(options.vocab_size, options, 256)
     elif options.limit_alphabet is not None and options.limit_alphabet < len(set(options.initial_alphabet)):
         raise InputError(
-            f"limit_alphabet is {options.limit_alphabet}, and the initial alphabet has "
-            f"{len(set(options.initial_alphabet))} characters: raise the one or leave out some of the others"
+            f"limit_alphabet={options.limit_alphabet} is less than the {len(set(options.initial_alphabet))} characters "
+            "of initial_alphabet: raise it, or name fewer characters"
         )
 
 

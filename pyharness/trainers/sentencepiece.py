@@ -84,8 +84,8 @@ def _explain(size: int, message: str) -> InputError | None:
     if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
         most = f"{int(high[1]):,}"
         return InputError(
-            f"a vocabulary of {asked} is more than sentencepiece finds in this text: ask for at most {most}, or train "
-            "on more text"
+            f"sentencepiece finds {most} tokens in this text, and {asked} are asked for: ask for at most {most}, or "
+            "train on more text"
         )
     if low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         least = f"{int(low[1]):,}"

@@ -76,7 +76,7 @@ def test_several_records_are_a_page_and_nothing_else(tmp_path: Path) -> None:
     answer = call("report", path, tmp_path / "none.json", "--format", "html")
     assert (answer.exit_code, answer.stderr.count("\n")) == (2, 1)
     answer = call("report", path, kept(tmp_path / "b.json"), "--format", "html", "-o", tmp_path / "b.json", "--force")
-    assert (answer.exit_code, "would be lost" in answer.stderr) == (2, True)
+    assert (answer.exit_code, "--output" in answer.stderr) == (2, True)
 
 
 def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_changed_base_is_said_and_trained_anew(tmp_path: Path, corpus: str) ->
     content = json.loads(base.read_text(encoding="utf-8"))
     content["model"]["merges"].pop()
     base.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(InputError, match="has changed since"):
+    with pytest.raises(InputError, match="changed"):
         tokenizers.load(one)
     second = tokenizers.obtain(one)
     assert tokenizers.load(one).id_limit == 293
@@ -98,7 +98,7 @@ def test_settings_beside_the_base_are_part_of_it(tmp_path: Path, corpus: str) ->
     with pytest.raises(Unsupported, match="tokenizer_config"):
         tokenizers.load(tokenizers.obtain(one))
     config.write_text('{"name": "first"}', encoding="utf-8")
-    with pytest.raises(InputError, match="has changed since"):
+    with pytest.raises(InputError, match="changed"):
         tokenizers.load(one)
     for content in ('{"name": "first"}', '{"name": "other"}'):
         config.write_text(content, encoding="utf-8")
