@@ -44,7 +44,7 @@ def _corpora() -> list[Row]:
 def _trainers() -> list[Row]:
     rows = [
         {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
-        for trainer in _listed(trainers.specs())
+        for trainer in trainers.specs().values()
     ]
     others = streams.trainings().values()
     return [*rows, *({"name": one.name, "library": None, "extra": None, "about": one.summary} for one in others)]

@@ -70,7 +70,6 @@ class TrainerSpec(Generic[O]):
     summary: str
     algorithm: str
     library: str  # the distribution that trains
-    place: int = 50  # among those that are listed, smallest first
     deterministic: bool = True  # the same text, options and number of threads give the same files
     depends_on_threads: bool = False  # another number of threads gives other tokens, not only another speed
     loadable: bool = True  # its first file can be loaded as ``file:``

@@ -153,6 +153,24 @@ _OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
 
 _OF_PEER = partial(TrainerSpec, algorithm="bpe", extra=EXTRA)
 TRAINERS = (
+    TrainerSpec(
+        name="bpe",
+        train="pyharness.trainers.native:train_bpe",
+        options=BpeOptions,
+        summary="byte-pair encoding, exact counts, four tie rules",
+        algorithm="bpe",
+        library="pyharness",
+        not_exported=None,
+    ),
+    TrainerSpec(
+        name="scaffold-bpe",
+        train="pyharness.trainers.native:train_scaffold",
+        options=ScaffoldOptions,
+        summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
+        algorithm="scaffold-bpe",
+        library="pyharness",
+        not_exported="no other library can express Scaffold-BPE",
+    ),
     _OF_LIBRARY(
         name="wordpiece",
         train="pyharness.trainers.huggingface:train_wordpiece",
@@ -197,24 +215,6 @@ TRAINERS = (
         summary="WordPiece by the score of the papers, count(ab) / (count(a) count(b)), on the words of 'wordpiece'",
         algorithm="wordpiece",
         library="pyharness",
-    ),
-    TrainerSpec(
-        name="bpe",
-        train="pyharness.trainers.native:train_bpe",
-        options=BpeOptions,
-        summary="byte-pair encoding, exact counts, four tie rules",
-        algorithm="bpe",
-        library="pyharness",
-        not_exported=None,
-    ),
-    TrainerSpec(
-        name="scaffold-bpe",
-        train="pyharness.trainers.native:train_scaffold",
-        options=ScaffoldOptions,
-        summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
-        algorithm="scaffold-bpe",
-        library="pyharness",
-        not_exported="no other library can express Scaffold-BPE",
     ),
     _OF_PEER(
         name="rustbpe",
