@@ -33,11 +33,9 @@ COMPARED = "compared"  # array of the state: documents whose ids are compared, a
 SAMPLES = ("sample:code", "sample:unicode")
 # Of 33 rows and engines, none took over 0.2 s for the combining marks. 32,768 letters or digits took up to 1.3 s.
 RUNS: Mapping[str, str] = {
-    "'a' and 32,768 times U+0301": "a" + "\u0301" * 32768,
-    "8,192 times 'a'": "a" * 8192,
-    "8,192 times '1'": "1" * 8192,
+    "'a' and 32,768 times U+0301": "a" + "\u0301" * 32768, "8,192 times 'a'": "a" * 8192, "8,192 times '1'": "1" * 8192,
     "8,192 spaces": " " * 8192,
-}
+}  # fmt: skip
 LONGEST_MESSAGE = 300  # characters of a library's message
 
 
@@ -149,12 +147,9 @@ def measurements(state: State) -> tuple[Measurement, ...]:
     elif CLASSES[kind] == "normalised" and not can_ask:
         promised = Measurement("round_trip_share", None, reason="this engine's normaliser cannot be asked")
     return (
-        promised,
-        Measurement("exact_round_trip_share", exact / documents),
-        *_by_part(state),
-        Measurement("idempotent_share", idempotent / documents),
-        Measurement("checked_documents", documents),
-    )
+        promised, Measurement("exact_round_trip_share", exact / documents), *_by_part(state),
+        Measurement("idempotent_share", idempotent / documents), Measurement("checked_documents", documents),
+    )  # fmt: skip
 
 
 def _by_part(state: State) -> Iterator[Measurement]:

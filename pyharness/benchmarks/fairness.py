@@ -33,11 +33,9 @@ ROWS_PER_BATCH = 64
 
 
 def add_rows(
-    state: fairness.FairnessState,
-    count: Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]],
-    rows: list[Mapping[str, str]],
-    tally: Tally,
-) -> None:
+    state: fairness.FairnessState, count: Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]],
+    rows: list[Mapping[str, str]], tally: Tally,
+) -> None:  # fmt: skip
     """Count the tokens or units of some rows.
 
     A row's group is the hash of its work or, without one, of its text in the reference language.

@@ -81,11 +81,9 @@ def probe(specification: str) -> dict[str, float]:
     with in_libraries:
         tokenizer.encode_batch([TEXT])
     return {
-        "load_seconds": load_seconds,
-        "load_with_checks_seconds": with_checks,
-        "first_call_seconds": in_libraries.seconds - load_seconds,
-        "peak_memory_bytes": meter.bytes,
-    }
+        "load_seconds": load_seconds, "load_with_checks_seconds": with_checks,
+        "first_call_seconds": in_libraries.seconds - load_seconds, "peak_memory_bytes": meter.bytes,
+    }  # fmt: skip
 
 
 def run(work: Work) -> Findings:

@@ -280,21 +280,12 @@ def about(scoring: Scoring) -> dict[str, Any]:
     """Describe the model and its settings, for the record."""
     model = scoring.model
     return {
-        "name": model.folder.name,
-        "sha256": model.folder.digest(),
-        "architecture": type(model.network).__name__,
-        "parameters": model.folder.parameters(),
-        "device": model.device,
-        "gpu": model.gpu(),
-        "dtype": model.dtype,
-        "libraries": {name: version_of(name) for name in ("torch", "transformers")},
-        "columns": model.columns,
-        "counted_columns": scoring.columns,
-        "bos": model.bos,
-        "context": scoring.context,
-        "stride": scoring.stride,
+        "name": model.folder.name, "sha256": model.folder.digest(), "architecture": type(model.network).__name__,
+        "parameters": model.folder.parameters(), "device": model.device, "gpu": model.gpu(), "dtype": model.dtype,
+        "libraries": {name: version_of(name) for name in ("torch", "transformers")}, "columns": model.columns,
+        "counted_columns": scoring.columns, "bos": model.bos, "context": scoring.context, "stride": scoring.stride,
         "stores_logits": model.head == "whole",
-    }
+    }  # fmt: skip
 
 
 def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | None, str]:

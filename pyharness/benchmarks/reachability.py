@@ -56,7 +56,7 @@ def run(work: Work) -> Findings:
         "pipeline": _list_pipeline(pipeline, vocabulary),
         "arguments": dict(Counter(argument.kind for argument in pipeline.arguments.values())),
         "unexaminable": pipeline.unexaminable,
-    }
+    }  # fmt: skip
     if work.case.parameters.get("witnesses"):
         details["witnesses"] = _list_witnesses(pipeline, vocabulary)
     return Findings(tuple(measurements), details, tally=tally if tally.documents else None)
@@ -109,12 +109,10 @@ def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measu
     graph = model.graph
     made = graph.depth[graph.depth > 0]
     values = (
-        int(made.max(initial=0)),
-        float(made.mean()) if len(made) else 0.0,
-        int(((graph.children == 0) & (graph.depth > 0)).sum()),
-        int((graph.derivations > 1).sum()),
+        int(made.max(initial=0)), float(made.mean()) if len(made) else 0.0,
+        int(((graph.children == 0) & (graph.depth > 0)).sum()), int((graph.derivations > 1).sum()),
         len(graph.orphan_rules),
-    )
+    )  # fmt: skip
     return measurements + [Measurement(name, value) for name, value in zip(names, values, strict=True)]
 
 

@@ -36,7 +36,7 @@ from pyharness.types import (
     Unsupported,
     counted,
     listed,
-)  # fmt: skip
+)
 
 STEADY_SLICES = 7
 REPLAYS = 3

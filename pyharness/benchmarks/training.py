@@ -75,17 +75,12 @@ def probe(specification: str, threads: int) -> dict[str, Any]:
             return {"refused": str(error)}
         seconds = time.perf_counter() - start
     return {
-        "seconds": {TOTAL: seconds, **trained.seconds},
-        "peak_memory_bytes": meter.bytes,
-        "bytes": size,
-        "merges": trained.merges,
-        "vocab_size": trained.vocab_size,
-        "complete": trained.complete,
-        "notes": list(trained.notes),
-        "details": dict(trained.details),
+        "seconds": {TOTAL: seconds, **trained.seconds}, "peak_memory_bytes": meter.bytes, "bytes": size,
+        "merges": trained.merges, "vocab_size": trained.vocab_size, "complete": trained.complete,
+        "notes": list(trained.notes), "details": dict(trained.details),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in trained.files.items()},
         "checked": check(recipe, trained, texts),
-    }
+    }  # fmt: skip
 
 
 def recipe_of(specification: str) -> Recipe:

@@ -157,15 +157,9 @@ def _export_other(read: Other, title: str, form: str, output: Path | None, force
 
 
 def _export(
-    tables: Callable[[], Sequence[Sheet]],
-    rows: Callable[[], Sheet],
-    title: str,
-    form: str,
-    output: Path | None,
-    force: bool,
-    page: Callable[[], Page] | None = None,
-    comment: Callable[[], Comment] | None = None,
-) -> None:
+    tables: Callable[[], Sequence[Sheet]], rows: Callable[[], Sheet], title: str, form: str, output: Path | None,
+    force: bool, page: Callable[[], Page] | None = None, comment: Callable[[], Comment] | None = None,
+) -> None:  # fmt: skip
     """Write tables for people or rows for programs; ``page``: for HTML, ``comment``: for a pull request."""
     from pyharness import report as room
 
@@ -181,11 +175,9 @@ def _export(
         return
     text = {
         "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
-        "markdown": lambda: room.to_markdown(tables()),
-        "html": lambda: _page(page, tables, title),
-        "csv": lambda: room.to_csv(rows()),
-        "json": lambda: room.to_json(rows()),
-    }["text" if form == "table" else form]()
+        "markdown": lambda: room.to_markdown(tables()), "html": lambda: _page(page, tables, title),
+        "csv": lambda: room.to_csv(rows()), "json": lambda: room.to_json(rows()),
+    }["text" if form == "table" else form]()  # fmt: skip
     _put(text, output, force)
 
 

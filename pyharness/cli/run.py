@@ -33,14 +33,9 @@ RESULTS = "pyharness-results"
 @click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC", shell_complete=usage.corpora,
               help="Measure on this text and call it NAME; repeatable [default: the suite's, or sample].")  # fmt: skip
 @click.option(
-    "-b",
-    "--benchmark",
-    "chosen",
-    multiple=True,
-    metavar="NAME[?KEY=VALUE]",
-    shell_complete=usage.benchmarks,
+    "-b", "--benchmark", "chosen", multiple=True, metavar="NAME[?KEY=VALUE]", shell_complete=usage.benchmarks,
     help="Run this benchmark alone; repeatable [default: the suite's, or six common ones].",
-)
+)  # fmt: skip
 @click.option("--reference", metavar="NAME", help="Row that NSL and ratios are relative to [default: the suite's, "
               "or none].")  # fmt: skip
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),
@@ -62,23 +57,10 @@ RESULTS = "pyharness-results"
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
 @reports_errors
 def run(
-    suite_name: str | None,
-    rows: tuple[str, ...],
-    texts: tuple[str, ...],
-    chosen: tuple[str, ...],
-    reference: str | None,
-    device: str | None,
-    memory: str | None,
-    max_bytes: str | None,
-    limit: str | None,
-    output: Path | None,
-    force: bool,
-    resume: bool,
-    dry_run: bool,
-    as_json: bool,
-    tracebacks: bool,
-    quiet: bool,
-) -> None:
+    suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
+    reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
+    output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool, tracebacks: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Measure tokenizers on texts and write a record.
 
     \b

@@ -193,12 +193,9 @@ def _of_other(training: Training[Any]) -> click.Command:
     from pyharness.trainers.options import declared
 
     corpus = click.Option(
-        ["-c", "--corpus", "texts"],
-        multiple=True,
-        metavar="SPEC",
-        shell_complete=usage.corpora,
+        ["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
         help="Train on this corpus; repeatable [default: none].",
-    )
+    )  # fmt: skip
     return OfTrainer(
         training.name, params=[corpus, *click_options(declared(training.options).values()), *out()],
         callback=reports_errors(partial(_train_other, training)), short_help=training.summary,

@@ -89,10 +89,6 @@ def names() -> dict[str, list[str]]:
 
 
 KINDS: Mapping[str, Callable[[], list[Row]]] = {
-    "tokenizers": _tokenizers,
-    "corpora": _corpora,
-    "trainers": _trainers,
-    "metrics": _metrics,
-    "benchmarks": _benchmarks,
-    "suites": _suites,
-}
+    "tokenizers": _tokenizers, "corpora": _corpora, "trainers": _trainers, "metrics": _metrics,
+    "benchmarks": _benchmarks, "suites": _suites,
+}  # fmt: skip

@@ -28,13 +28,9 @@ class DocumentPart(NamedTuple):
 
 
 def parts(
-    sources: Iterable[tuple[str, IO[bytes]]],
-    lines: bool,
-    cuts: SafeCuts | None = None,
-    *,
-    longest: int = LONGEST_DOCUMENT,
-    size: int = PART_BYTES,
-) -> Iterator[DocumentPart]:
+    sources: Iterable[tuple[str, IO[bytes]]], lines: bool, cuts: SafeCuts | None = None, *,
+    longest: int = LONGEST_DOCUMENT, size: int = PART_BYTES,
+) -> Iterator[DocumentPart]:  # fmt: skip
     r"""Yield documents of files, whole files or their lines without the ``\n``, in parts of about ``size`` bytes.
 
     Without ``cuts`` a part is a whole document.

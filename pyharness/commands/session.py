@@ -116,12 +116,10 @@ class Result:
             report.to_parquet(report.flat_sheet(self.record), path, overwrite=overwrite)
             return
         written: dict[str, Callable[[], str]] = {
-            "html": self._page,
-            "markdown": lambda: report.to_markdown(report.sheets(self.record)),
-            "text": self.__str__,
-            "csv": lambda: report.to_csv(report.flat_sheet(self.record)),
+            "html": self._page, "markdown": lambda: report.to_markdown(report.sheets(self.record)),
+            "text": self.__str__, "csv": lambda: report.to_csv(report.flat_sheet(self.record)),
             "json": lambda: report.to_json(report.flat_sheet(self.record)),
-        }
+        }  # fmt: skip
         atomic_file.write(path, written[form](), overwrite=overwrite, advice=ADVICE)
 
     def _page(self) -> str:
@@ -145,15 +143,10 @@ class Result:
 
 
 def declare(
-    tokenizers: Sequence[str] = (),
-    corpora: Sequence[str] = (),
-    benchmarks: Sequence[str | dict[str, Any]] = (),
-    base: suite.Suite | None = None,
-    device: str | None = None,
-    memory_limit: int | str | None = None,
-    max_bytes: int | str | None = None,
-    reference: str | None = None,
-) -> suite.Suite:
+    tokenizers: Sequence[str] = (), corpora: Sequence[str] = (), benchmarks: Sequence[str | dict[str, Any]] = (),
+    base: suite.Suite | None = None, device: str | None = None, memory_limit: int | str | None = None,
+    max_bytes: int | str | None = None, reference: str | None = None,
+) -> suite.Suite:  # fmt: skip
     """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look."""
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
     if base is None:
@@ -183,21 +176,12 @@ def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry,
 
 
 def run(
-    tokenizers: Sequence[str] = (),
-    corpora: Sequence[str] = (),
-    benchmarks: Sequence[str | dict[str, Any]] = (),
-    suite_name: str | os.PathLike[str] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    listener: Listener | None = None,
-    *,
-    overwrite: bool = False,
-    device: str | None = None,
-    memory_limit: int | str | None = None,
-    max_bytes: int | str | None = None,
-    time_limit: str | None = None,
-    tracebacks: bool = False,
-    reference: str | None = None,
-) -> Result:
+    tokenizers: Sequence[str] = (), corpora: Sequence[str] = (), benchmarks: Sequence[str | dict[str, Any]] = (),
+    suite_name: str | os.PathLike[str] | None = None, output: str | os.PathLike[str] | None = None,
+    listener: Listener | None = None, *, overwrite: bool = False, device: str | None = None,
+    memory_limit: int | str | None = None, max_bytes: int | str | None = None, time_limit: str | None = None,
+    tracebacks: bool = False, reference: str | None = None,
+) -> Result:  # fmt: skip
     """Measure tokenizers on corpora.
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).

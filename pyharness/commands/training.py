@@ -79,15 +79,9 @@ def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports:
 
 
 def keep(
-    trainer: TrainerSpec[Any],
-    request: TrainingRequest[Any],
-    trained: TrainedTokenizer,
-    text: Text,
-    folder: Path,
-    exports: Sequence[str] = (),
-    *,
-    force: bool = False,
-) -> TrainingFiles:
+    trainer: TrainerSpec[Any], request: TrainingRequest[Any], trained: TrainedTokenizer, text: Text, folder: Path,
+    exports: Sequence[str] = (), *, force: bool = False,
+) -> TrainingFiles:  # fmt: skip
     """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
     exported, refused = _export(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}

@@ -24,13 +24,8 @@ from pyharness.types import Corpus, CorpusFamily, InputError
 
 PURPOSE = "reading Hugging Face datasets"
 _BUILDERS = {
-    ".parquet": "parquet",
-    ".jsonl": "json",
-    ".json": "json",
-    ".csv": "csv",
-    ".txt": "text",
-    ".arrow": "arrow",
-}
+    ".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv", ".txt": "text", ".arrow": "arrow",
+}  # fmt: skip
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 
 
@@ -118,19 +113,12 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if local is None:
         check_network(argument)
     source = Source(
-        name=argument,
-        local=local,
-        config=options.get("config") or None,
-        split=options.get("split") or "train",
-        field=options.get("field") or "text",
-        revision=options.get("revision") or None,
-    )
+        name=argument, local=local, config=options.get("config") or None, split=options.get("split") or "train",
+        field=options.get("field") or "text", revision=options.get("revision") or None,
+    )  # fmt: skip
     return TextCorpus(
-        name=spec,
-        read=source.fragments,
-        max_document_bytes=document_limit(options),
-        **described(spec, options),
-    )
+        name=spec, read=source.fragments, max_document_bytes=document_limit(options), **described(spec, options),
+    )  # fmt: skip
 
 
 def _local(spec: str, argument: str) -> Path | None:

@@ -99,11 +99,9 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         raise suggest("installed corpus", argument, _PARTS)
     read, language, domain = _PARTS[argument]
     return TextCorpus(
-        name=spec,
-        read=partial(read),
-        max_document_bytes=document_limit(options),
+        name=spec, read=partial(read), max_document_bytes=document_limit(options),
         **described(spec, options, language=language, domain=domain, licence="PSF-2.0"),
-    )
+    )  # fmt: skip
 
 
 CORPORA = (

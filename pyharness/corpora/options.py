@@ -14,11 +14,9 @@ SMALLEST_LIMIT = 4  # one code point of any size fits
 
 COMMON_OPTIONS: Mapping[str, str] = {
     "max_bytes": "stop before the document that would exceed this much text: 500kB, 2MB, 1GiB",
-    "language": "BCP 47 or FLORES code of the text",
-    "domain": "what the text is about, for the report",
-    "licence": "SPDX expression of the text's licence",
-    "name": "what reports call this corpus",
-}
+    "language": "BCP 47 or FLORES code of the text", "domain": "what the text is about, for the report",
+    "licence": "SPDX expression of the text's licence", "name": "what reports call this corpus",
+}  # fmt: skip
 TEXT_OPTIONS: Mapping[str, str] = {
     **COMMON_OPTIONS,
     "max_document_bytes": "cut longer documents into several (default 1MiB)",
@@ -43,24 +41,17 @@ class Description(TypedDict):
 
 
 def described(
-    spec: str,
-    options: Mapping[str, str],
-    *,
-    language: str = "und",
-    domain: str = "unknown",
-    licence: str = "unknown",
-) -> Description:
+    spec: str, options: Mapping[str, str], *, language: str = "und", domain: str = "unknown", licence: str = "unknown",
+) -> Description:  # fmt: skip
     """Read the common options; the keywords are their defaults."""
     for option in ("language", "domain", "licence", "name"):
         if options.get(option) == "":
             raise InputError(f"option {option}= of corpus {spec!r} has no value; write {option}=VALUE or leave it out")
     return Description(
-        language=options.get("language", language),
-        domain=options.get("domain", domain),
-        licence=options.get("licence", licence),
-        label=options.get("name", spec),
+        language=options.get("language", language), domain=options.get("domain", domain),
+        licence=options.get("licence", licence), label=options.get("name", spec),
         max_bytes=size("max_bytes", options["max_bytes"]) if "max_bytes" in options else None,
-    )
+    )  # fmt: skip
 
 
 def document_limit(options: Mapping[str, str]) -> int:

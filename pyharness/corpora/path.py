@@ -114,13 +114,8 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 
 
 def _corpus(
-    spec: str,
-    files: Callable[[], Iterable[Path]],
-    options: Mapping[str, str],
-    split: str,
-    code: bool,
-    binary: bool,
-) -> Corpus:
+    spec: str, files: Callable[[], Iterable[Path]], options: Mapping[str, str], split: str, code: bool, binary: bool,
+) -> Corpus:  # fmt: skip
     defaults = {"language": "code", "domain": "code"} if code else {}
     return TextCorpus(
         name=spec,

@@ -54,8 +54,6 @@ class Text:
     def source(self) -> dict[str, Any]:
         """Describe the text of the last pass, as JSON values for files that can keep it."""
         return {
-            "corpora": [corpus.name for corpus in self.corpora],
-            "max_bytes": self.max_bytes,
-            "digest": self.digest,
+            "corpora": [corpus.name for corpus in self.corpora], "max_bytes": self.max_bytes, "digest": self.digest,
             "replaced_sequences": self.tally.replaced_sequences,
-        }
+        }  # fmt: skip

@@ -42,13 +42,9 @@ def is_installed(module: str) -> bool:
 
 
 def require(
-    purpose: str,
-    module: str,
-    extra: str | Sequence[str],
-    distribution: str | None = None,
-    error: type[Exception] = InputError,
-    otherwise: str = "",
-) -> None:
+    purpose: str, module: str, extra: str | Sequence[str], distribution: str | None = None,
+    error: type[Exception] = InputError, otherwise: str = "",
+) -> None:  # fmt: skip
     """Raise ``error`` if a module is not installed.
 
     Args:
@@ -73,13 +69,9 @@ def require_folder(purpose: str, module: str, extra: str, distribution: str | No
 
 
 def load(
-    purpose: str,
-    module: str,
-    extra: str,
-    distribution: str | None = None,
-    error: type[Exception] = InputError,
+    purpose: str, module: str, extra: str, distribution: str | None = None, error: type[Exception] = InputError,
     otherwise: str = "",
-) -> Any:
+) -> Any:  # fmt: skip
     """Import an optional library; raise ``error`` as ``require`` does, and also where the import fails."""
     require(purpose, module, extra, distribution, error, otherwise)
     try:

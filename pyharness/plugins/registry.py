@@ -154,7 +154,7 @@ def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
         said = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
         return InputError(f"unknown {kind} {name!r}; {said}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))
     if all_of and len(names) > MOST_NEAR:
-        return InputError(f"unknown {kind} {name!r}; {all_of} shows all {len(names)}")
+        return InputError(f"unknown {kind} {name!r}; {all_of} shows all")
     more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
     return InputError(f"unknown {kind} {name!r}; known: {', '.join(names[:MOST_KNOWN]) or 'none'}{more}")
 

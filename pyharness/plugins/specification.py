@@ -68,12 +68,9 @@ class Grammar:
         return Specification(text, name, _unescape(argument) if colon else None, options, engine or None, head)
 
     def write(
-        self,
-        name: str,
-        argument: str | None = None,
-        options: Mapping[str, str] | None = None,
+        self, name: str, argument: str | None = None, options: Mapping[str, str] | None = None,
         engine: str | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Write a specification that ``parse`` reads back as the same.
 
         An argument that contains ``%3F`` cannot be written: there it stands for a ``?``.

@@ -18,7 +18,7 @@ from pyharness.report.exporters import (
     to_parquet,
     to_pull_request,
     to_text,
-)  # fmt: skip
+)
 from pyharness.report.exporters.comment import append_step_summary
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import case_in_words, case_name

@@ -18,7 +18,7 @@ from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.cases import TRAINED_MARK
 from pyharness.report.sheet.strings import writable
 from pyharness.statistics.signed_ranks import SignedRanks
-from pyharness.types import COUNT, PLAIN, Format, Metric, counted
+from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
 DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
@@ -271,7 +271,8 @@ def _row(one: Difference) -> tuple[Cell, ...]:
 def _format(one: Difference) -> Format:
     known = all_metrics().get(one.metric)
     if known is not None and known.format is not PLAIN:
-        return with_unit(known)
+        shown = known.format
+        return shown if shown.unit in shown.pattern else replace(shown, pattern=f"{shown.pattern} {shown.unit}")
     return COUNT if isinstance(one.a, int) and isinstance(one.b, int) else _ANY if known is None else PLAIN
 
 
@@ -285,14 +286,6 @@ def _change(one: Difference | None) -> Cell:
     size = abs(one.a)
     interval = None if one.interval is None else (one.interval[0] / size, one.interval[1] / size)
     return Cell(one.share, _FEW if abs(one.share) < _MUCH else _MANY, interval, bounds=_in_turn(one))
-
-
-def with_unit(metric: Metric) -> Format:
-    """Return the format of a metric, with the unit of what it shows: ``{:.2f} MB/s``."""
-    shown, unit = metric.format, metric.format.unit
-    if unit.endswith("/s"):  # of a rate in millions
-        unit = unit.removesuffix("/s") + metric.unit.replace("byte", "B").replace("token", "tok")
-    return shown if not unit or unit in shown.pattern else replace(shown, pattern=f"{shown.pattern} {unit}")
 
 
 def _b_minus_a(one: Difference) -> float | None:

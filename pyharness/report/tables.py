@@ -26,7 +26,7 @@ from pyharness.report.sheet.columns import (
     interval_notes,
     published_rows,
     with_undeclared,
-)  # fmt: skip
+)
 from pyharness.report.sheet.strings import shorten, writable
 from pyharness.report.summary import summary_sheets
 from pyharness.statistics.intervals import interval_of, lack_of

@@ -90,13 +90,9 @@ class Recipe:
         """Return the recipe as JSON values, with versions of libraries and a digest of our own training code."""
         versions = {name: version_of(name) for name in sorted({"pyharness", self.trainer.library})}
         return {
-            "trainer": self.trainer.name,
-            "corpus": self.corpus,
-            "options": dict(self.options),
-            "threads": self.threads,
-            "versions": versions,
-            "code": code_digest(self.trainer.module),
-        }
+            "trainer": self.trainer.name, "corpus": self.corpus, "options": dict(self.options), "threads": self.threads,
+            "versions": versions, "code": code_digest(self.trainer.module),
+        }  # fmt: skip
 
     @property
     def of_all_sizes(self) -> Recipe | None:

@@ -95,14 +95,10 @@ def train_and_keep(
     shared = None if whole is None else RecipeFolder.of(whole.as_json())
     learnt = None if shared is None else shared.learnt(digest, base)
     request = recipe.request(
-        recipe.threads or int(os.environ.get(THREADS, cores())),
-        texts=text.documents,
-        parts=text.parts,
+        recipe.threads or int(os.environ.get(THREADS, cores())), texts=text.documents, parts=text.parts,
         source=lambda: {"corpus": recipe.corpus, "digest": digest if learnt is not None else text.digest},
-        text_bytes=size,
-        progress=progress,
-        learnt=learnt,
-    )
+        text_bytes=size, progress=progress, learnt=learnt,
+    )  # fmt: skip
     try:
         trained = trainers.train(recipe.trainer, request)
     except InputError as error:  # the options were checked: the text is unsuitable, or a library is missing

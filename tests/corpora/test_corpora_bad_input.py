@@ -28,9 +28,9 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
 @pytest.mark.parametrize(
     ("spec", "parts"),
     [
-        ("", ["unknown corpus ''", "sample", "FAMILY"]),
+        ("", ["unknown corpus ''", "pyharness list corpora"]),
         ("smple:prose", ["'smple'", "did you mean 'sample'"]),
-        ("zzzz", ["'zzzz'", "known: datasets, installed, motions, parallel, path, repeat, sample, shard"]),
+        ("zzzz", ["'zzzz'", "pyharness list corpora"]),
         ("sample:pros", ["sample 'pros'", "'prose'"]),
         ("sample?split=line", ["sample option 'split'", "max_bytes"]),
         ("sample:code?languages=eng_Latn", ["languages=", "sample:parallel"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,23 +64,39 @@ def test_intervals_of_times_are_shown_by_their_ends(result: session.Result) -> N
     )
     of_text = next(one for one in both if one.metric == "bytes_per_token")
     sheets = report.difference_sheets([of_text, timed])
-    assert [sheet.columns[4:-1] for sheet in sheets[1:]] == [("±",), ("low", "high")]
-    assert sheets[2].texts[0][1:] == ("3.214e+06", "3.224e+06", "+1e+04", "+9e+03", "+2.5e+05", "better")
+    assert sheets[2].texts[0][1:] == ("3.21 MB/s", "3.22 MB/s", "+0.31 % [+0.28, +7.8]", "+ better")
+    (row,) = sheets[1].texts
+    half = (of_text.interval[1] - of_text.interval[0]) / 2 / of_text.a if of_text.interval and of_text.a else None
+    assert half is not None
+    assert row[3].endswith(f"±{100 * half:.2g}")
     text = report.to_text(sheets)
     assert max(map(len, text.splitlines())) <= 80
-    *_, half, ends, missing = report.to_text(sheets, 200).strip().splitlines()
-    assert [note.partition(": ")[0] for note in (half, ends, missing)] == ["±", "low, high", "-"]
-    assert "rounds" in ends
-    assert "rounds" not in half
+    assert re.search(r"±: .*\[low, high\]: .*No ±: ", " ".join(text.split()))
 
 
 def test_equal_numbers_are_counted_and_shown_nowhere_else() -> None:
     both = [Difference(f"b | x -> y | {text}", name, None, 1.0, b, None, "higher", exact=True)
             for text in ("one", "two") for name, b in (("equal", 1.0), ("other", 2.0))]  # fmt: skip
     overview, *sheets = report.difference_sheets(both)
-    assert overview.texts == (("b one", "1", "1"), ("b two", "1", "1"))
+    assert overview.texts == (("b, x -> y, one", "1", "1"), ("b, x -> y, two", "1", "1"))
     assert overview.columns == ("cases", "better", "same")
     assert [[row[0] for row in sheet.texts] for sheet in sheets] == [["other"], ["other"]]
+
+
+def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
+    verdicts = {"worse": (0.1, 0.3), "better": (-0.3, -0.1), "open": (-0.1, 0.1)}
+    found = [
+        Difference(f"{benchmark} | x -> y | text", name, None, 1.0, 1.01 + sum(interval) / 2, interval, "lower")
+        for benchmark in ("one", "two") for name, interval in verdicts.items()
+    ]  # fmt: skip
+    overview, sheet = report.difference_sheets(found, every=False)
+    assert overview.columns == ("cases", "worse", "better", "not significant")
+    assert overview.texts == (("x -> y, text", "2", "2", "2"),)
+    assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "- worse")] * 2 + [("better", "+ better")] * 2
+    assert "2 numbers" in sheet.notes[-1]
+    assert "--all" in sheet.notes[-1]
+    text = report.to_text([sheet], 80, color=True)
+    assert ("31m- worse" in text, "32m+ better" in text) == (True, True)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

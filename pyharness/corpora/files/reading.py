@@ -24,11 +24,8 @@ _DAMAGE: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError)
 UNREADABLE = "\udfff"  # stands for an invalid sequence until its document is known
 
 OPENERS: Mapping[str, Callable[[Any], Any]] = {
-    ".gz": gzip.open,
-    ".xz": open_xz,
-    ".bz2": bz2.open,
-    ".zst": open_zstd,
-}
+    ".gz": gzip.open, ".xz": open_xz, ".bz2": bz2.open, ".zst": open_zstd,
+}  # fmt: skip
 
 
 def compression(name: str) -> str:

@@ -28,7 +28,7 @@ from pyharness.report.ranking import (
     ranks_of,
     text_needs_clarity,
     value_cell,
-)  # fmt: skip
+)
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Figure, Section

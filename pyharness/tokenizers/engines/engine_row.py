@@ -96,12 +96,9 @@ def without_special(data: bytes) -> str:
 
 
 def wrap(
-    engine: str,
-    distribution: str,
-    module: str,
-    kinds: Sequence[vocabulary_file.Kind],
+    engine: str, distribution: str, module: str, kinds: Sequence[vocabulary_file.Kind],
     build: Callable[[VocabularyFile], Tokenizer],
-) -> Callable[[TokenizerSpec], TokenizerSpec]:
+) -> Callable[[TokenizerSpec], TokenizerSpec]:  # fmt: skip
     """Return an engine's ``wrap``: the home row's file, loaded by ``build``."""
 
     def row(home: TokenizerSpec) -> TokenizerSpec:
@@ -111,13 +108,8 @@ def wrap(
             raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs files of kind {', '.join(kinds)}")
         libraries.require(f"tokenizer {name!r}", module, "engines", distribution)
         return dataclasses.replace(
-            home,
-            name=name,
-            load=lambda _: build(file),
-            library=distribution,
-            extra="engines",
-            reference=False,
-        )
+            home, name=name, load=lambda _: build(file), library=distribution, extra="engines", reference=False,
+        )  # fmt: skip
 
     return row
 

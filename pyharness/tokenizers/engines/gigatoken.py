@@ -33,13 +33,9 @@ from pyharness.vocabularies import encodings
 
 POOL = ThreadPool("gigatoken", "RAYON_NUM_THREADS")
 SCHEMES = {
-    encodings.GPT2: "gpt2",
-    encodings.CL100K: "gpt4",
-    encodings.O200K: "o200k",
-    encodings.QWEN2: "qwen2",
-    encodings.KIMI: "kimi",
-    encodings.TEKKEN: "nemotron",
-}
+    encodings.GPT2: "gpt2", encodings.CL100K: "gpt4", encodings.O200K: "o200k", encodings.QWEN2: "qwen2",
+    encodings.KIMI: "kimi", encodings.TEKKEN: "nemotron",
+}  # fmt: skip
 
 
 class GigatokenTokenizer(EngineRow):

@@ -81,14 +81,9 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
         # tiktoken leaves out the text that a pattern does not match; here it is a piece of its own.
         vocabulary = f"{vocabulary}/all text"
     return dataclasses.replace(
-        home,
-        name=f"native+{home.name}",
-        load=lambda spec: _load(file, spec.options),
-        library="pyharness",
-        extra=None,
-        vocabulary=vocabulary,
-        reference=False,
-    )
+        home, name=f"native+{home.name}", load=lambda spec: _load(file, spec.options), library="pyharness", extra=None,
+        vocabulary=vocabulary, reference=False,
+    )  # fmt: skip
 
 
 def _load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:

@@ -134,14 +134,9 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     check_options(name, options, ())
     libraries.require(f"tokenizer {name!r}", "quicktok", "engines", "quicktok-v1")
     return TokenizerSpec(
-        name=name,
-        load=load,
-        library="quicktok-v1",
-        source="quicktok-v1 wheel",
-        licence="Apache-2.0",
-        extra="engines",
+        name=name, load=load, library="quicktok-v1", source="quicktok-v1 wheel", licence="Apache-2.0", extra="engines",
         vocabulary=argument,
-    )
+    )  # fmt: skip
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:

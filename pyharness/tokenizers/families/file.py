@@ -30,16 +30,11 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
         encodings.check_whole(data, digest, path.stem, str(path))
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
-        name=name,
-        load=VocabularyFile(home.name, str(path), fetch, encoding),
-        library=home.library,
-        source=str(path),
-        path=str(path),
-        licence=licence if encoding is None or licence != "unknown" else encoding.licence,
+        name=name, load=VocabularyFile(home.name, str(path), fetch, encoding), library=home.library, source=str(path),
+        path=str(path), licence=licence if encoding is None or licence != "unknown" else encoding.licence,
         vocabulary=encoding.vocabulary if encoding else variant(f"sha256:{digest[:16]}", options, home.options),
-        reference=True,
-        options=dict(options),
-    )
+        reference=True, options=dict(options),
+    )  # fmt: skip
 
 
 def _encoding(path: Path, digest: str, options: Mapping[str, str]) -> Encoding:

@@ -34,14 +34,10 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
             f"{name!r} is not in the local cache; pip install 'pyharness[hub]' to get it, or {_advice(repository)}"
         )
     return TokenizerSpec(
-        name=name,
-        load=VocabularyFile("huggingface", name, partial(fetch, repository, revision or "main")),
-        library="tokenizers",
-        source=f"https://huggingface.co/{repository}",
-        revision=revision or None,
-        extra="hub",
+        name=name, load=VocabularyFile("huggingface", name, partial(fetch, repository, revision or "main")),
+        library="tokenizers", source=f"https://huggingface.co/{repository}", revision=revision or None, extra="hub",
         reference=True,
-    )
+    )  # fmt: skip
 
 
 def fetch(repository: str, revision: str) -> bytes:

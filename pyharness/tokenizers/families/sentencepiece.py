@@ -86,13 +86,9 @@ class SentencePieceTokenizer(SentencePieceTables):
         added = [AddedToken(token, piece, normalized=True) for piece, token in self.added_tokens().items()]
         pieces = self.model.pieces
         return Stages(
-            normalize=self.processor.Normalize,
-            normalizer=None,
-            splits=(),
-            added=added,
-            forms=lambda token: [TokenForm(pieces[token])],
-            model=_MODEL_KINDS.get(self.model.model_type, "other"),
-        )
+            normalize=self.processor.Normalize, normalizer=None, splits=(), added=added,
+            forms=lambda token: [TokenForm(pieces[token])], model=_MODEL_KINDS.get(self.model.model_type, "other"),
+        )  # fmt: skip
 
 
 class BpeSentencePiece(SentencePieceTokenizer):

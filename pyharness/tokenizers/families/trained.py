@@ -79,20 +79,14 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     source = f"{recipe.trainer.name} trained on {recipe.corpus}"
     if kept is None or kept.path is None or kept.base != recipe.base:
         return TokenizerSpec(
-            name=f"trained:{argument}",
-            load=partial(_refuse, recipe, kept),
-            library=recipe.trainer.library,
-            source=source,
-            extra=recipe.trainer.extra,
-        )
+            name=f"trained:{argument}", load=partial(_refuse, recipe, kept), library=recipe.trainer.library,
+            source=source, extra=recipe.trainer.extra,
+        )  # fmt: skip
     return dataclasses.replace(
-        row_of(recipe, kept.path, kept.options),
-        name=f"trained:{argument}",
-        source=f"{source} (text {kept.digest[:16]})",
-        revision=kept.digest,
-        trained_on=keys_file(recipe.corpus, kept.digest),
-        extra=recipe.trainer.extra,
-    )
+        row_of(recipe, kept.path, kept.options), name=f"trained:{argument}",
+        source=f"{source} (text {kept.digest[:16]})", revision=kept.digest,
+        trained_on=keys_file(recipe.corpus, kept.digest), extra=recipe.trainer.extra,
+    )  # fmt: skip
 
 
 def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerSpec:

@@ -51,7 +51,7 @@ def test_rows_have_such_bases_and_are_made_anew_when_their_files_change(hub: Pat
     row = f"trained:continued-bpe?base=hf:me/mine&corpus=path:{tmp_path / 'new.txt'}&tokens=4"
     assert tokenizers.load(tokenizers.obtain(row)).id_limit == 277
     (hub.parent / "tokenizer_config.json").write_text('{"a": 2}')
-    with pytest.raises(InputError, match="has changed since"):
+    with pytest.raises(InputError, match="changed"):
         tokenizers.load(row)
 
 
@@ -73,8 +73,8 @@ def test_files_without_a_name_are_kept_under_one(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("base", "said"),
     [
-        ("native+hf:me/mine", r"'native\+hf:me/mine' is no file"),
-        ("trained:bpe?corpus=sample&vocab_size=300", r"'trained:bpe\?.*' is no file"),
+        ("native+hf:me/mine", r"'native\+hf:me/mine'"),
+        ("trained:bpe?corpus=sample&vocab_size=300", r"'trained:bpe\?.*'"),
         ("raw_bytes", "'raw_bytes' .*vocabulary file"),
         ("hf:me/other", "hf:me/other' is not"),
         ("mistral:v99", "unknown mistral tokenizer 'v99'"),
