@@ -216,7 +216,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     verdicts = {title: [one.verdict or UNJUDGED for one in found] for title, found in groups.items()}
     counts = {title: Counter(one if one in named else OTHER for one in found) for title, found in verdicts.items()}
     named = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
-    if len(counts) < 2 and EQUAL not in named:
+    if not counts or (every and len(counts) < 2 and EQUAL not in named):
         return []
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
     ranked = {title: next((one for one in found if one.metric in ranking), None) for title, found in groups.items()}

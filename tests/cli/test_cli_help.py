@@ -24,7 +24,7 @@ ONLY_IF_GIVEN = {
     "run": set[str](),
     "report": {"--output", "--for"},
     "compare": {"--output", "--fail-on", "--for"},
-    "gate": {"--head", "--pytest", "--counter", "--output", "--markdown", "--junit"},
+    "gate": {"--base", "--head", "--pytest", "--counter", "--output", "--markdown", "--junit"},
     "profile": {"--corpus", "--tokenizer", "--output"},
     "adapt embed": {"--out", "--tokenizer", "--map", "--plan", "--plan-only"},
     "adapt extend": {"--sizes"},
