@@ -75,7 +75,7 @@ def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
         )
     for one in figures:
-        about = f"<strong>{_escaped(one.title)}</strong><br>{_escaped(one.description)}"
+        about = f"<strong>{_escape(one.title)}</strong><br>{_escape(one.description)}"
         parts.append(f"<figure><figcaption>{about}</figcaption>{one.svg}</figure>")
     return "\n".join([*parts, "</div>"])
 
