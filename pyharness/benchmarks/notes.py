@@ -40,9 +40,9 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     if seen:
         yield f"Not held out, trained on the very text they are measured on: {', '.join(seen)}."
     for row, options in trained.items():
-        asked, limit = options.get("vocab_size", ""), about_row(data, row).get("id_limit")
-        if asked.isdecimal() and isinstance(limit, int) and limit < int(asked):
-            yield f"{row}: {limit:,} ids of {int(asked):,}, the text gave no more: not comparable with its size."
+        size, limit = options.get("vocab_size", ""), about_row(data, row).get("id_limit")
+        if size.isdecimal() and isinstance(limit, int) and limit < int(size):
+            yield f"{row}: {limit:,} ids of {int(size):,}, the text gave no more: not comparable with its size."
 
 
 def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:

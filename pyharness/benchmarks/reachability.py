@@ -107,9 +107,9 @@ def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measu
     if model is None or model.graph is None:
         return measurements + [Measurement(name, None, reason="the model exposes no merge rules") for name in names]
     graph = model.graph
-    made = graph.depth[graph.depth > 0]
+    depths = graph.depth[graph.depth > 0]
     values = (
-        int(made.max(initial=0)), float(made.mean()) if len(made) else 0.0,
+        int(depths.max(initial=0)), float(depths.mean()) if len(depths) else 0.0,
         int(((graph.children == 0) & (graph.depth > 0)).sum()), int((graph.derivations > 1).sum()),
         len(graph.orphan_rules),
     )  # fmt: skip

@@ -94,8 +94,8 @@ def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -
     laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
     tokens = [tokenizer.encode_batch(texts) for texts in slices]
     for index, phase, _, raw in laps:
-        given = timed[index].result(raw)
-        if not isinstance(given, Tokens) or not same(given, tokens[index]):
+        ids = timed[index].result(raw)
+        if not isinstance(ids, Tokens) or not same(ids, tokens[index]):
             raise Mismatch(f"wrong ids: the timed call ({phase}, slice {index}) gave other ids than were verified")
     return _repetitions("encode", laps, slices, tokens), tokens
 

@@ -202,10 +202,10 @@ def _note_unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> 
     """Name rows with fewer ids than requested."""
     short = []
     for result in results:
-        asked = notes.training_options(data, result.case.tokenizer).get("vocab_size", "")
+        size = notes.training_options(data, result.case.tokenizer).get("vocab_size", "")
         ids = [one.value for one in result.measurements if one.metric == "trained_vocabulary"]
-        if asked.isdecimal() and ids and ids[0] is not None and ids[0] < int(asked):
-            short.append(f"{result.case.tokenizer} ({int(asked):,})")
+        if size.isdecimal() and ids and ids[0] is not None and ids[0] < int(size):
+            short.append(f"{result.case.tokenizer} ({int(size):,})")
     if short:
         yield f"Fewer ids than asked for, the text gave no more: {', '.join(short)}."
 

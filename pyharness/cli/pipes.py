@@ -118,8 +118,8 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
 
 
 def _refuse_options_of_text(noun: str, lines: bool, form: str, special: bool, longest: str | None) -> None:
-    given = {"--lines": lines, "--format": form != "text", "--special": special, "--max-document-bytes": longest}
-    if wrong := [name for name, value in given.items() if value]:
+    options = {"--lines": lines, "--format": form != "text", "--special": special, "--max-document-bytes": longest}
+    if wrong := [name for name, value in options.items() if value]:
         raise InputError(f"{wrong[0]} is for text, and this is {noun}; leave it out")
 
 

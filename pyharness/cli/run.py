@@ -101,10 +101,10 @@ def run(
         size("--max-bytes", max_bytes)
     benchmarks = [_benchmark(name) for name in chosen]
     declared = session.declare(rows, texts, benchmarks, base, device, memory, max_bytes, reference)
-    if resume and (done := _find_finished(declared, output)) is not None:
+    if resume and (finished := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
-        complain(f"{done.path} is finished: nothing is left to resume{anew}")
-        sys.exit(_status(done))
+        complain(f"{finished.path} is finished: nothing is left to resume{anew}")
+        sys.exit(_status(finished))
     if dry_run:
         _foresee(declared, output, force, resume, as_json=as_json)
         return
@@ -239,13 +239,13 @@ def _status(record: Record) -> int:
 
 def _nothing(record: Record) -> list[str]:
     """Return why a run without failures has no number of a requested benchmark; empty where it has one."""
-    asked = {one["name"] for one in record.data["suite"]["benchmarks"]}
-    chosen = [result for result in record.results if result.case.benchmark in asked]
+    names = {one["name"] for one in record.data["suite"]["benchmarks"]}
+    chosen = [result for result in record.results if result.case.benchmark in names]
     if any(measurement.value is not None for result in chosen for measurement in result.measurements):
         return []
-    given = [result.reason or "it has no numbers" for result in chosen]
-    given += [one.reason for result in chosen for one in result.measurements if one.reason]
-    return list(dict.fromkeys(given)) or ["there were none"]
+    reasons = [result.reason or "it has no numbers" for result in chosen]
+    reasons += [one.reason for result in chosen for one in result.measurements if one.reason]
+    return list(dict.fromkeys(reasons)) or ["there were none"]
 
 
 COMMANDS = (run,)

@@ -246,8 +246,8 @@ def _train_other(
     if not quiet:
         check_output()
     with in_flags(training.options):
-        asked = training.options(**given_of(options))
-    rows = registry.loaded(training.train)(texts, asked, folder, force)
+        settings = training.options(**given_of(options))
+    rows = registry.loaded(training.train)(texts, settings, folder, force)
     if not quiet:
         show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
 

@@ -160,13 +160,13 @@ def encoded(
     Raises:
         InputError: a document cannot be encoded.
     """
-    done = 0
+    first = 0
     for batch in batches(parts, size=BATCH_BYTES, count=BATCH_PARTS, size_of=lambda part: len(part.data)):
         if isinstance(tokenizer, BpeTokenizer):
-            tokens = _of_bytes(tokenizer, batch, threads, done, special)
+            tokens = _of_bytes(tokenizer, batch, threads, first, special)
         else:
             tokens = tokenizer.encode_batch([_text(part) for part in batch], threads)
-        done += len(batch)  # documents: only dropout uses the count, and then a part is at least one document
+        first += len(batch)  # documents: only dropout uses the count, and then a part is at least one document
         yield from ((tokens.document(index), part.ends) for index, part in enumerate(batch))
 
 

@@ -99,14 +99,14 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
     """
     plan = suite.plan(declared, obtain=False)
     schedule = Schedule.of(plan)
-    done: frozenset[str] = frozenset()
+    finished: frozenset[str] = frozenset()
     if record is not None:
-        done = store.finished_cases(record, run_record.header(plan, schedule), resume)
+        finished = store.finished_cases(record, run_record.header(plan, schedule), resume)
     texts = tuple(_text(label, corpus) for label, corpus in plan.corpora.items())
-    left = [case for case in schedule.cases if case.key not in done]
+    left = [case for case in schedule.cases if case.key not in finished]
     return DryRun(
         declared.name,
-        tuple(_count_cases(schedule.cases, done)),
+        tuple(_count_cases(schedule.cases, finished)),
         (*_rows(schedule), *_others(schedule)),
         texts,
         _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),

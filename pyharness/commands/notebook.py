@@ -34,12 +34,12 @@ def line() -> ProgressLine | None:
 @contextmanager
 def shown(listener: Listener | None) -> Iterator[Listener | None]:
     """Yield the given listener; without one, a line in this notebook, or None outside notebooks."""
-    made = line() if listener is None else None
+    own_line = line() if listener is None else None
     try:
-        yield made or listener
+        yield own_line or listener
     finally:
-        if made is not None:
-            made.ended()
+        if own_line is not None:
+            own_line.ended()
 
 
 class ProgressLine:

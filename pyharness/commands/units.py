@@ -124,18 +124,18 @@ class _Merges:
         """Return the merges of a token; None if merging does not give it, or it has no string to merge."""
         if token >= len(self.parts) or not (self.model.tested[token] or self.model.atomic[token]):
             return None
-        made = sorted(self._find(token))
-        if not made and not self.model.atomic[token]:
+        merges = sorted(self._find(token))
+        if not merges and not self.model.atomic[token]:
             return None
-        return tuple((self.model[left], self.model[right]) for _, left, right in made)
+        return tuple((self.model[left], self.model[right]) for _, left, right in merges)
 
     def _find(self, token: int) -> Iterator[tuple[int, int, int]]:
         waiting = [token]
         while waiting:
-            made = waiting.pop()
-            left, right = self.parts[made].tolist()
+            token_id = waiting.pop()
+            left, right = self.parts[token_id].tolist()
             if left != bpe.NEVER:
-                yield self._rank(left, right, made), left, right
+                yield self._rank(left, right, token_id), left, right
                 waiting += [left, right]
 
     def _rank(self, left: int, right: int, made: int) -> int:

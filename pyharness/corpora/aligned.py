@@ -64,19 +64,19 @@ class AlignedCorpus:
 def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
     """Read one file per language in parallel, line by line."""
     streams = {language: (line for _, line in numbered_lines(file)) for language, file in files.items()}
-    done = 0
+    rows = 0
     while True:
         row = {language: line for language, stream in streams.items() if (line := next(stream, None)) is not None}
         if len(row) < len(files):
             break
         yield row
-        done += 1
+        rows += 1
     if row:
         longer = next(iter(row))
         shorter = next(language for language in files if language not in row)
-        count = done + 1 + sum(1 for _ in streams[longer])
+        count = rows + 1 + sum(1 for _ in streams[longer])
         raise InputError(
-            f"{files[longer]} has {count} lines but {files[shorter]} has {done}; "
+            f"{files[longer]} has {count} lines but {files[shorter]} has {rows}; "
             "aligned files need one line per row: find the line that is missing"
         )
 

@@ -89,10 +89,10 @@ def loading_line(model: BpeModel, kind: ExportKind, path: Path) -> str:
         return f"import tokenizers; tokenizer = tokenizers.Tokenizer.from_file({str(path)!a})  # {_IN_IT}"
     pattern = single_expression(model)
     if kind == "minbpe":
-        made = (
+        tokenizer = (
             "BasicTokenizer()" if pattern == SPLIT_PATTERNS["none"].expressions[0] else f"RegexTokenizer({pattern!a})"
         )
-        return f"import minbpe; tokenizer = minbpe.{made}; tokenizer.load({str(path)!a})"
+        return f"import minbpe; tokenizer = minbpe.{tokenizer}; tokenizer.load({str(path)!a})"
     digest = hashlib.sha256(export_model(model, kind)).hexdigest()
     ranks = f"mergeable_ranks=tiktoken.load.load_tiktoken_bpe({str(path)!a}, expected_hash={digest!a})"
     named, special = f"{path.parent.name!a}", f"special_tokens={dict(model.special)!a}"

@@ -144,8 +144,8 @@ def canonical_rules(merges: MergeModel) -> NDArray[np.uint32]:
         InputError: two results have the same rank, so that their order depends on the text.
     """
     parts = self_tokenization(dataclasses.replace(merges, tested=merges.tested | _results(merges))).parts
-    made = np.flatnonzero(parts[:, 0] != NEVER).astype(np.uint32)
-    rules = np.column_stack((parts[made], made)).astype(np.uint32)
+    merged = np.flatnonzero(parts[:, 0] != NEVER).astype(np.uint32)
+    rules = np.column_stack((parts[merged], merged)).astype(np.uint32)
     ranks = _ranks(merges, rules)
     if len(np.unique(ranks)) != len(ranks):
         raise InputError("two tokens have the same rank: which of them is merged first depends on the text")

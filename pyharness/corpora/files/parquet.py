@@ -161,10 +161,10 @@ def strings(file: Path, field: str) -> Iterator[str]:
     """Stream a string column; a null is an empty document."""
     pyarrow = load("reading Parquet files", "pyarrow", "files")
     parquet = load("reading Parquet files", "pyarrow.parquet", "files")
-    done = 0
+    row_number = 0
     _check_footer(file)
     with (
-        named_errors(file, lambda: f"after row {done:,}", (pyarrow.ArrowException,)),
+        named_errors(file, lambda: f"after row {row_number:,}", (pyarrow.ArrowException,)),
         # Without pre_buffer, which holds whole row groups, memory stays at a batch.
         parquet.ParquetFile(str(file), pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True) as table,
     ):
@@ -175,7 +175,7 @@ def strings(file: Path, field: str) -> Iterator[str]:
             for batch in table.iter_batches(batch_size=rows, row_groups=[group], columns=[field]):
                 for data in _as_bytes(pyarrow, batch.column(0)):
                     yield decode(data) if data else ""
-                done += batch.num_rows
+                row_number += batch.num_rows
 
 
 def _check_footer(file: Path) -> None:

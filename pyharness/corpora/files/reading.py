@@ -36,16 +36,16 @@ def compression(name: str) -> str:
 def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Read a file, decompressed by its suffix, in blocks of ``size`` bytes."""
     suffix = compression(file.name)
-    done = 0
-    with named_errors(file, lambda: f"after {done:,} bytes of its content"), file.open("rb") as raw:
+    position = 0
+    with named_errors(file, lambda: f"after {position:,} bytes of its content"), file.open("rb") as raw:
         if not suffix:
             while block := raw.read(size):
-                done += len(block)
+                position += len(block)
                 yield block
             return
         with OPENERS[suffix](raw) as stream:
             while block := stream.read(size):
-                done += len(block)
+                position += len(block)
                 yield block
 
 

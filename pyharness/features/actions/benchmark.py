@@ -71,16 +71,16 @@ def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> Non
     faithful = decoded is not None and np.array_equal(decoded, numbers)
     if codec.lossless and not faithful:
         raise Unfaithful(f"chunk {int(state.counts[:, 0].sum()):,}: its ids do not give back what was quantised")
-    given = np.zeros_like(numbers) if decoded is None else decoded
-    made = codec.restored(given, len(chunk.frames))
+    numbers_read = np.zeros_like(numbers) if decoded is None else decoded
+    restored = codec.restored(numbers_read, len(chunk.frames))
     counts = {
         "chunks": 1, "values": chunk.frames.size, "tokens": len(ids), "outside": codec.outside(numbers),
         "unfaithful": int(not faithful), "left out": chunk.left_out,
     }  # fmt: skip
-    state.add(counts, codec.normalised(made) - codec.normalised(chunk.frames))
+    state.add(counts, codec.normalised(restored) - codec.normalised(chunk.frames))
     seed = chunk.clip + int(state.counts[:, 0].sum()).to_bytes(8, "little")
     for kind, wrong in damaged(ids, codec.vocab_size, seed):
-        state.add_damaged(kind, _damage_error(codec, wrong, made))
+        state.add_damaged(kind, _damage_error(codec, wrong, restored))
 
 
 def _decode(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | None:
@@ -136,10 +136,10 @@ def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     label = str(results[0].case.corpus)
     about = {one.metric: one.value for one in results[0].measurements}
     details = results[0].details
-    made = " [made here: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
+    origin = " [made here: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
     return (
         f"{label}, {_number(about.get('action_clips'), 'clip')}, {_number(about.get('action_chunks'), 'chunk')} of "
-        f"{details.get('chunk_frames')} frames of {details.get('dimensions')}{made}"
+        f"{details.get('chunk_frames')} frames of {details.get('dimensions')}{origin}"
     )
 
 

@@ -141,9 +141,9 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
             if option in options:
                 raise InputError(f"{option}= does not apply to motions:{MADE}, which is made here; leave it out")
         clips = number_of("clips", options.get("clips", "64"), 1, 10_000)
-        made = lambda: (Clip(name, name, frames) for name, frames in made_clips(clips, dims or 7))  # noqa: E731
+        read_made = lambda: (Clip(name, name, frames) for name, frames in made_clips(clips, dims or 7))  # noqa: E731
         about = described(spec, options, domain="made motion", licence="CC0-1.0")
-        return Motions(spec, made, chunk, 0, dims, **about, smoke_test=True)
+        return Motions(spec, read_made, chunk, 0, dims, **about, smoke_test=True)
     if "clips" in options:
         raise InputError(f"clips= is for motions:{MADE}; leave it out, or read less with max_bytes=")
     path = folders.expanded(argument)
@@ -203,13 +203,13 @@ def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None 
     """
     for number, row in jsonl.rows(file):
         where = f"{file} line {number}"
-        given = jsonl.value(file, number, row, field)
-        width = _width(where, field, given)
+        rows = jsonl.value(file, number, row, field)
+        width = _width(where, field, rows)
         if dims not in (None, width):
             continue
         if skip >= width:
             raise InputError(f"{where}: frames have {width} values, so skip={skip} leaves none")
-        frames = [_frame(where, at, frame, width)[skip:] for at, frame in enumerate(given)]
+        frames = [_frame(where, at, frame, width)[skip:] for at, frame in enumerate(rows)]
         yield Clip(_name(where, number, row.get("id")), where, frames)
 
 

@@ -172,11 +172,11 @@ def _run(
         other = Text.of(held_out)
         held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
         request, printed = resizing.apart(request, held), set[str]()
-        for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
+        for adaptation in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:
-                notes = [note for note in made.trained.notes if note not in printed]
-                _summarise(base, made, notes, request.options.multiple_of)
-            printed.update(made.trained.notes)
+                notes = [note for note in adaptation.trained.notes if note not in printed]
+                _summarise(base, adaptation, notes, request.options.multiple_of)
+            printed.update(adaptation.trained.notes)
 
 
 def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: int) -> None:
@@ -295,13 +295,13 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
     with training_listener(quiet) as progress:
         request = adapting.EmbeddingRequest(**options, progress=progress)
         planned = adapting.plan_embedding(request, folder, force)
-        done: Embedded | None = None
+        embedded: Embedded | None = None
         if plan_only is not None:
             adapting.write_plan(planned, plan_only)
         elif folder is not None:
-            done = adapting.embed(request, planned, folder, force=force)
+            embedded = adapting.embed(request, planned, folder, force=force)
     if not quiet:
-        _summarise_embedding(planned, done, plan_only or folder or Path())
+        _summarise_embedding(planned, embedded, plan_only or folder or Path())
 
 
 def _summarise_embedding(planned: Planned, done: Embedded | None, target: Path) -> None:

@@ -119,7 +119,7 @@ def expand(
         InputError: the strings exceed the limit of a vocabulary.
     """
     seen, size = set(strings), sum(map(len, strings))
-    made: list[Addition] = []
+    additions: list[Addition] = []
     for group in groups:
         first, *rest = map(int, group)
         string = strings[first]
@@ -129,10 +129,10 @@ def expand(
                 break
             if string not in seen:
                 seen.add(string)
-                made.append(Addition(string, token))
+                additions.append(Addition(string, token))
                 size += len(string)
                 _check_room(len(seen), size)
-    return made
+    return additions
 
 
 def _check_room(strings: int, size: int) -> None:

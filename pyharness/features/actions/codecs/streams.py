@@ -124,10 +124,10 @@ class _StreamReader:
         if row.get("format") != FORMAT or row.get("version") != VERSION:
             raise InputError(f"{where} is no header of a stream of actions; 'pyharness encode CODEC CLIPS' writes one")
         wanted = header_of(self._fitted)
-        given = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
+        fields = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
         for name, value in {**wanted, **wanted["codec"]}.items():
-            if given.get(name) != value:
-                other = str(given.get(name))[:80]
+            if fields.get(name) != value:
+                other = str(fields.get(name))[:80]
                 raise InputError(f"{where}: the stream is of another codec: its {name} is {other}, not {value}")
         self._digest.update(line)
 
@@ -144,8 +144,8 @@ class _StreamReader:
         self._next, self._name = number + 1, name
         self._clips, self._chunks = self._clips + (number == 0), self._chunks + 1
         self._digest.update(line)
-        made, zeros = self._decode(where, ids, frames)
-        return Decoded(name, made, int(zeros))
+        motion, zeros = self._decode(where, ids, frames)
+        return Decoded(name, motion, int(zeros))
 
     def _decode(self, where: str, ids: Any, frames: int) -> tuple[list[list[float]], bool]:
         codec = self._fitted.codec

@@ -175,8 +175,8 @@ def _of_tokenizers(data: bytes, model: BpeModel, texts: Sequence[str]) -> list[l
 
     library: Any = tokenizers.Tokenizer.from_buffer(data)
     for token in model.added:
-        if (given := library.token_to_id(token.content)) != token.id:
-            raise ValueError(f"it gives the id {given} to {token.content!r}, which has {token.id}")
+        if (token_id := library.token_to_id(token.content)) != token.id:
+            raise ValueError(f"it gives the id {token_id} to {token.content!r}, which has {token.id}")
     library.no_padding()
     library.no_truncation()
     library.encode_special_tokens = True

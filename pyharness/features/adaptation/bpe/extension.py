@@ -54,8 +54,8 @@ class Extension:
             return self
         limit = self.base_ids + tokens
         kept = np.flatnonzero((self.rules < limit).all(axis=1))
-        made = np.flatnonzero(self.rules[kept, 2] >= self.base_ids)
-        kept = kept[: int(made[-1]) + 1 if len(made) else 0]
+        merging = np.flatnonzero(self.rules[kept, 2] >= self.base_ids)
+        kept = kept[: int(merging[-1]) + 1 if len(merging) else 0]
         return Extension(self.base_ids, self.tokens[:tokens], self.rules[kept], self.counts[kept], complete=True)
 
 

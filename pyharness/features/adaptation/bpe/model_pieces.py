@@ -108,13 +108,13 @@ def mark_pattern(model: BpeModel) -> str | None:
     if model.whole_pieces or model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
-    made = merges.tested.copy()
+    reachable = merges.tested.copy()
     if merges.rules is not None:
-        made[merges.rules[:, 2]] = True  # including added tokens
+        reachable[merges.rules[:, 2]] = True  # including added tokens
     elif merges.ranks is not None:
-        made |= merges.ranks != NEVER  # including unused tokens
+        reachable |= merges.ranks != NEVER  # including unused tokens
     every = merges.strings()
-    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(made).tolist()]
+    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(reachable).tolist()]
     first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
     if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
         return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last

@@ -154,16 +154,16 @@ def _from_last(model: BpeModel) -> Ids:
 def _uses(model: BpeModel, counts: Counts, lengths: NDArray[np.int64], threads: int) -> Counts:
     """Count merges that take each token; (a, a) counts once. A token always has the same merges, so counts suffice."""
     of = parts(model, threads)
-    made = np.where(model.merges.tested, counts, 0).astype(np.uint64)
+    totals = np.where(model.merges.tested, counts, 0).astype(np.uint64)
     uses = np.zeros(len(counts), np.uint64)
     merged = np.flatnonzero(of[:, 0] != NEVER)
     for length in np.unique(lengths[merged])[::-1]:  # tokens with this part are longer
         ids = merged[lengths[merged] == length]
         left, right = of[ids].T
-        np.add.at(made, left, made[ids])
-        np.add.at(made, right, made[ids])
-        np.add.at(uses, left, made[ids])
-        np.add.at(uses, right[left != right], made[ids][left != right])
+        np.add.at(totals, left, totals[ids])
+        np.add.at(totals, right, totals[ids])
+        np.add.at(uses, left, totals[ids])
+        np.add.at(uses, right[left != right], totals[ids][left != right])
     return uses
 
 

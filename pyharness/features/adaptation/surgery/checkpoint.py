@@ -132,15 +132,15 @@ def _stream(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatric
 
 def _report(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
     """Wrap streams so that they report their joint progress."""
-    total, done = sum(stream.size for stream in streams.values()), 0
+    total, position = sum(stream.size for stream in streams.values()), 0
 
     def counted(stream: Streamed) -> Iterator[bytes]:
-        nonlocal done
-        report = phases.gauge("writing", "bytes", total, done)
+        nonlocal position
+        report = phases.gauge("writing", "bytes", total, position)
         for chunk in stream.chunks():
             yield chunk
-            done += len(chunk)
-            report(done)
+            position += len(chunk)
+            report(position)
 
     return {name: Streamed(stream.size, partial(counted, stream)) for name, stream in streams.items()}
 

@@ -104,14 +104,14 @@ def _make_plan(steps: Sequence[Step | None], request: PlanRequest, old: Numberin
         raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
     if not 1 <= request.multiple_of <= MOST_MULTIPLE:
         raise InputError(f"--multiple-of {request.multiple_of} is no number from 1 to {MOST_MULTIPLE:,}")
-    done = list(steps)
+    planned = list(steps)
     for token, source in request.named.items():
         if not 0 <= token < new.ids or not 0 <= source < old.ids:
             raise InputError(f"id {token} cannot get the row of {source}: {new.ids:,} new and {old.ids:,} old ids")
-        same = done[token]
-        done[token] = (Operation.ROW, (source, *(same[1] if same and same[0] is Operation.COPY else ())))
+        same = planned[token]
+        planned[token] = (Operation.ROW, (source, *(same[1] if same and same[0] is Operation.COPY else ())))
     return EmbeddingPlan.of_steps(
-        [*_with_gaps(done, request.rows), *_padding(request, old, new)],
+        [*_with_gaps(planned, request.rows), *_padding(request, old, new)],
         rows=request.rows, old=old, new=new, checkpoint=request.checkpoint, seed=request.seed,
     )  # fmt: skip
 

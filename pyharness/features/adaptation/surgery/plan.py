@@ -70,11 +70,11 @@ class EmbeddingPlan:
         cls, steps: Iterable[Step], *, rows: int, old: Numbering, new: Numbering, checkpoint: str, seed: int = 0
     ) -> EmbeddingPlan:
         """Build a plan from one step for each new row."""
-        done = list(steps)
+        all_steps = list(steps)
         return cls(
-            operations=np.array([step[0] for step in done], np.uint8),
-            sources=np.array([source for step in done for source in step[1]], np.int64),
-            offsets=offsets_of([len(step[1]) for step in done]),
+            operations=np.array([step[0] for step in all_steps], np.uint8),
+            sources=np.array([source for step in all_steps for source in step[1]], np.int64),
+            offsets=offsets_of([len(step[1]) for step in all_steps]),
             rows=rows,
             old=old,
             new=new,

@@ -142,14 +142,14 @@ def _extend(
     base: BaseFile, learnt: Learnt, gone: Mapping[int, str], options: ExtensionOptions, *, reachable: bool
 ) -> Adapted:
     model = base.model
-    extension, made = put_in(base, learnt, options, reachable=reachable)
-    reused = {str(token): gone[token] for token in made.placement.ids.tolist() if token in gone}
+    extension, edited = put_in(base, learnt, options, reachable=reachable)
+    reused = {str(token): gone[token] for token in edited.placement.ids.tolist() if token in gone}
     return Adapted(
         base=base,
-        data=made.data,
-        model=made.model,
-        ids=IdMap(np.arange(model.id_limit, dtype=np.int64), made.placement.size),
-        added=made.placement.ids,
+        data=edited.data,
+        model=edited.model,
+        ids=IdMap(np.arange(model.id_limit, dtype=np.int64), edited.placement.size),
+        added=edited.placement.ids,
         complete=extension.complete,
         notes=notes_of(options, model, learnt, extension),
         details={**asked(options, ExtensionOptions), **said_of(model, learnt, extension), "reused": reused},
@@ -168,11 +168,11 @@ def put_in(base: BaseFile, learnt: Learnt, options: AdaptingOptions, *, reachabl
             "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
             "text, or lower min_frequency"
         )
-    made = put(
+    edited = put(
         base.data, base.model, extension, base.label, texts_of(extension.tokens), multiple_of=options.multiple_of,
         reuse=getattr(options, "reuse", None), reachable=reachable,
     )  # fmt: skip
-    return extension, made
+    return extension, edited
 
 
 def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, 
 def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, Any]:
     """Describe an extension as JSON values."""
     spelled = _count_spelled(learnt.missing, extension)
-    made = extension.rules[:, 2] >= extension.base_ids
+    merging = extension.rules[:, 2] >= extension.base_ids
     return {
         **learnt.read,
         "missing_characters": {
@@ -195,7 +195,7 @@ def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, 
         "characters": sum(len(token.decode(errors="replace")) == 1 for token in extension.tokens)
         if model.symbols == "characters"
         else 0,
-        "rules_for_strings_of_the_base": int(np.count_nonzero(~made)),
+        "rules_for_strings_of_the_base": int(np.count_nonzero(~merging)),
         "last_count": int(extension.counts[-1]) if len(extension.counts) else None,
         "whole_piece_lookup": model.whole_pieces,
         "learnt": classes(extension.tokens),

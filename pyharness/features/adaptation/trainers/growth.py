@@ -156,14 +156,14 @@ def _auxiliary_size(request: TrainingRequest[AdaptingOptions]) -> int:
 
 def extending_options(request: TrainingRequest[AdaptingOptions], base: BaseFile) -> ExtendingOptions:
     """Return the options of the training, from the request and the base."""
-    rules, asked = rules_of(base), request.options
-    characters = asked.max_token_characters or (rules.longest if rules else None)
+    rules, settings = rules_of(base), request.options
+    characters = settings.max_token_characters or (rules.longest if rules else None)
     options = ExtendingOptions(
-        tie_rule=asked.tie_rule, min_frequency=2 if asked.min_frequency is None else asked.min_frequency,
-        max_token_length=asked.max_token_length, max_token_characters=characters, piece_rules=rules,
-        whole_pieces=asked.whole_pieces, cascade=asked.cascade, threads=request.threads,
+        tie_rule=settings.tie_rule, min_frequency=2 if settings.min_frequency is None else settings.min_frequency,
+        max_token_length=settings.max_token_length, max_token_characters=characters, piece_rules=rules,
+        whole_pieces=settings.whole_pieces, cascade=settings.cascade, threads=request.threads,
     )  # fmt: skip
-    if asked.deny is not None:
-        search = compiled("deny", asked.deny).search
+    if settings.deny is not None:
+        search = compiled("deny", settings.deny).search
         options["denies"] = lambda text: search(text) is not None
     return options

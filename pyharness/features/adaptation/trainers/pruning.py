@@ -140,13 +140,13 @@ def _choose_removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids
 
 def _prune(feed: Feed, base: BaseFile, order: Order) -> Adapted:
     options: PruningOptions = feed.request.options
-    done = _cut(feed, base, order)
-    rows = place(done.model, 0, multiple_of=options.multiple_of).size
+    pruned = _cut(feed, base, order)
+    rows = place(pruned.model, 0, multiple_of=options.multiple_of).size
     return Adapted(
         base=base,
-        data=done.data,
-        model=done.model,
-        ids=IdMap(done.ids.new, rows),
+        data=pruned.data,
+        model=pruned.model,
+        ids=IdMap(pruned.ids.new, rows),
         added=np.zeros(0, np.uint32),
         details={
             **asked(options, PruningOptions),
@@ -160,17 +160,17 @@ def _prune(feed: Feed, base: BaseFile, order: Order) -> Adapted:
 def _replace(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
     """Prune the base, and extend the rest."""
     options: PruningOptions = feed.request.options
-    done = _cut(feed, base, order)
-    left = base.edited(done.data, done.model)
+    pruned = _cut(feed, base, order)
+    left = base.edited(pruned.data, pruned.model)
     learnt = grow(feed, left, pieces, options.tokens or 0, extending_options(feed.request, base))
     with feed.phases.timed("writing"):
-        extension, made = put_in(left, learnt, options, reachable=options.cascade)
+        extension, edited = put_in(left, learnt, options, reachable=options.cascade)
     return Adapted(
         base=base,
-        data=made.data,
-        model=made.model,
-        ids=IdMap(done.ids.new, made.placement.size),
-        added=made.placement.ids,
+        data=edited.data,
+        model=edited.model,
+        ids=IdMap(pruned.ids.new, edited.placement.size),
+        added=edited.placement.ids,
         complete=extension.complete,
         notes=notes_of(options, left.model, learnt, extension),
         details={
