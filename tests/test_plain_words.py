@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_LONG_SENTENCES = 0.05
 MOST_COMMAS = 5.0  # per 100 words
+VAGUE = {"found", "said", "known"}  # a value has a noun of the field: matches, message, histogram
+MOST_VAGUE_STORES = 20
 MOST_QUOTATIONS = 130  # later work may not exceed it; the aim: 150
 
 
@@ -68,6 +70,26 @@ def test_a_long_sentence_is_seen() -> None:
 def test_a_banned_turn_is_seen(text: str) -> None:
     assert len(list(banned_turns(text))) == 1
     assert list(banned_turns(f"```\n{text}\n```")) == []
+
+
+def vague_stores(source: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
+            yield node.lineno, node.id
+
+
+def test_values_have_nouns_of_the_field() -> None:
+    paths = sorted((ROOT / "pyharness").rglob("*.py"))
+    stores = [(path.name, *store) for path in paths for store in vague_stores(path.read_text(encoding="utf-8"))]
+    assert len(stores) <= MOST_VAGUE_STORES, stores
+
+
+@pytest.mark.parametrize(
+    "source", ["found = 1", "for known in rows: pass", "[said for said in rows]", "if found := 1: pass"]
+)
+def test_a_vague_store_is_seen(source: str) -> None:
+    assert len(list(vague_stores(source))) == 1
+    assert list(vague_stores(f"rows.found(said, known={source!r})")) == []
 
 
 def test_few_tests_quote_the_package() -> None:

@@ -162,8 +162,8 @@ class Benchmark:
 
 def benchmarks() -> Mapping[str, Benchmark]:
     """Return every benchmark by name."""
-    known: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
-    return known
+    by_name: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
+    return by_name
 
 
 def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:

@@ -235,7 +235,7 @@ def id_details(state: State) -> dict[str, Any]:
     measured = id_measurements(state)
     if not measured:
         return {}
-    identical, left_out = (one.value for one in measured)
+    identical, left_out = (measurement.value for measurement in measured)
     return {"identical_ids": {"documents": identical, "left_out": left_out, "difference": None}}
 
 
@@ -285,7 +285,7 @@ def samples() -> list[StressText]:
 
 def name(number: int) -> str:
     """Return the name of a text of the set, by its number: samples come first."""
-    return [*(one.name for one in samples()), *RUNS][number]
+    return [*(sample.name for sample in samples()), *RUNS][number]
 
 
 def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Tokens]]:

@@ -306,7 +306,7 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
 def _note_unchecked(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Name rows whose tokenizer may differ from the model's."""
     del data
-    rows = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith(UNCHECKED)]
+    rows = [result.case.tokenizer for result in results if str(result.details.get("pairing")).startswith(UNCHECKED)]
     if rows:
         yield f"Not checked whether the tokenizer is the model's: {', '.join(rows)}."
 

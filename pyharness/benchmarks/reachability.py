@@ -228,10 +228,10 @@ def unreachable(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Itera
 
 def _counts(results: Sequence[CaseResult], metric: str) -> dict[str, int]:
     return {
-        result.case.tokenizer: int(one.value)
+        result.case.tokenizer: int(measurement.value)
         for result in results
-        for one in result.measurements
-        if one.metric == metric and one.value is not None
+        for measurement in result.measurements
+        if measurement.metric == metric and measurement.value is not None
     }
 
 

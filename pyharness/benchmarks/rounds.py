@@ -71,7 +71,7 @@ def _fail_contradicted(case: Case, number: int, what: str) -> CaseResult:
 def _over_rounds(measurements: Sequence[Measurement]) -> Measurement | None:
     """Return one number of several rounds; None if a number that the text determines differs."""
     first = measurements[0]
-    values = [one.value for one in measurements]
+    values = [measurement.value for measurement in measurements]
     if all_metrics()[first.metric].deterministic:
         return first if len(set(values)) == 1 else None
     samples = tuple(value for value in values if value is not None)

@@ -203,7 +203,7 @@ def _note_unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> 
     short = []
     for result in results:
         size = notes.training_options(data, result.case.tokenizer).get("vocab_size", "")
-        ids = [one.value for one in result.measurements if one.metric == "trained_vocabulary"]
+        ids = [measurement.value for measurement in result.measurements if measurement.metric == "trained_vocabulary"]
         if size.isdecimal() and ids and ids[0] is not None and ids[0] < int(size):
             short.append(f"{result.case.tokenizer} ({int(size):,})")
     if short:

@@ -180,7 +180,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     )  # fmt: skip
     corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
                           help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")  # fmt: skip
-    needed = "".join(f" {one.flag} {one.example}" for one in options if one.required)
+    needed = "".join(f" {option.flag} {option.example}" for option in options if option.required)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
         callback=reports_errors(partial(_train_on_text, trainer)), short_help=trainer.summary,

@@ -47,7 +47,7 @@ def _trainers() -> list[Row]:
         for trainer in trainers.specs().values()
     ]
     others = streams.trainings().values()
-    return [*rows, *({"name": one.name, "library": None, "extra": None, "about": one.summary} for one in others)]
+    return [*rows, *({"name": other.name, "library": None, "extra": None, "about": other.summary} for other in others)]
 
 
 def _metrics() -> list[Row]:

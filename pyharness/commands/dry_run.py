@@ -177,7 +177,7 @@ def _cases_sheet(run: DryRun) -> report.Sheet:
     rows = tuple(
         (report.Cell(one.benchmark), *(report.Cell(getattr(one, name), COUNT) for name in _COUNTS)) for one in run.cases
     )
-    total = sum(one.cases - one.finished for one in run.cases)
+    total = sum(case.cases - case.finished for case in run.cases)
     headings = (report.Heading("benchmark", "word"), *map(report.Heading, _COUNTS))
     return report.Sheet(
         f"Dry run of {run.suite}: {counted(total, 'case')} to measure", headings, rows, tuple(_notes(run))
@@ -220,7 +220,7 @@ def _texts_sheet(run: DryRun) -> report.Sheet:
         for one in run.corpora
     )
     notes = []
-    if any(not one.whole and one.bytes is not None for one in run.corpora):
+    if any(not corpus.whole and corpus.bytes is not None for corpus in run.corpora):
         notes.append(f">: a text was read for {READ_SECONDS:g} s, and goes on.")
     if any(one.bytes is None for one in run.corpora):
         notes.append("-: on a network, and not read.")

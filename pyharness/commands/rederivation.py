@@ -182,7 +182,7 @@ def _without_names(measurement: Any) -> Any:
 
 
 # The facts of a metric that decide ranks and verdicts. Summaries are words for people: an older pyharness had others.
-DECISIVE = tuple(one.name for one in fields(Metric) if one.name not in ("name", "summary", "format"))
+DECISIVE = tuple(member.name for member in fields(Metric) if member.name not in ("name", "summary", "format"))
 
 
 def metric_differences(record: Record) -> tuple[list[str], list[str]]:
@@ -195,7 +195,7 @@ def metric_differences(record: Record) -> tuple[list[str], list[str]]:
             if fact not in unrecorded:  # an older record has it for no metric
                 due = getattr(metrics[name], fact)
                 comparison.compare(f"metrics.{name}.{fact}", described[name].get(fact, MISSING), due)
-    reported = {one.metric for result in record.results for one in result.measurements}
+    reported = {measurement.metric for result in record.results for measurement in result.measurements}
     for name in sorted(reported - described.keys() - store.LIFTED):
         comparison.differences.append(f"metrics.{name}: it is measured, and the record does not define it")
     for name in sorted(described.keys() - reported):
@@ -302,7 +302,7 @@ class Rederivation:
     @property
     def differs(self) -> bool:
         """Whether any value differs from its expected one."""
-        return bool(self.differences) or any(one.differences for one in self.cases)
+        return bool(self.differences) or any(case.differences for case in self.cases)
 
 
 def rederive(record: Record) -> Rederivation:

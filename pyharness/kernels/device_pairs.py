@@ -228,8 +228,8 @@ def stage(pinned: NDArray[Any], column: NDArray[Any], pool: Executor) -> None:
     """Copy a column, in parts by the threads of ``pool``; numpy releases the interpreter lock while it copies."""
     parts = max(1, min(STAGING_THREADS, pinned.nbytes // STAGED_AT_ONCE))
     pairs = zip(np.array_split(pinned, parts), np.array_split(column, parts), strict=True)
-    for done in [pool.submit(np.copyto, *pair) for pair in pairs]:
-        done.result()
+    for copy in [pool.submit(np.copyto, *pair) for pair in pairs]:
+        copy.result()
 
 
 def uploads_for(place: Place) -> Uploads:

@@ -155,10 +155,10 @@ def check_outputs(outputs: Sequence[str], targets: Any, out: EntropyOutputs | No
         raise InputError("nll needs targets: the id of the token that came next, one per row")
     if out is not None and not isinstance(out, EntropyOutputs):
         raise InputError(f"out must be EntropyOutputs with an array per name, not {type(out).__qualname__}")
-    given = {name for name, array in as_arguments(out).items() if array is not None}
-    if out is not None and given != set(names):
+    present = {name for name, array in as_arguments(out).items() if array is not None}
+    if out is not None and present != set(names):
         raise InputError(
-            f"out has {', '.join(sorted(given)) or 'nothing'}; outputs asks for {', '.join(sorted(names))}"
+            f"out has {', '.join(sorted(present)) or 'nothing'}; outputs asks for {', '.join(sorted(names))}"
         )
     return names
 

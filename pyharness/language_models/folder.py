@@ -122,14 +122,14 @@ def _weights(name: str, path: Path) -> tuple[Path, ...]:
 
 def _digest(files: tuple[Path, ...], report: Callable[[int], None]) -> str:
     """Return the SHA-256 over the digests of all files."""
-    total, done = hashlib.sha256(), 0
+    total, size = hashlib.sha256(), 0
     for path in files:
         one = hashlib.sha256()
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 one.update(block)
-                done += len(block)
-                report(done)
+                size += len(block)
+                report(size)
         total.update(one.digest())
     return total.hexdigest()
 

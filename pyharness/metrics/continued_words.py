@@ -85,7 +85,7 @@ class SampleSegments:
         """Return whether tokens spell the document of a segment, and whether one ends inside it: bool [segments]."""
         documents = [self.data[start:stop] for start, stop in pairwise(self.bounds.tolist())]
         stops, leads = place_tokens(tokens, documents, vocabulary)
-        exact = (leads == 0) | ((leads == 1) & np.array([NARROW not in one for one in documents]))
+        exact = (leads == 0) | ((leads == 1) & np.array([NARROW not in document for document in documents]))
         counts = np.diff(tokens.offsets)
         ends = (stops + np.repeat(self.bounds[:-1], counts))[np.repeat(exact, counts)]
         continued = _holds_end(self.starts, self.stops, ends)

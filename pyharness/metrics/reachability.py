@@ -223,7 +223,7 @@ class PipelineTest:
 
     def _find_emitted(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """Yield those of some ids that the text paired with them gives, each once."""
-        done: set[int] = set()
+        seen: set[int] = set()
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
             tokens = self.tokenizer.encode_batch([text for _, text in part], self.threads)
@@ -231,8 +231,8 @@ class PipelineTest:
             expected = np.array([token for token, _ in part], np.uint32)
             for index in np.unique(owners[tokens.ids == expected[owners]]).tolist():
                 token, text = part[index]
-                if token not in done:
-                    done.add(token)
+                if token not in seen:
+                    seen.add(token)
                     yield token, text
 
 
@@ -245,12 +245,13 @@ def scaffold_like(
     ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
     uses = emitted.astype(np.int64)
-    made = np.flatnonzero(parts[:, 0] != bpe.NEVER)
-    for token in made[np.argsort(-lengths[made], kind="stable")].tolist():  # longest first: uses flow down to the parts
+    merged = np.flatnonzero(parts[:, 0] != bpe.NEVER)
+    # longest first: uses flow down to the parts
+    for token in merged[np.argsort(-lengths[merged], kind="stable")].tolist():
         left, right = parts[token]
         uses[left] += uses[token]
         uses[right] += uses[token]
-    return int(((emitted[made] < share * uses[made]) & (uses[made] > 0)).sum())
+    return int(((emitted[merged] < share * uses[merged]) & (uses[merged] > 0)).sum())
 
 
 REPORTED = (

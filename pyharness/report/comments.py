@@ -98,7 +98,7 @@ def comparison_comment(
         title: of the comparison, for readers.
         judged: the same comparison after judgement: its reasons without a number come first.
     """
-    shown = [one for one in differences if one.a is not None and one.b is not None]
+    shown = [difference for difference in differences if difference.a is not None and difference.b is not None]
     resolved, rest = resolved_first(shown)
     inconclusive = [one for one in rest if one.verdict == INCONCLUSIVE]
     opened, rest = [*inconclusive, *resolved], rest[len(inconclusive) :]
@@ -116,18 +116,18 @@ def comparison_comment(
 
 
 def _verdicts(differences: Iterable[Difference]) -> str:
-    counts = Counter(one.verdict or _WITHOUT for one in differences)
+    counts = Counter(difference.verdict or _WITHOUT for difference in differences)
     return ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "none"
 
 
 def _notes(differences: Sequence[Difference]) -> tuple[str, ...]:
-    times = [one.interval is None for one in differences if not one.deterministic]
+    times = [difference.interval is None for difference in differences if not difference.deterministic]
     return (*_NOTES, *(_IN_TURN,) * (False in times), *(_OUT_OF_TURN,) * (True in times))
 
 
 def _sheet(differences: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
     """Return a table whose title is the line above it."""
-    return Sheet("", _HEADINGS, tuple(_row(one) for one in differences), notes)
+    return Sheet("", _HEADINGS, tuple(_row(difference) for difference in differences), notes)
 
 
 def _row(one: Difference) -> tuple[Cell, ...]:

@@ -138,7 +138,7 @@ class JudgedComparison:
     def verdict(self) -> str:
         """The outcome in words."""
         outcome = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
-        left = sum(one.unjudged for one in self.differences)
+        left = sum(difference.unjudged for difference in self.differences)
         judged = f", {left:,} of them not judged" if left else ""
         return f"--fail-on {self.fail_on} {outcome}: {len(self.differences):,} numbers compared{judged}"
 
@@ -150,7 +150,7 @@ class JudgedComparison:
     @property
     def sheet(self) -> Sheet:
         """The outcome, and a row for every reason."""
-        rows = tuple((Cell(str(one.kind)), Cell(shorten(one.text, LONGEST_REASON))) for one in self.reasons)
+        rows = tuple((Cell(str(reason.kind)), Cell(shorten(reason.text, LONGEST_REASON))) for reason in self.reasons)
         return Sheet(self.verdict, _HEADINGS, rows)
 
 
@@ -160,7 +160,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     Raises:
         InputError: a pair read different text, so that no verdict is possible.
     """
-    numbers = [one for one in differences(pairs) if one.deterministic]
+    numbers = [difference for difference in differences(pairs) if difference.deterministic]
     reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
     reasons += [reason for one in numbers for reason in _of_number(one, fail_on)]
     reasons += _of_documents(numbers, fail_on)

@@ -135,8 +135,8 @@ def command(data: Mapping[str, Any]) -> str | None:
     for option, entries in (("-t", suite.get("tokenizers", {})), ("-c", suite.get("corpora", {}))):
         words += [word for name, spec in entries.items() for word in (option, f"{name}={spec}")]
     for one in suite.get("benchmarks", ()):
-        given = "&".join(f"{name}={value}" for name, value in one.get("parameters", {}).items())
-        words += ["-b", "?".join(filter(None, (one.get("name"), given)))]
+        parameters = "&".join(f"{name}={value}" for name, value in one.get("parameters", {}).items())
+        words += ["-b", "?".join(filter(None, (one.get("name"), parameters)))]
     return shlex.join(words)
 
 

@@ -124,7 +124,7 @@ def _group_finished(record: Record) -> dict[str | None, list[CaseResult]]:
 def _reported(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
     """Return results of a benchmark that have numbers, and its reported metrics."""
     own = [result for result in record.of(name) if result.status == "ok"]
-    reported = {one.metric for result in own for one in result.measurements}
+    reported = {measurement.metric for result in own for measurement in result.measurements}
     return own, reported | set(benchmarks()[name].metrics if name in benchmarks() else ())
 
 
@@ -171,7 +171,7 @@ class Filling:
         foreign = {column.metric for column in self.table.columns if isinstance(column, Column)} - self.reported
         labels = dict.fromkeys(result.case.corpus for result in self.own)
         for label, results in self.finished.items():
-            if any(one.metric in foreign for result in results for one in result.measurements):
+            if any(measurement.metric in foreign for result in results for measurement in result.measurements):
                 labels.setdefault(label)
         return [label for label in labels if label is not None] or [None]
 
@@ -181,8 +181,8 @@ class Filling:
         names = [*per, *(name for name in differing_parameters(own, own) if name not in (*per, *joined))]
         groups: dict[str, list[CaseResult]] = {} if own else {"": []}
         for result in own:
-            given = {name: result.case.parameters.get(name) for name in names}
-            groups.setdefault(json.dumps(given, sort_keys=True, default=str), []).append(result)
+            parameters = {name: result.case.parameters.get(name) for name in names}
+            groups.setdefault(json.dumps(parameters, sort_keys=True, default=str), []).append(result)
         for results in sorted(groups.values(), key=self._rank):
             shown: Mapping[str, Any] = results[0].case.parameters if results else {}
             yield ", ".join(_named(name, shown[name], name in per) for name in names if name in shown), results

@@ -58,7 +58,7 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
     groups are of unequal size, that is not what the group says of two rows with *one* mean. Used for it, rows with a
     large group seem to differ. So the share is put back, and the mean of the row relative to that of all.
     """
-    values = np.log([float(one.value or 0) for one in measured])
+    values = np.log([float(measurement.value or 0) for measurement in measured])
     replicates = [[one.value if each is None else each for each in one.replicates] for one in measured]
     without = np.log(np.array(replicates, np.float64))
     shares = np.array([np.array(of_row) / sum(of_row) for of_row in counts]).mean(axis=0)
@@ -153,7 +153,7 @@ def overall(pairs: Sequence[Pair]) -> Overall | None:
         pairs: A and B on each text; the caller checks that both read the same.
     """
     logs = [_log_ratio(a.value, b.value) for a, b in pairs]
-    defined = [one for one in logs if one is not None]
+    defined = [log for log in logs if log is not None]
     if not logs or len(defined) < len(logs):
         return None
     replicates = [_replicates(a, b, of_all) for (a, b), of_all in zip(pairs, defined, strict=True)]
@@ -172,7 +172,7 @@ def _replicates(a: Measurement, b: Measurement, of_all: float) -> list[float]:
     if not len(a.replicates) == len(b.replicates) == GROUPS or a.replicates.count(None) > GROUPS - MIN_GROUPS:
         return []
     ratios = (_log_ratio(*pair) for pair in zip(a.replicates, b.replicates, strict=True))
-    return [of_all if one is None else one for one in ratios]
+    return [of_all if ratio is None else ratio for ratio in ratios]
 
 
 def _log_ratio(a: float | None, b: float | None) -> float | None:

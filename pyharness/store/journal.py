@@ -199,7 +199,7 @@ def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> fro
         return frozenset()
     _check(str(journal_of(record)), lines, header, resume)
     results = (entry.get("result") for entry in lines[1:] if "round" not in entry)
-    return frozenset(str(one["key"]) for one in results if isinstance(one, dict) and "key" in one)
+    return frozenset(str(result["key"]) for result in results if isinstance(result, dict) and "key" in result)
 
 
 def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], resume: bool) -> None:

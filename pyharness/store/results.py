@@ -29,7 +29,7 @@ LIFTED = frozenset(metric for places in _LIFTED.values() for _, metric in places
 
 def lifted(benchmark: str, measurements: Sequence[Measurement], details: Mapping[str, Any]) -> Iterator[Measurement]:
     """Measurements of a case that stand among its details alone."""
-    measured = {one.metric for one in measurements}
+    measured = {measurement.metric for measurement in measurements}
     for keys, metric in _LIFTED.get(benchmark, ()):
         value: Any = details
         for key in keys:
@@ -72,7 +72,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
         get(data, "reason", str, None, default=None),
         get(data, "part", str, None, default=None),
         samples,
-        tuple(number_or_null(one, "replicates") for one in replicates),
+        tuple(number_or_null(replicate, "replicates") for replicate in replicates),
         no_interval=get(data, "no_interval", str, None, default=None),
         no_pair=get(data, "no_pair", str, None, default=None),
         curve=tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),

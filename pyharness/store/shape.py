@@ -156,12 +156,12 @@ def _from_json(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> A
 def _noun(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> Any:
     if not isinstance(data, dict):
         raise Misshapen(f"{name!r} is {short(data)}; it must be an object")
-    given = {}
+    members = {}
     for field in fields(kind):
         if field.name in data or field.name in _required(kind):
             one = get(data, field.name, object)
-            given[field.name] = _from_json(_fields(kind)[field.name], one, field.name, columnar)
-    return kind(**given)
+            members[field.name] = _from_json(_fields(kind)[field.name], one, field.name, columnar)
+    return kind(**members)
 
 
 def _mapping(inner: tuple[Any, ...], data: Any, name: str, columnar: tuple[type, ...]) -> dict[str, Any]:

@@ -200,11 +200,11 @@ class StateReader:
             if start.tell() + size != member.file_size:
                 raise ValueError(f"{name!r} is cut, or goes on behind its end")
             values = bytearray(size)
-            done = start.readinto(values)
+            filled = start.readinto(values)
             while part := file.read(_PIECE):  # the last read finds the end, and checks the sum
-                values[done : done + len(part)] = part
-                done += len(part)
-            if done != size:
+                values[filled : filled + len(part)] = part
+                filled += len(part)
+            if filled != size:
                 raise ValueError(f"{name!r} is cut")
         return np.frombuffer(values, dtype).reshape(shape)
 

@@ -127,12 +127,12 @@ def entries(
 
     Within the options of a tokenizer a variable is a value, so its ``%`` or ``&`` becomes ``%25`` or ``%26``.
     """
-    given = [_entry(item, key, variables or {}) for item in _list(items, key)]
-    for label, times in Counter(entry.label for entry in given).items():
+    declared = [_entry(item, key, variables or {}) for item in _list(items, key)]
+    for label, times in Counter(entry.label for entry in declared).items():
         if times > 1:
             raise InputError(f'the name {label!r} is used twice; give one of them another: NAME=SPEC, or name = "..."')
-    _refuse_spellings(given, key)
-    return tuple(given)
+    _refuse_spellings(declared, key)
+    return tuple(declared)
 
 
 def _refuse_spellings(given: Iterable[Entry], key: str) -> None:
@@ -168,8 +168,8 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
         raise InputError(f"{shown(item)} in {key} is no entry: write text, or {{ name = ..., spec = ... }}")
     if set(item) - {"name", "spec"} or "spec" not in item:
         raise InputError(f"{shown(dict(item))} needs the key 'spec' and may have 'name'")
-    given: Mapping[str, Any] = item
-    for name, value in given.items():
+    table: Mapping[str, Any] = item
+    for name, value in table.items():
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
     if "name" in item:
@@ -300,8 +300,8 @@ def _narrow(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
 
 def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
     """Return parameters without a ``reference`` (one label or a list) to replaced rows."""
-    given = parameters.get("reference")
-    names = given if isinstance(given, list) else [given]
+    reference = parameters.get("reference")
+    names = reference if isinstance(reference, list) else [reference]
     kept = [name for name in names if not (isinstance(name, str) and name in gone)]
     if len(kept) == len(names):
         return dict(parameters)

@@ -68,10 +68,10 @@ def gpus() -> list[str]:
     """Return name and driver of each CUDA device, from nvidia-smi; empty if that is missing or fails."""
     command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return [line.strip() for line in process.stdout.splitlines() if line.strip()]
 
 
 def fingerprint() -> dict[str, Any]:

@@ -111,13 +111,13 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
 
 def check_apart(path: Path, sources: Iterable[Path]) -> None:
     """Refuse to make a folder within a source folder, or in place of one that contains a source."""
-    made = path.resolve()
+    target = path.resolve()
     for source in sources:
-        if source.is_dir() and source.resolve() in (made, *made.parents):
+        if source.is_dir() and source.resolve() in (target, *target.parents):
             raise InputError(
                 f"{str(path)!r} is within the folder {str(source)!r}, which is read; choose another folder"
             )
-        if made in source.resolve().parents:
+        if target in source.resolve().parents:
             raise InputError(f"{str(source)!r} lies in {str(path)!r}, which would be replaced; choose another folder")
 
 
@@ -156,12 +156,12 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
     clear_abandoned(_find_left(path))
     _check_room(path.parent, sum(map(_size_of, files.values())))
-    with lifeline.politely(), _make_beside(path) as made:
-        _fill(made, files)
+    with lifeline.politely(), _make_beside(path) as draft:
+        _fill(draft, files)
         if overwrite:
-            _replace(path, made)
+            _replace(path, draft)
         else:
-            made.rename(path)  # the system refuses a folder that has appeared meanwhile, unless it is empty
+            draft.rename(path)  # the system refuses a folder that has appeared meanwhile, unless it is empty
 
 
 def _size_of(content: FileContent) -> int:
@@ -197,33 +197,33 @@ def _find_left(path: Path) -> Iterator[Path]:
 @contextmanager
 def _make_beside(path: Path) -> Iterator[Path]:
     """Make a folder, locked while in use; afterwards remove whatever has its temporary name."""
-    made, handle = _lock_beside(path)
+    draft, handle = _lock_beside(path)
     try:
-        yield made
+        yield draft
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
         os.close(handle)
 
 
 def _lock_beside(path: Path) -> tuple[Path, int]:
     while True:
-        made = _new_folder_beside(path)
+        draft = _new_folder_beside(path)
         with suppress(FileNotFoundError):
-            handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+            handle = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):  # a file system without locks: nothing there is ever removed as abandoned
                 lock.take(handle, wait=True)
-            if made.exists():  # or else another process was quicker, and removed it as abandoned
-                return made, handle
+            if draft.exists():  # or else another process was quicker, and removed it as abandoned
+                return draft, handle
             os.close(handle)
 
 
 def _new_folder_beside(path: Path) -> Path:
     """Make a folder next to a name. Unlike ``tempfile``, let the umask decide on permissions."""
     while True:
-        made = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         with suppress(FileExistsError):
-            made.mkdir()
-            return made
+            draft.mkdir()
+            return draft
 
 
 def _replace(path: Path, made: Path) -> None:

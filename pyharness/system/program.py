@@ -96,19 +96,19 @@ def run(
     mark = secrets.token_hex(16)
     marks = ",".join(filter(None, (os.environ.get(process_tree.MARK), mark)))
     with (
-        tempfile.TemporaryFile() as asked,
+        tempfile.TemporaryFile() as source,
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() if log is None else log.open("ab") as complaints,
         ExitStack() as guarding,
     ):
-        asked.write(given)
-        asked.seek(0)
+        source.write(given)
+        source.seek(0)
         try:
             tell_guard = guarding.enter_context(process_tree.guarded(mark))
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                stdin=asked,
+                stdin=source,
                 stdout=output if log is None else complaints,
                 stderr=complaints,
                 env={**environment, process_tree.MARK: marks},

@@ -122,6 +122,6 @@ def _await(futures: Iterable[Future[None]]) -> None:
     """Wait for all to end well; raise the exception of the first that fails."""
     left = set(futures)
     while left:
-        done, left = wait(left, return_when="FIRST_COMPLETED")
-        for future in done:
+        finished, left = wait(left, return_when="FIRST_COMPLETED")
+        for future in finished:
             future.result()

@@ -54,8 +54,8 @@ class Recipe:
         for missing in (name for name in needed if name not in options):
             example = "&".join(f"{key}={value}" for key, value in needed.items())
             raise InputError(f"{name!r} lacks {missing}=; write {name}?{example}")
-        given = {key: options_by_name[key].read(name, value) for key, value in options.items() if key != "corpus"}
-        recipe = cls(spec, options["corpus"], given)
+        values = {key: options_by_name[key].read(name, value) for key, value in options.items() if key != "corpus"}
+        recipe = cls(spec, options["corpus"], values)
         recipe.text()
         recipe.request()
         return recipe

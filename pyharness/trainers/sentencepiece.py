@@ -80,17 +80,17 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _explain(size: int, message: str) -> InputError | None:
-    asked = f"{size:,}"
+    wanted = f"{size:,}"
     if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
         most = f"{int(high[1]):,}"
         return InputError(
-            f"sentencepiece finds {most} tokens in this text, and {asked} are asked for: ask for at most {most}, or "
+            f"sentencepiece finds {most} tokens in this text, and {wanted} are asked for: ask for at most {most}, or "
             "train on more text"
         )
     if low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         least = f"{int(low[1]):,}"
         return InputError(
-            f"a vocabulary of {asked} has no room for the alphabet and the special tokens: ask for at least {least}, "
+            f"a vocabulary of {wanted} has no room for the alphabet and the special tokens: ask for at least {least}, "
             "or for a smaller character coverage"
         )
     if "sentences_.empty()" in message:

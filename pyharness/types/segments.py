@@ -59,7 +59,7 @@ class Segments:
         import numpy as np
 
         ends = np.concatenate([np.zeros(0, np.int64), *arrays])
-        return cls(ends, offsets_of([len(one) for one in arrays]), np.zeros(len(arrays), np.bool_))
+        return cls(ends, offsets_of([len(array) for array in arrays]), np.zeros(len(arrays), np.bool_))
 
     def document(self, index: int) -> NDArray[np.int64]:
         """Return the ends of the units of one text, without a copy."""

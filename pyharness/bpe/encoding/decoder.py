@@ -93,7 +93,7 @@ def text_of_windows(
         InputError: the decoder changes text that was already yielded.
     """
     window: list[int] = []
-    yielded, given = "", 0  # text of the first `given` ids of the window
+    yielded, length = "", 0  # text of the first `length` ids of the window
     for token in ids:
         window.append(token)
         if goes_on(token):
@@ -101,8 +101,8 @@ def text_of_windows(
         text = decode(window)
         if len(text) > len(yielded) and not text.endswith(REPLACEMENT):
             yield _check_appended(yielded, text)
-            del window[:given]
-            yielded, given = decode(window), len(window)
+            del window[:length]
+            yielded, length = decode(window), len(window)
     rest = decode(window) if window else ""
     if len(rest) > len(yielded):
         yield _check_appended(yielded, rest)

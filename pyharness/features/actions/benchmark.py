@@ -134,7 +134,7 @@ def _findings(state: ActionState) -> Findings:
 def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     """Name the clips with their chunks."""
     label = str(results[0].case.corpus)
-    about = {one.metric: one.value for one in results[0].measurements}
+    about = {measurement.metric: measurement.value for measurement in results[0].measurements}
     details = results[0].details
     origin = " [made here: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
     return (

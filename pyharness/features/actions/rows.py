@@ -37,8 +37,8 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     if "corpus" not in options:
         raise InputError(f"{name!r} lacks corpus=, the clips that it is fitted to: {name}?corpus=motions:made")
     recipe, corpora = _recipe(name, argument, options), tuple(options["corpus"].split("|"))
-    for one in corpora:
-        open_motions(one)
+    for corpus in corpora:
+        open_motions(corpus)
     library = "tokenizers" if recipe.reference else "pyharness"
     return TokenizerSpec(
         name, _no_text, library=library, source=f"fitted to {options['corpus']}",

@@ -208,7 +208,7 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
 
 def _explain(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on the reference of gains, on dead tokens relative to the base, and on the knees of curves."""
-    if any(one.metric == "compression_gain" for result in results for one in result.measurements):
+    if any(measurement.metric == "compression_gain" for result in results for measurement in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation alike."
         yield "dead: tokens that no text gives, and that are new or were alive in the base."
         yield from knees(results, data, BASE)

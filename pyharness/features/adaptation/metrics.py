@@ -209,7 +209,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
     Returns:
         None for fewer sizes, or where a gain is unknown. The interval is None where gains have no intervals.
     """
-    curve = _curve([one.value for one in gains])
+    curve = _curve([gain.value for gain in gains])
     if len(sizes) < 3 or curve is None:
         return None
     places = [(high - low) / math.log(high / low) for low, high in pairwise(sizes)]
@@ -219,7 +219,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
     enough = [number for number, rate in enumerate(growth) if rate >= math.log1p(LITTLE)]
     if not enough or enough[-1] == len(growth) - 1:
         end = -1 if enough else 0
-        bounds = _interval(growth[end], [None if one is None else one[end] for one in replicates])
+        bounds = _interval(growth[end], [None if replicate is None else replicate[end] for replicate in replicates])
         resolved = bounds is not None and not bounds[0] <= math.log1p(LITTLE) <= bounds[1]
         return Knee(math.inf if enough else 0, resolved=resolved)
     step = enough[-1]
@@ -230,7 +230,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
 
 def _interval(value: float, replicates: Sequence[float | None]) -> tuple[float, float] | None:
     """Return the 95 % interval; of width 0 where all groups have one value, as for rows with equal tokens."""
-    values = [one for one in replicates if one is not None]
+    values = [replicate for replicate in replicates if replicate is not None]
     if len(values) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
         return value, value
     return jackknife.interval(value, replicates)

@@ -224,6 +224,6 @@ def _outcome(data: Mapping[str, Any], kernel: str, cases: Iterable[CaseResult]) 
 def _samples_of(result: CaseResult) -> Samples:
     if result.status != "ok":
         return Samples(reason=str(result.reason))
-    measured = {one.metric: one for one in result.measurements}
+    measured = {measurement.metric: measurement for measurement in result.measurements}
     throttled = bool(measured["low_clock_samples"].value)
     return Samples(measured["call_seconds"].samples, int(measured["dropped_samples"].value or 0), throttled)

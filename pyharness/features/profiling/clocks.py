@@ -27,10 +27,10 @@ def _query(fields: Iterable[str], bus_id: str, *more: str) -> list[str]:
 def device_state(bus_id: str) -> dict[str, str] | None:
     """Return present driver, clocks (MHz), power (W), temperature (°C); None where nvidia-smi is missing or fails."""
     try:
-        done = subprocess.run(_query(_STATE, bus_id), capture_output=True, text=True, timeout=20, check=True)
+        process = subprocess.run(_query(_STATE, bus_id), capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    cells = [cell.strip() for cell in done.stdout.partition("\n")[0].split(",")]
+    cells = [cell.strip() for cell in process.stdout.partition("\n")[0].split(",")]
     return dict(zip(_STATE, cells, strict=True)) if len(cells) == len(_STATE) else None
 
 

@@ -123,7 +123,7 @@ def rederive(state: State, case: Case) -> Findings:
 def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on texts that are not measured because units do not spell them."""
     del data
-    lacking = {one.case.tokenizer: one.details.get("unspelled") for one in results}
+    lacking = {result.case.tokenizer: result.details.get("unspelled") for result in results}
     rows = [f"{row} {count:,}" for row, count in lacking.items() if isinstance(count, int) and count]
     if rows:
         yield f"Texts left out, which the tokens do not spell: {', '.join(rows)}."
@@ -132,7 +132,7 @@ def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> It
 def _causal(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Name the rows that promise prefix stability."""
     del data
-    rows = [one.case.tokenizer for one in results if one.details.get("is_causal") is True]
+    rows = [result.case.tokenizer for result in results if result.details.get("is_causal") is True]
     if rows:
         yield f"By construction the units of a prefix are those of the whole text: {', '.join(dict.fromkeys(rows))}."
 

@@ -192,13 +192,13 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe sentences by a model, which is loaded when texts are cut."""
     check_options(name, options, ("model", "threshold"))
-    model, given = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
+    model, share = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
     try:
-        threshold = float(given)
+        threshold = float(share)
     except ValueError:
         threshold = math.nan
     if not 0 < threshold < 1:
-        raise InputError(f"{name}: threshold={given} is no share between 0 and 1")
+        raise InputError(f"{name}: threshold={share} is no share between 0 and 1")
     row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
     return dataclasses.replace(row, library=LIBRARY, extra="sat")
 

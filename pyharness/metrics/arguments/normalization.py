@@ -78,10 +78,10 @@ class NormalizerArguments:
     @cached_property
     def _made(self) -> NDArray[np.bool_]:
         """Characters that normalised text may have, bool [0x110000]."""
-        made = np.ones(LIMIT, np.bool_)
+        characters = np.ones(LIMIT, np.bool_)
         for step in self._steps:
-            made = _after(step, made)
-        return made
+            characters = _after(step, characters)
+        return characters
 
     def _ideograph(self, form: TokenForm) -> Argument | None:
         text = form.text.translate(dict.fromkeys(self._inserted, " "))
@@ -102,8 +102,8 @@ class NormalizerArguments:
         if step["type"] != "BertNormalizer" or not step.get("handle_chinese_chars", True):
             return False
         ideographs = _ideographs()
-        made = _after(step, ~ideographs)
-        return not bool((made & ideographs).any())
+        characters = _after(step, ~ideographs)
+        return not bool((characters & ideographs).any())
 
 
 @lru_cache(maxsize=1)

@@ -45,8 +45,8 @@ class Facts:
     def by_kind(self) -> Mapping[TokenKind, NDArray[np.int64]]:
         """Ids of the kinds that the vocabulary has and that metrics ask for; empty if it is hidden."""
         kinds = np.zeros(0, np.uint8) if self.vocabulary is None else self.vocabulary.kinds
-        asked = {kind: np.flatnonzero(kinds == kind) for kind in (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK)}
-        return {kind: ids for kind, ids in asked.items() if len(ids)}
+        ids_by_kind = {kind: np.flatnonzero(kinds == kind) for kind in (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK)}
+        return {kind: ids for kind, ids in ids_by_kind.items() if len(ids)}
 
     @cached_property
     def lengths(self) -> NDArray[np.int64] | None:

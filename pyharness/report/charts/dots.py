@@ -45,7 +45,7 @@ class _Shown:
         scale, cell = dot.cell.format.scale, dot.cell
         value = cell.value * scale if isinstance(cell.value, int | float) else None
         interval = None if cell.interval is None or value is None else tuple(end * scale for end in cell.interval)
-        samples = tuple(one * scale for one in cell.samples)
+        samples = tuple(sample * scale for sample in cell.samples)
         return cls(dot, value, interval, samples)  # type: ignore[arg-type]
 
     @property

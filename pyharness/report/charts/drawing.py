@@ -103,7 +103,7 @@ def _copy(element: ET.Element) -> ET.Element:
         # Read out, and shown on hovering.
         ET.SubElement(copy, "title").text = copy.attrib.pop("aria-label")
     children = [_copy(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
-    copy.extend(one for one in children if not _is_empty(one))
+    copy.extend(child for child in children if not _is_empty(child))
     _inherit(copy)
     _join(copy)
     return copy[0] if copy.tag == "g" and not copy.attrib and len(copy) == 1 else _as_circle(copy)

@@ -145,7 +145,7 @@ def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     placed: list[tuple[Label, Label]] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
         places = _places(label, height)
-        free = (one for one in places if not any(map(one.covers, (*(other for _, other in placed), *points))))
+        free = (place for place in places if not any(map(place.covers, (*(other for _, other in placed), *points))))
         placed.append((label, next(free, places[0])))
     return placed
 

@@ -52,7 +52,7 @@ def to_pull_request(comment: Comment) -> str:
 
     Rows are never cut. Where rows, tables and lines are missing, the text says how many had no room.
     """
-    remarks = _limit([markdown_line(_shorten(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
+    remarks = _limit([markdown_line(_shorten(remark)) for remark in comment.remarks], _MOST_BYTES_OF_REMARKS)
     head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in remarks)]
     parts = [part for part in comment.parts if part.sheets]
     left = MOST_BYTES - sum(_size(one) + 2 for one in (*head, *(_fold(part, "") for part in parts)))

@@ -222,9 +222,9 @@ def _differences(ranking: Ranking) -> Figure:
     for row in ranking.rows:
         if row == ranking.reference:
             continue
-        found = {text: ranking.difference(text, row) for text in ranking.texts}
-        drawn += [Dot(row, cell, panel=text, series=row) for text, (cell, _) in found.items()]
-        judged = [one for cell, verdict in found.values() for one in (cell, Cell(verdict))]
+        cells = {text: ranking.difference(text, row) for text in ranking.texts}
+        drawn += [Dot(row, cell, panel=text, series=row) for text, (cell, _) in cells.items()]
+        judged = [one for cell, verdict in cells.values() for one in (cell, Cell(verdict))]
         rows.append((name_cell(ranking.columns, row), *judged))
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = [Heading("tokenizer", "name")]

@@ -46,13 +46,13 @@ class Compared:
 
 def comparison_sections(pairs: Iterable[Pair]) -> Iterator[Section]:
     """Yield significant differences, all others, and the cases that were not compared, each pair by itself."""
-    found = list(map(compare_pair, pairs))
-    yield Section("Significant differences", tuple(_resolved(found)))
-    left = [(one, resolved_first(one.differences)[1]) for one in found]
+    comparisons = list(map(compare_pair, pairs))
+    yield Section("Significant differences", tuple(_resolved(comparisons)))
+    left = [(one, resolved_first(one.differences)[1]) for one in comparisons]
     others = [_sheet(one, differences) for one, differences in left if differences]
     if others:
-        yield Section("Differences that are not significant", (*_notes(found), *others), folded=True)
-    if refused := [text_row(one.pair.title, one.refused) for one in found if one.refused is not None]:
+        yield Section("Differences that are not significant", (*_notes(comparisons), *others), folded=True)
+    if refused := [text_row(one.pair.title, one.refused) for one in comparisons if one.refused is not None]:
         headings = Heading("case", "prose"), Heading("reason", "prose")
         yield Section("Not compared", (Sheet("Cases without a comparison", headings, tuple(refused)),))
 
@@ -248,9 +248,9 @@ def _ends(sources: Sequence[RecordFile]) -> tuple[tuple[Block, ...], tuple[Downl
 
 
 def _sections(record: Record, every: bool) -> Iterator[Section]:
-    made = sections_of(record)
-    yield from made
-    shown = set(_sheets_of(made))
+    sections = sections_of(record)
+    yield from sections
+    shown = set(_sheets_of(sections))
     rest = [sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown]
     kept = _within(rest, MOST_CELLS)
     blocks: list[Block] = [sheet for sheet in rest if sheet in kept]
@@ -258,7 +258,7 @@ def _sections(record: Record, every: bool) -> Iterator[Section]:
         blocks.append(f"{len(left_out):,} more tables have no room here. pyharness report lists all as text.")
         blocks.append(Section("Tables that are left out", tuple(left_out), folded=True))
     if blocks:
-        yield Section("All other tables" if made else "Tables", tuple(blocks), folded=bool(made))
+        yield Section("All other tables" if sections else "Tables", tuple(blocks), folded=bool(sections))
 
 
 def _within(sheets: Sequence[Sheet], most: int) -> set[Sheet]:

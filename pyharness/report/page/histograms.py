@@ -157,7 +157,7 @@ def ranks(record: Record) -> Iterator[Section]:
 
 
 def _ranks_figure(counted: TextHistograms) -> Figure:
-    lines = tuple(frequencies(result.case.tokenizer, known) for result, known in counted.histograms())
+    lines = tuple(frequencies(result.case.tokenizer, histogram) for result, histogram in counted.histograms())
     panel = Panel("", AxisLabel("occurrences of an id", log=True), lines)
     description = "How often an id occurs in the text, by its rank: Zipf's law is a straight line."
     title = f"{_BY_RANK}: {counted.text}"

@@ -100,10 +100,10 @@ def side_by_side(plot: Plot, of_texts: Sequence[Sheet]) -> Sheet:
     rows = {row[0].value: row[0] for sheet in of_texts for row in sheet.rows}
     columns: list[tuple[Heading | Cell, ...]] = [(of_texts[0].headings[0], *rows.values())]
     for sheet in of_texts:
-        known, text = {row[0].value: row for row in sheet.rows}, _text(plot, sheet)
+        by_row, text = {row[0].value: row for row in sheet.rows}, _text(plot, sheet)
         for place, heading in enumerate(sheet.headings[1:], 1):
             titled = replace(heading, title=f"{text}: {heading.title}" if len(sheet.headings) > 2 else text)
-            columns.append((titled, *(known[row][place] if row in known else Cell() for row in rows)))
+            columns.append((titled, *(by_row[row][place] if row in by_row else Cell() for row in rows)))
     headings, *cells = zip(*columns, strict=True)
     notes = dict.fromkeys(note for sheet in of_texts for note in sheet.notes)
     return Sheet(plot.table.title, headings, tuple(cells), tuple(notes))  # type: ignore[arg-type]

@@ -19,8 +19,8 @@ _HEADINGS = (
 
 def case_name(case: Case) -> str:
     """Name the benchmark of a case, with the parameters that have several values in a suite."""
-    given = case.parameters
-    return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
+    values = case.parameters
+    return case.benchmark + "".join(shape.format(values[key]) for key, shape in _AXES.items() if key in values)
 
 
 def case_in_words(case: Case) -> str:
@@ -45,17 +45,17 @@ def not_measured(results: Iterable[CaseResult]) -> Sheet:
 
 def differing_parameters(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
     """Return parameters in which some cases differ from others: tables must distinguish them."""
-    given = {name: None for result in one for name in sorted(result.case.parameters)}
-    if not given:
+    names = {name: None for result in one for name in sorted(result.case.parameters)}
+    if not names:
         return []
     first = one[0].case.parameters
-    return [name for name in given if any(other.case.parameters.get(name) != first.get(name) for other in among)]
+    return [name for name in names if any(other.case.parameters.get(name) != first.get(name) for other in among)]
 
 
 def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
     """Return parameters of a case in which the cases of its benchmark differ, with their values."""
-    given = result.case.parameters
-    return ", ".join(f"{name}={given[name]}" for name in differing_parameters([result], among) if name in given)
+    values = result.case.parameters
+    return ", ".join(f"{name}={values[name]}" for name in differing_parameters([result], among) if name in values)
 
 
 # ------------------------------------------------------------------------ rows that were trained on the text they read

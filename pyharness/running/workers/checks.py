@@ -113,9 +113,9 @@ def facts(tokenizer: object) -> dict[str, Any]:
 def facts_instead(instead: Instead, made: object) -> dict[str, Any]:
     """What a record keeps of what stands in a tokenizer's place, checked; ``notes`` and ``vocab_size`` as any row's."""
     whose = maker(made)
-    given = _details(instead.facts(made), whose)
-    sizes = {"vocab_size": _size(given["vocab_size"], "vocab_size", whose)} if "vocab_size" in given else {}
-    return {**given, **sizes, "notes": _notes(given.get("notes", ()), whose)}
+    details = _details(instead.facts(made), whose)
+    sizes = {"vocab_size": _size(details["vocab_size"], "vocab_size", whose)} if "vocab_size" in details else {}
+    return {**details, **sizes, "notes": _notes(details.get("notes", ()), whose)}
 
 
 def _notes(notes: object, whose: str) -> list[str]:
@@ -150,7 +150,7 @@ def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) 
     tally: Any = given.tally
     if not isinstance(tally, Tally | None):
         raise WrongValue(f"{whose} gave the tally {shown(tally)}; it must be a Tally, of the text that was read")
-    checked = [_measurement(one, whose) for one in measurements]
+    checked = [_measurement(measurement, whose) for measurement in measurements]
     if (twice := store.first_twice((one["metric"], one.get("part")) for one in checked)) is not None:
         part = "" if twice[1] is None else f" of the part {shown(twice[1])}"
         raise WrongValue(f"{whose} measured {shown(twice[0])}{part} twice")

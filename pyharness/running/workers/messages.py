@@ -58,7 +58,7 @@ def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
         return None
     get(facts, "vocab_size", int, default=0)
     others = (get(facts, name, dict, default=None) for name in ("units", "codec"))
-    if all(one is None for one in others):  # rows that cut text, or write actions, have these and no vocabulary
+    if all(other is None for other in others):  # rows that cut text, or write actions, have these and no vocabulary
         for name in ("vocab_size", "id_limit"):
             get(facts, name, int)
         get(facts, "round_trip", str)

@@ -86,9 +86,9 @@ def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any])
         beside.clear()  # however many there are, the last one is kept
         beside.update(received)
         return True
-    if type(done := said.get("progress")) is not int:
+    if type(amount := said.get("progress")) is not int:
         return False
-    progress(done)
+    progress(amount)
     return True
 
 

@@ -58,15 +58,15 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
 
 def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments of ``BpeTokenizer`` for the options of a specification."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for key, kind in (("method", str), ("dropout", float), ("seed", int)):
         if key not in options:
             continue
         try:
-            given[key] = kind(options[key])
+            arguments[key] = kind(options[key])
         except ValueError:
             raise InputError(f"{label}: {key}={options[key]} is not a number") from None
-    return given
+    return arguments
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:

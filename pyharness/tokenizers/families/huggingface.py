@@ -58,9 +58,9 @@ class HuggingFaceTokenizer(HuggingFaceTables):
                 self.library.model.dropout = None
         self._exact_bytes = self.round_trip == "exact"
         for token in file.added:
-            if (given := self.library.token_to_id(token.content)) != token.id:
+            if (token_id := self.library.token_to_id(token.content)) != token.id:
                 raise InputError(
-                    f"{label}: added token {token.content!r} has id {token.id}, but tokenizers gives it {given}"
+                    f"{label}: added token {token.content!r} has id {token.id}, but tokenizers gives it {token_id}"
                 )
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:

@@ -68,8 +68,8 @@ def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
     """Return a key of the shared training, and a turn, the smallest first: more tokens serve rows with fewer."""
     sizes = trainers.resolve(argument).sizes
     shared = TOKENIZER.write("trained", argument, {name: options[name] for name in sorted(options.keys() - sizes)})
-    given = [int(options[name]) for name in sizes & options.keys() if options[name].isdecimal()]
-    return shared, -max(given, default=0)
+    numbers = [int(options[name]) for name in sizes & options.keys() if options[name].isdecimal()]
+    return shared, -max(numbers, default=0)
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:

@@ -60,7 +60,7 @@ class CodecRecipe:
         Raises:
             InputError: a corpus is no motion, the corpora differ in their chunks, or have too few.
         """
-        opened = [open_motions(one) for one in corpora]
+        opened = [open_motions(corpus) for corpus in corpora]
         shapes = {(one.chunk_frames, one.skip) for one in opened}
         if len(shapes) > 1:
             raise InputError(f"{' and '.join(corpora)} differ in chunk= or skip=; a codec is fitted to one")

@@ -130,9 +130,9 @@ class PruningOptions(AdaptingOptions):
                 "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
                 "ones, in the place of as many)"
             )
-        given = sorted(name for name in declared(LearningOptions) if getattr(self, name) is not None)
-        if given and self.tokens is None:
-            raise InputError(f"{given[0]}= is for tokens that are learnt, and none are: give tokens=, or leave it out")
+        names = sorted(name for name in declared(LearningOptions) if getattr(self, name) is not None)
+        if names and self.tokens is None:
+            raise InputError(f"{names[0]}= is for tokens that are learnt, and none are: give tokens=, or leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
