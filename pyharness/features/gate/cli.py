@@ -147,9 +147,9 @@ def gate(**given: Any) -> None:
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
     pyharness gate --base HEAD --calibrate
 
-    The gate also fails on more memory or other work. Both sides are built before either is timed, into environments
-    that are alike. They take turns on new text. What looks slower is measured again in fresh processes before it is
-    called a regression. A build runs the code of its revision.
+    The gate also fails on more memory or other work. Base and head are built before either is timed, into equal
+    environments. They are interleaved on new text. What looks slower is measured again in fresh processes before it
+    is a regression. A build runs the code of its revision.
 
     \b
     Exit status:

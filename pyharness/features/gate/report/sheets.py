@@ -248,8 +248,9 @@ def _flat(one: Judgement) -> dict[str, CellValue]:
     low, high = one.interval or (None, None)
     declared, expires = (None, None) if one.waiver is None else (one.waiver.reason, one.waiver.expires)
     plain = {name: getattr(one, name) for name in _FLAT if hasattr(one, name)}
+    sides: dict[str, CellValue] = {side: one.values.get(side) for side in SIDES}
     further = {"unit": UNITS[one.figure], "low": low, "high": high, "declared": declared, "expires": expires}
-    return {**plain, **one.values, **further, "verdict": one.verdict.value, "reason": one.reason or None}
+    return {**plain, **sides, **further, "verdict": one.verdict.value, "reason": one.reason or None}
 
 
 def where(gate: Gate) -> Iterator[str]:
