@@ -282,7 +282,7 @@ def _change(one: Difference | None) -> Cell:
         return Cell()
     if one.share is None:
         shown = _format(one)
-        return Cell(one.b - one.a, replace(shown, pattern=shown.pattern.replace("{:", "{:+", 1)))
+        return Cell(one.b - one.a, replace(shown, pattern=f"{{:+{shown.pattern.partition(':')[2].removeprefix('+')}"))
     size = abs(one.a)
     interval = None if one.interval is None else (one.interval[0] / size, one.interval[1] / size)
     return Cell(one.share, _FEW if abs(one.share) < _MUCH else _MANY, interval, bounds=_in_turn(one))

@@ -99,6 +99,12 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     assert ("31m- worse" in text, "32m+ better" in text) == (True, True)
 
 
+@pytest.mark.parametrize(("metric", "b", "shown"), [("compression_gain", 0.25, "+25.00 %"), ("leaf_tokens", 7, "+7")])
+def test_a_change_from_nothing_is_no_share(metric: str, b: float, shown: str) -> None:
+    (sheet,) = report.difference_sheets([Difference("a", metric, None, 0, b, None, "none")])
+    assert sheet.texts[0][3] == shown
+
+
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_names_of_metrics_break_between_their_words(width: int) -> None:
     names = [name for name in all_metrics() if "_" in name]

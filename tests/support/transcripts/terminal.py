@@ -21,7 +21,10 @@ def typed(command: list[str], folder: Path) -> tuple[int, str]:
     mine, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     unset = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYHARNESS_DATA")
-    environment = {name: value for name, value in os.environ.items() if name not in unset} | {"TERM": "xterm-256color"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset} | {
+        "TERM": "xterm-256color",
+        "PAGER": "cat",
+    }
     with subprocess.Popen(command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its) as child:
         os.close(its)
         written = b""
