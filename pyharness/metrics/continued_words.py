@@ -115,7 +115,8 @@ def _cut_segments(
     dense, place = _without_spaces(spelled_by(ids, vocabulary))
     ends = np.cumsum(vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids])
     for form in (None,) if normalize is None else (None, normalize):
-        parts = [_dense(segment if form is None else form(segment)) for segment in segments]
+        forms = segments if form is None else map(form, segments)
+        parts = ["".join(segment.split()).encode() for segment in forms]
         if b"".join(parts) == dense:
             stops = np.cumsum(list(map(len, parts)), dtype=np.int64)
             return _holds_end(np.append(0, stops)[:-1], stops, place[ends])
@@ -125,10 +126,6 @@ def _cut_segments(
 def _holds_end(starts: Bounds, stops: Bounds, ends: Bounds) -> Flags:
     first = np.searchsorted(ends, starts, side="right")  # the first end behind the start of each segment
     return np.append(ends, np.iinfo(np.int64).max)[first] < stops
-
-
-def _dense(text: str) -> bytes:
-    return "".join(text.split()).encode()
 
 
 def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:

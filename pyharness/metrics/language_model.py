@@ -119,10 +119,14 @@ def measure(state: CorpusState) -> list[Measurement]:
     """
     measurements = measure_groups(state, _WHOLE)
     for part in PARTS:
-        measurements += [replace(one, part=part) for one in measure_groups(state, _at(part))]
+        metrics = [CorpusMetric(about, _mean_at(bits, part)) for about, bits in zip(_BY_POSITION, _BITS, strict=True)]
+        measurements += [replace(one, part=part) for one in measure_groups(state, metrics)]
     if f"tokens of {LENGTHS[0]}" in state.counters or not state.counters:
         for part in LENGTHS:
-            measurements += [replace(one, part=part) for one in measure_groups(state, _of(part))]
+            metrics = [
+                CorpusMetric(about, _of_length(part, over)) for about, over in zip(_BY_LENGTH, _OVER, strict=True)
+            ]
+            measurements += [replace(one, part=part) for one in measure_groups(state, metrics)]
     return measurements
 
 
@@ -164,14 +168,6 @@ def _of_length(part: str, over: str) -> Callable[[Counts], float]:
         return counts[f"nll of {part}"] / UNIT / counts[f"{over} of {part}"]
 
     return compute
-
-
-def _of(part: str) -> list[CorpusMetric]:
-    return [CorpusMetric(about, _of_length(part, over)) for about, over in zip(_BY_LENGTH, _OVER, strict=True)]
-
-
-def _at(part: str) -> list[CorpusMetric]:
-    return [CorpusMetric(about, _mean_at(bits, part)) for about, bits in zip(_BY_POSITION, _BITS, strict=True)]
 
 
 _SHOWN = Format("{:.3f}")

@@ -56,12 +56,8 @@ def rotations(cases: Iterable[Case]) -> list[Rotation]:
     """Group the cases that take turns: those that differ in their row alone."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        groups.setdefault(_but_row(case), []).append(case)
+        groups.setdefault(replace(case, tokenizer="").key, []).append(case)
     return [Rotation(group, rounds_of(group[0])) for group in groups.values()]
-
-
-def _but_row(case: Case) -> str:
-    return Case(case.benchmark, "", case.corpus, case.parameters).key
 
 
 def with_relative(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult]:

@@ -148,7 +148,8 @@ def _from_json(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> A
         return _from_columns(inner[0], data, name)
     if origin is tuple:
         if not isinstance(data, list) or (Ellipsis not in inner and len(data) != len(inner)):
-            raise Misshapen(f"{name!r} is {short(data)}; it must be {_list_in_words(inner)}")
+            due = "a list" if Ellipsis in inner else f"a list of {len(inner)}"
+            raise Misshapen(f"{name!r} is {short(data)}; it must be {due}")
         return tuple(_from_json(of, one, name, columnar) for of, one in zip(_each(inner, len(data)), data, strict=True))
     return _one_of(kind, data, name) if origin is Literal or issubclass(kind, Enum) else _scalar(kind, data, name)
 
@@ -195,10 +196,6 @@ def _scalar(kind: Any, data: Any, name: str) -> Any:
     if not fits or (isinstance(data, bool) and kind is not bool):
         raise Misshapen(f"{name!r} is {short(data)}; it must be {_SCALARS[kind]}")
     return kind(data)
-
-
-def _list_in_words(inner: tuple[Any, ...]) -> str:
-    return "a list" if Ellipsis in inner else f"a list of {len(inner)}"
 
 
 def _each(inner: tuple[Any, ...], count: int) -> tuple[Any, ...]:

@@ -212,7 +212,8 @@ def plan(
         raise InputError("\n".join(dict.fromkeys(problems)))
     if not cases:
         raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks")
-    planned = Plan(suite, rows, texts, tuple(_distinct(cases)))
+    distinct = {case.key: case for case in cases}
+    planned = Plan(suite, rows, texts, tuple(distinct.values()))
     _try_to_record(planned)
     return planned
 
@@ -281,10 +282,6 @@ def _settle(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: 
             return replace(case, parameters=parameters)
     except Unsupported:
         return case
-
-
-def _distinct(cases: Iterable[Case]) -> list[Case]:
-    return list({case.key: case for case in cases}.values())
 
 
 def _cases(selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[Case]:

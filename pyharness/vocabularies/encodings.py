@@ -189,15 +189,11 @@ def part_of(data: bytes, digest: str) -> tuple[str, ...]:
     """Return a note on a rank file that is a proper prefix of a published one."""
     if any(digest == file.digest for file in KNOWN_FILES.values()):
         return ()
-    beginning, lines = _beginning(data), _lines(data)
+    beginning, lines = hashlib.sha256(data[:_BEGINNING_BYTES]).hexdigest(), _lines(data)
     for name, (published, head) in _PUBLISHED.items():
         if head is not None and beginning.startswith(head) and lines < published:
             return (f"it begins as {name} does and has {lines:,} of its {published:,} ranks: cut off, or a part of it",)
     return ()
-
-
-def _beginning(data: bytes) -> str:
-    return hashlib.sha256(data[:_BEGINNING_BYTES]).hexdigest()
 
 
 def _lines(data: bytes) -> int:

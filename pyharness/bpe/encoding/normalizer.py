@@ -73,7 +73,7 @@ def _step(step: Mapping[str, Any]) -> Normalize:
     if kind == "ByteLevel":
         return lambda text: in_letters(text.encode())
     if kind == "Prepend" and isinstance(step.get("prepend"), str):
-        return partial(_prepend, step["prepend"])
+        return lambda text: step["prepend"] + text if text else text
     old = step["pattern"].get("String") if kind == "Replace" and isinstance(step.get("pattern"), dict) else None
     if isinstance(old, str) and old and isinstance(step.get("content"), str):
         return lambda text: text.replace(old, step["content"])
@@ -83,10 +83,6 @@ def _step(step: Mapping[str, Any]) -> Normalize:
 def _library_step(step: Mapping[str, Any]) -> Normalize:
     normalize: Normalize = library_stage("normalizer", step).normalize_str
     return normalize
-
-
-def _prepend(before: str, text: str) -> str:
-    return before + text if text else text
 
 
 def _to_form(form: Form, normalize: Normalize, text: str) -> str:

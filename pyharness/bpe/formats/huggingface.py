@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pyharness.bpe.model.model import BpeModel, Spaces
 from pyharness.bpe.model.reachability import canonical_rules, unmergeable
 from pyharness.bpe.model.text_splitter import TextSplitter
@@ -165,7 +162,8 @@ def tokenizer_json(model: BpeModel) -> bytes:
         InputError: ``tokenizers`` cannot express the model.
     """
     _check_exportable(model)
-    strings = _strings(model)
+    strings, merges = _strings(model), model.merges
+    rules = canonical_rules(merges) if merges.rules is None else merges.rules
     vocab = {string: token for token, string in enumerate(strings) if string is not None}
     content = {
         "version": "1.0",
@@ -186,7 +184,7 @@ def tokenizer_json(model: BpeModel) -> bytes:
             "byte_fallback": bool(model.fallback),
             "ignore_merges": _ignore_merges(model),
             "vocab": vocab,
-            "merges": [[strings[left], strings[right]] for left, right, _ in _rules(model).tolist()],
+            "merges": [[strings[left], strings[right]] for left, right, _ in rules.tolist()],
         },
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
@@ -198,10 +196,6 @@ def _check_exportable(model: BpeModel) -> None:
             "tokenizer.json cannot express a SentencePiece model exactly: pieces of equal score and unknown characters "
             "merge differently there; keep the original file"
         )
-
-
-def _rules(model: BpeModel) -> NDArray[np.uint32]:
-    return canonical_rules(model.merges) if model.merges.rules is None else model.merges.rules
 
 
 def _strings(model: BpeModel) -> list[str | None]:

@@ -100,7 +100,8 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
         if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
             yield Cut(text, text, opens=True, parted=False, work=work)
             continue
-        held.append(_pack(text))
+        # Surrogates mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
+        held.append(text.encode("utf-8", "surrogatepass"))
         size += len(held[-1])
         if not ends and size <= (limit if key is not None else max(limit, KEY_BYTES)):
             continue
@@ -141,11 +142,6 @@ def _cut(data: bytes, start: int, stop: int) -> int:
     while data[stop] & 0xC0 == 0x80:
         stop -= 1
     return stop
-
-
-# Surrogates pass: they mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
-def _pack(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _unpack(data: bytes) -> str:

@@ -196,7 +196,8 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: in
         rows.append(("reused", _describe_reused(details["reused"])))
     if details["added"]:
         rows.append(("unused", f"{made.judged.unused_added:,} of {details['added']:,} new tokens do not occur there"))
-        rows.append(("learnt", _count_learnt(details["learnt"])))
+        classes = (f"{name} {facts['tokens']:,}" for name, facts in details["learnt"].items())
+        rows.append(("learnt", ", ".join(classes)))
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
     rows += [("note", note) for note in notes]
@@ -227,10 +228,6 @@ def _text(details: Mapping[str, Any]) -> str:
 def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
     counts = {name: f"{sum(layers.values()):,}" for name, layers in tested.items()}
     return f"{counts['adapted']} tokens, {counts['added']} of the new ones; {counts['base']} of the base (layers 1, 2)"
-
-
-def _count_learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
-    return ", ".join(f"{name} {facts['tokens']:,}" for name, facts in classes.items())
 
 
 @adapt.command()

@@ -14,7 +14,7 @@ from pyharness.report.charts import Dot, dots
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
 from pyharness.report.sheet.parts import Figure, Section
 from pyharness.store import CaseRecordKind, Record
-from pyharness.types import COUNT, Format, InputError
+from pyharness.types import COUNT, Format, InputError, counted
 
 MEDIAN = "median ms"  # title of the drawn column
 _HEADINGS = (
@@ -109,17 +109,15 @@ def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[s
         notes.append("Clocks were low all the time: these are the rates that the device sustains here.")
     if ours is not None:
         arithmetic = f", {scaled(ours.flop_per_second)}FLOP/s" if ours.flop_per_second else ""
-        notes.append(f"{OURS}: {scaled(ours.tokens_per_second)}tokens/s{arithmetic}; {_count(ours)} dropped.")
+        notes.append(
+            f"{OURS}: {scaled(ours.tokens_per_second)}tokens/s{arithmetic}; {counted(ours.dropped, 'sample')} dropped."
+        )
     return notes
 
 
 def _floor_note(floor: Floor) -> str:
     arithmetic = f"; {floor.flop / floor.bytes:.3g} FLOP/byte" if floor.flop else "; no arithmetic"
     return f"Floor: {size(floor.bytes)} read and written once{arithmetic}."
-
-
-def _count(figures: Figures) -> str:
-    return f"{figures.dropped} samples" if figures.dropped != 1 else "1 sample"
 
 
 def _rate(roof: Roof, unit: str) -> str:

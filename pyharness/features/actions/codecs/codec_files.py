@@ -171,10 +171,6 @@ def _check_rules(label: str, rules: NDArray[np.uint32], alphabet: int) -> None:
             raise InputError(f"{label}: rule {number:,} makes a token of {length:,} numbers, which cannot be")
 
 
-def _bins(members: Members, quantiles: Quantiles) -> BinCodec:
-    return BinCodec(quantiles, members.integer("bins", 2, LARGEST_VOCABULARY))
-
-
 def _reference(members: Members, quantiles: Quantiles) -> ReferenceCodec:
     minimum = members.integer("minimum", -FARTHEST, FARTHEST)
     return ReferenceCodec(quantiles, _scale(members), minimum, members.take("tokenizer", str))
@@ -182,7 +178,7 @@ def _reference(members: Members, quantiles: Quantiles) -> ReferenceCodec:
 
 _READERS: Mapping[str, Callable[[Members, Quantiles], Codec]] = {
     "fast": _fast,
-    "bins": _bins,
+    "bins": lambda members, quantiles: BinCodec(quantiles, members.integer("bins", 2, LARGEST_VOCABULARY)),
     "fast-reference": _reference,
 }
 
