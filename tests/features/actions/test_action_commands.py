@@ -125,8 +125,8 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, name
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("encode", "{codec}"), r"\.jsonl\.xz.*standard input"),
-        (("encode", "{codec}", "-"), r"\.jsonl\.xz.*standard input"),
+        (("encode", "{codec}"), r"\.jsonl\.xz.*standard"),
+        (("encode", "{codec}", "-"), r"\.jsonl\.xz.*standard"),
         (("encode", "{codec}", "{folder}/nothing.jsonl"), r"no file.*nothing\.jsonl"),
         (("encode", "{codec}", "{folder}/wide.jsonl"), r"wide\.jsonl.*\b6 values.*\b4\b.*\b1\b.*dims=4&skip=1"),
         (("encode", "{codec}", "motions:{folder}/clips.jsonl"), r"clips\.jsonl.*skip=0.*skip=1"),

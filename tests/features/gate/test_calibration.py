@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -111,7 +112,7 @@ def test_few_launches_have_no_detectable_slowdown() -> None:
 
 
 def test_nothing_compared_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing of identical code was compared"):
+    with pytest.raises(InputError, match=r"compared.*calibrate"):
         calibrated({}, [])
 
 
@@ -123,9 +124,8 @@ def test_a_budget_that_is_too_fine_is_refused_with_the_figure(calibration: Calib
     assert message.index("noisy from ") < message.index("middling from ") < message.index("quiet from ")
     assert "(budget 0.5 %)" in message
     assert "\n" not in message
-    assert "; take a larger one (--budget, or that of the benchmark in its suite)" in message
-    assert message.endswith(", or calibrate again on a quieter machine")
-    with pytest.raises(InputError, match=r"quiet from .* \(budget 0.1 %\); take a larger"):
+    assert re.search(r"; .*larger .*\(--budget.*calibrate again", message)
+    with pytest.raises(InputError, match=r"quiet from .* \(budget 0.1 %\); .*larger"):
         check_budget(calibration, 0.3, [benchmark("quiet", budget=0.001)])
 
 
@@ -162,11 +162,11 @@ def test_a_machine_is_another_with_another_device_or_driver(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("kind", "else", "is not a calibration that this version reads"),
-        ("schema", 2, "is not a calibration that this version reads"),
-        ("alarms", "none", "is not a complete calibration: "),
-        ("suite_digest", "abd", "is the calibration of another machine or suite"),
-        ("machine", {"cpu": "another"}, "is the calibration of another machine or suite"),
+        ("kind", "else", "calibration .*version"),
+        ("schema", 2, "calibration .*version"),
+        ("alarms", "none", "calibration: .*'alarms'.*\"none\""),
+        ("suite_digest", "abd", "another machine .*suite"),
+        ("machine", {"cpu": "another"}, "another machine .*suite"),
     ],
 )
 def test_a_spoiled_file_is_named(
@@ -177,8 +177,7 @@ def test_a_spoiled_file_is_named(
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     with pytest.raises(InputError) as caught:
         kept(calibration.machine, "abc")
-    assert message in str(caught.value)
-    assert "calibrate again" in str(caught.value)
+    assert re.search(rf"{re.escape(path.name)}.* {message}.*calibrate again", str(caught.value))
 
 
 def test_a_cache_that_cannot_be_written_is_said(
@@ -186,7 +185,7 @@ def test_a_cache_that_cannot_be_written_is_said(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match="cannot keep the calibration"):
+    with pytest.raises(InputError, match=r"calibration .*/file/.*PYHARNESS_CACHE"):
         keep(calibration)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -148,7 +149,7 @@ def test_a_base_whose_workloads_are_unknown_is_said(project: Path) -> None:
     small_project.git(project, "rm", "-q", "--cached", "work.py")
     small_project.git(project, "commit", "-q", "-m", "without")
     (note,) = read(project).notes
-    assert note == "what the benchmarks of suite 'mine' do in the base is not known: the base has no 'work.py'"
+    assert re.search(r"suite 'mine' .*base .*not known: .*'work\.py'", note)
 
 
 def gated(*waivers: Waiver) -> Gate:
@@ -166,7 +167,7 @@ def test_other_work_is_not_compared() -> None:
     gate = gated()
     (found,) = [one for one in gate.judgements if one.benchmark == "decode"]
     assert found.verdict is GateVerdict.INCOMPARABLE
-    assert "bytes changed; give it another name, or declare it in gate.toml" in found.reason
+    assert re.search(r": bytes changed; .*gate\.toml .*\"workload\"", found.reason)
     assert (gate.verdict, gate.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert {one.benchmark for one in gate.judgements if one.verdict is GateVerdict.PASS} == {"encode", "split"}
 
@@ -175,7 +176,7 @@ def test_other_work_that_is_declared_is_measured_and_said() -> None:
     gate = gated(entry("decode", 1))
     assert (gate.verdict, gate.exit_code) == (GateVerdict.PASS, 0)
     assert {one.benchmark for one in gate.judgements} == set(NAMES)
-    assert any("decode does other work than the base's, declared until " in note for note in gate.notes)
+    assert any(re.match("decode .*other work .*declared until 2", note) for note in gate.notes)
 
 
 @pytest.mark.parametrize(("name", "days", "said"), [("decode", -1, "expired"), ("split", 1, "no benchmark matches")])

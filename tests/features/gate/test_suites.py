@@ -83,40 +83,40 @@ def test_defaults_and_what_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("benchmarks = [", "is not valid TOML"),
-        ("benchmarks = []", "it has no benchmarks: nothing could be compared"),
+        ("benchmarks = [", r"TOML: .*\(at "),
+        ("benchmarks = []", "no benchmarks: "),
         ("name = 'x'", "'benchmarks' is missing"),
         ("tokenizers = []\n" + ONE, "unknown key 'tokenizers'"),
-        ("benchmarks = 3", "'benchmarks' is 3; it must be a list"),
-        ("benchmarks = [3]", "3 stands where an object with 'name' is due"),
+        ("benchmarks = 3", "'benchmarks' is 3; .*list"),
+        ("benchmarks = [3]", r"\b3 .*object with 'name'"),
         (ONE.replace('"a"', '"ä"'), "benchmark name 'ä'"),
         (ONE.replace("workload", "worklod"), "unknown key 'worklod'"),
         (ONE.replace('"encode"', '"enncode"'), "benchmark 'a': unknown workload 'enncode'; did you mean 'encode'"),
         (ONE.replace('"encode"', '"_model"'), "benchmark 'a': unknown workload '_model'"),
-        (ONE.replace("64", "-1"), "benchmark 'a': 'bytes' is -1; it must be in 0..16,777,216"),
-        (ONE.replace("64", "1e3"), "benchmark 'a': 'bytes' is 1000.0; it must be a whole number"),
-        (ONE.replace("64", "0"), "benchmark 'a': it reads 'english', and \"bytes\" does not say how much"),
-        (ONE.replace("64", '64, text = ""'), "benchmark 'a': it reads no text"),
+        (ONE.replace("64", "-1"), r"benchmark 'a': 'bytes' is -1; .*\b0\.\.16,777,216"),
+        (ONE.replace("64", "1e3"), r"benchmark 'a': 'bytes' is 1000\.0; .*whole number"),
+        (ONE.replace("64", "0"), "benchmark 'a': .*'english'.*\"bytes\""),
+        (ONE.replace("64", '64, text = ""'), "benchmark 'a': .*no text.*\"bytes\""),
         (ONE.replace("64", '64, text = "poems"'), "benchmark 'a': unknown kind of text 'poems'"),
         (ONE.replace("64", '64, options = { learned_from = "poems" }'), "benchmark 'a': unknown kind of text 'poems'"),
-        (ONE.replace("64", "64, threads = 0"), "benchmark 'a': 'threads' is 0; it must be in 1..1,024"),
-        (ONE.replace("64", "64, budget = 0"), "benchmark 'a': budget is 0; it is a slowdown above 0"),
-        (ONE.replace("64", 'budget = "3%"').replace("bytes = ", ""), "benchmark 'a': 'budget' is \"3%\"; it must be a"),
+        (ONE.replace("64", "64, threads = 0"), r"benchmark 'a': 'threads' is 0; .*\b1\.\.1,024"),
+        (ONE.replace("64", "64, budget = 0"), "benchmark 'a': budget is 0; .*above 0"),
+        (ONE.replace("64", 'budget = "3%"').replace("bytes = ", ""), "benchmark 'a': 'budget' is \"3%\"; .*number"),
         (ONE.replace("64", "64, budget = nan"), "benchmark 'a': budget is nan"),
-        (ONE + "corpora = { english = 3 }", "'english' is 3; it must be text"),
-        (ONE + 'workloads = "nowhere.py"', "nowhere.py cannot be read: No such file or directory"),
+        (ONE + "corpora = { english = 3 }", "'english' is 3; .*text"),
+        (ONE + 'workloads = "nowhere.py"', r"nowhere\.py .*: No such file"),
         (ONE + 'workloads = "mine.toml"', "is not valid Python"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, content: str, said: str) -> None:
-    assert said in refused(tmp_path, content)
+    assert re.search(said, refused(tmp_path, content))
 
 
 def test_names_that_occur_twice_are_refused(tmp_path: Path) -> None:
     twice = (
         'benchmarks = [{ name = "a", workload = "encode", bytes = 1 }, { name = "a", workload = "split", bytes = 1 }]'
     )
-    assert "more than one benchmark is called 'a'" in refused(tmp_path, twice)
+    assert re.search("one benchmark .*'a'", refused(tmp_path, twice))
 
 
 def test_workloads_of_ones_own_lie_beside_the_suite_and_are_part_of_its_digest(tmp_path: Path) -> None:

@@ -89,13 +89,10 @@ def test_nothing_comes_twice_up_to_the_end(tmp_path: Path, launch: int) -> None:
 def test_too_little_is_said_with_figures(tmp_path: Path) -> None:
     fresh = written({"english": "sample:prose?max_bytes=2kB"}, tmp_path)
     fresh.begin(0)
-    message = (
-        r"^benchmark 'a': text of kind 'english' \(sample:prose\?max_bytes=2kB\) has 1 fresh texts of 900 bytes, and "
-        "25 are needed at least: name a larger corpus"
-    )
-    with pytest.raises(InputError, match=message):
+    said = r"^benchmark 'a': .*'english' \(sample:prose\?max_bytes=2kB\) .*\b1 fresh texts of 900 bytes,.*\b25\b"
+    with pytest.raises(InputError, match=said):
         fresh.affordable(benchmark(900), 25)
-    with pytest.raises(InputError, match="has 2 fresh texts of 900 bytes, and 3 are needed"):
+    with pytest.raises(InputError, match=r"\b2 fresh texts of 900 bytes, .*\b3\b"):
         fresh.spans(benchmark(900), 3)
 
 
@@ -156,5 +153,5 @@ def test_a_text_is_not_lengthened_beyond_what_a_gate_may_read(tmp_path: Path, mo
 
 def test_time_that_runs_out_while_a_corpus_is_read_is_seen(tmp_path: Path) -> None:
     (tmp_path / "source.txt").write_text("text", encoding="utf-8")
-    with program.until(0.0), pytest.raises(program.OutOfTime, match=r"time ran out while corpus 'path:.*' was read"):
+    with program.until(0.0), pytest.raises(program.OutOfTime, match=r"time ran out .*corpus 'path:.*' was read"):
         written({"mine": f"path:{tmp_path / 'source.txt'}"}, tmp_path)

@@ -130,7 +130,7 @@ def test_settings_follow_the_ids(tmp_path: Path) -> None:
         ({"vocab_size": 500}, r"\b500 tokens .*\b273"),
         ({"share": 0.5, "name": "script"}, "name the scripts"),
         ({"share": 0.5, "name": "script", "scripts": ("Klingon",)}, "script .*'Klingon'"),
-        ({"share": 0.5, "texts": []}, "no text to train"),
+        ({"share": 0.5, "texts": []}, "corpus .*no text"),
         ({"tokens": 5, "texts": ["x"]}, "nothing to add.*min_frequency"),
         ({"share": 0.5, "reuse": "x"}, "no option 'reuse'"),
     ],

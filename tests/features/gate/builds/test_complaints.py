@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pyharness.features.gate.builds.workshop import missing, telling
@@ -57,10 +59,9 @@ def test_a_long_line_is_cut() -> None:
 
 
 def test_what_could_not_be_fetched() -> None:
-    assert missing(OFFLINE) == (
-        "packages cannot be fetched, for lack of a network (No matching distribution found for pybind11>=3)"
-    )
-    assert missing(OFFLINE.splitlines()[-1]) == "No matching distribution found for pybind11>=3"
+    last = OFFLINE.splitlines()[-1]
+    assert re.search(rf"\bnetwork \({re.escape(last.removeprefix('ERROR: '))}\)$", missing(OFFLINE))
+    assert missing(last) == last.removeprefix("ERROR: ")
     assert missing(CXX) == missing("") == ""
 
 
@@ -69,5 +70,6 @@ def test_values_that_were_let_through_are_masked_in_the_line_and_spoil_nothing_e
     assert telling(CXX + PIP_END, passed) == telling(CXX + PIP_END)
     assert telling("error: no hunter2hunter2, long line of a key", passed) == "error: no $TOKEN, $KEY"
     assert telling("error: " + "x" * 285 + "hunter2hunter2", passed).endswith("xx$TOKEN")
-    assert missing("ERROR: No matching distribution found for hunter2hunter2", passed).endswith("for $TOKEN")
+    nothing = OFFLINE.splitlines()[-1].replace("pybind11>=3", "hunter2hunter2")
+    assert missing(nothing, passed).endswith("for $TOKEN")
     assert "$TOKEN" in missing("NewConnectionError: hunter2hunter2", passed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -155,7 +156,7 @@ def test_what_a_partial_clone_lacks_is_not_fetched_by_its_program(project: Path,
     assert commit is not None
     with pytest.raises(GitFailed):
         checkout.content(commit, Path("x.odd"))
-    with pytest.raises(GitFailed, match="has not got 5 files of the commit"):
+    with pytest.raises(GitFailed, match=r"\b5 files .*--filter"):
         checkout.export(commit, tmp_path / "tree")
     assert not ran.exists(), ran.read_text(encoding="utf-8")
 
@@ -188,7 +189,10 @@ def test_a_fifo_in_its_folder_does_not_hold_the_gate(
     monkeypatch.setattr(checkouts, "ANSWER_SECONDS", 1.0)
     (project / ".git" / place).unlink(missing_ok=True)
     os.mkfifo(project / ".git" / place)
-    with program.until(time.monotonic() + 60), pytest.raises(InputError, match="does not answer in"):
+    with (
+        program.until(time.monotonic() + 60),
+        pytest.raises(InputError, match=rf"^git \w.* '{re.escape(str(project))}' within 1 s\b"),
+    ):
         names.find("HEAD", "HEAD", project)
 
 
@@ -199,7 +203,10 @@ def test_nor_does_one_among_what_all_files_are_compared_with(
     monkeypatch.setattr(checkouts, "LONGER", dict.fromkeys(checkouts.LONGER, 1.0))
     (project / ".git" / place).unlink()
     os.mkfifo(project / ".git" / place)
-    with program.until(time.monotonic() + 60), pytest.raises(InputError, match="does not answer in"):
+    with (
+        program.until(time.monotonic() + 60),
+        pytest.raises(InputError, match=rf"^git \w.* '{re.escape(str(project))}' within 1 s\b"),
+    ):
         names.find("HEAD", ".", project)
 
 

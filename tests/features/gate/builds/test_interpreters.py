@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_an_answer_of_another_shape_is_one_line(tmp_path: Path, does: str) -> No
     for refusal in caught.value.exceptions:
         assert isinstance(refusal, InputError)
         assert "\n" not in str(refusal)
-        assert "it ended with status" in str(refusal) or "has no files" in str(refusal)
+        assert re.search(r"ended with status \d|has no files", str(refusal))
 
 
 def test_one_that_hangs_is_ended_with_the_gates_time(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pyharness.features.gate.builds import variables
@@ -31,7 +33,8 @@ def test_of_pips_variables_those_that_builds_need_pass() -> None:
 )
 def test_an_account_in_an_address_is_said(name: str, value: str, said: bool) -> None:
     found = list(variables.exposed({name: value}))
-    assert found == [f"{name} has a user name or password in it, which the code that is built can read"] * said
+    assert len(found) == said
+    assert all(re.match(f"{name} .*password", one) for one in found)
 
 
 def test_further_variables_are_taken_by_name() -> None:
@@ -41,9 +44,9 @@ def test_further_variables_are_taken_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("GONE", "--pass 'GONE': there is no such variable here"),
-        ("A=secret", "name of a variable, whose value is taken from here, and not 'A' and a value"),
-        ("", "and not ''"),
+        ("GONE", "--pass 'GONE'"),
+        ("A=secret", "--pass .*name .*'A'"),
+        ("", "--pass .*name .*''"),
     ],
 )
 def test_what_cannot_be_passed(name: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_a_build_has_a_limit_where_nobody_sets_one(project: Path, monkeypatch: p
     assert program.LONGEST_SECONDS == 3600
     monkeypatch.setattr(program, "LONGEST_SECONDS", 3.0)
     said = failing(project)
-    assert "time ran out while base 'HEAD' was built: ended after 3 s, the 0 minutes that anything gets" in said
+    assert re.search(r"time ran out .*base 'HEAD' was built: .*\b3 s, .*\b0 minutes", said)
 
 
 TALKING = """import sys
@@ -97,7 +98,7 @@ def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.Monkey
     small_project.commit(project)
     monkeypatch.setattr(checkouts, "QUIET", (*checkouts.QUIET, "-c", "filter.slow.smudge=sleep 600"))
     with program.until(time.monotonic() + 3):
-        assert failing(project).startswith("time ran out while base 'HEAD' was exported: 'git' was ended after ")
+        assert re.match("time ran out .*base 'HEAD' was exported: 'git' ", failing(project))
 
 
 def test_a_tokenizer_that_is_fetched_or_trained_has_the_gates_time(

@@ -98,7 +98,7 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("install", [by_path_file, by_finder, by_note, by_link])
 def test_one_tree_under_two_names_is_refused(tmp_path: Path, tree: Path, install: Install) -> None:
     one, other = (environment(tmp_path / name, install, tree) for name in ("one", "other"))
-    said = f"have the same files on both sides: tinytok is (file://)?{re.escape(str(tree))}"
+    said = f"the same files .*: tinytok is (file://)?{re.escape(str(tree))}"
     with pytest.raises(InputError, match=said), prepared(one, other, folder=tmp_path, library="tinytok"):
         pass
     with pytest.raises(InputError, match="the same files"), prepared(one, "./one", folder=tmp_path, library="tinytok"):

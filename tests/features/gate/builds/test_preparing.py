@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import venv
 import zipfile
@@ -78,9 +79,8 @@ def test_two_revisions_differ_in_what_is_under_test_alone(
             assert "PATH" in names
             assert not {*names} & {*SECRETS}
         assert "PYTHONPATH" not in made.base.variables
-        assert made.notes == (
-            "PIP_EXTRA_INDEX_URL has a user name or password in it, which the code that is built can read",
-        )
+        (note,) = made.notes
+        assert re.match("PIP_EXTRA_INDEX_URL .*password", note)
         room = made.base.folder.parent
     assert not room.exists()
     assert list((tmp_path / "temporary").iterdir()) == []
@@ -118,7 +118,7 @@ def test_a_build_that_changes_the_other_sides_wheel_is_seen(project: Path) -> No
     head = "import pathlib\nfor one in pathlib.Path('..').glob('wheel-base/*.whl'):\n    one.write_bytes(b'')\n"
     small_project.write(project, backend=head + small_project.BACKEND)
     small_project.commit(project)
-    said = "--base 'HEAD~1': its wheel was changed or removed after it was made"
+    said = "--base 'HEAD~1': .*wheel .*changed"
     with pytest.raises(InputError, match=said), prepared("HEAD~1", "HEAD", folder=project):
         pass
 
@@ -166,7 +166,7 @@ def test_the_working_tree_is_built_as_it_is(project: Path) -> None:
         ({"backend": BROKEN}, "RuntimeError: planted fault of a build"),
         (
             {"requires": '["no-such-package"]'},
-            "No matching distribution found for no-such-package; where they are inst",
+            "no-such-package; where",
         ),
     ],
 )
@@ -194,7 +194,7 @@ def test_no_network_for_what_a_build_needs(project: Path, monkeypatch: pytest.Mo
     small_project.write(project, requires='["no-such-package"]')
     small_project.commit(project)
     with (
-        pytest.raises(NotBuilt, match=r"for lack of a network .*--no-build-isolation"),
+        pytest.raises(NotBuilt, match=r"network \(.*--no-build-isolation"),
         prepared("HEAD", ".", folder=project),
     ):
         pass
@@ -227,7 +227,8 @@ def test_environments_are_used_as_they_are_at_paths_of_one_length(tmp_path: Path
     before = {path: path.stat().st_mtime_ns for folder in (one, other) for path in folder.rglob("*")}
     with prepared(str(one), str(other), folder=tmp_path, requirements=("never-installed",)) as made:
         assert (made.base.version, made.head.version, made.base.under_test) == ("1.0", "2.0", "tinytok")
-        assert made.notes == ("tinytok is taken as the library under test; --library names another",)
+        (note,) = made.notes
+        assert re.search(r"\btinytok\b.*; --library\b", note)
         for length in ("len(sys.prefix)", "len(sys.executable)", "len(tinytok.__file__)"):
             assert len({*both(made, length)}) == 1
     assert before == {path: path.stat().st_mtime_ns for folder in (one, other) for path in folder.rglob("*")}
@@ -240,7 +241,7 @@ def test_an_environment_against_a_revision(project: Path, tmp_path: Path) -> Non
 
 def test_a_library_that_one_side_lacks(tmp_path: Path) -> None:
     one, other = environment(tmp_path / "e", "1.0"), environment(tmp_path / "f", "2.0")
-    said = r"base has no gonelib; name the library under test with --library"
+    said = r"base has no '?gonelib\b.*--library"
     with pytest.raises(InputError, match=said), prepared(str(one), str(other), folder=tmp_path, library="GoneLib"):
         pass
 
@@ -281,7 +282,7 @@ def test_an_environment_of_another_python_is_seen_before_anything_is_built(proje
     (folder / "bin/python").write_text("#!/bin/sh\necho '[\"cpython 3.1\", []]'\n", encoding="utf-8")
     (folder / "bin/python").chmod(0o755)
     said: list[str] = []
-    expected = r"has cpython 3\.1, and the other side would be made for cpython 3\.\d\d: run"
+    expected = r"--base '.*/given' .*cpython 3\.1, .*cpython 3\.\d\d: "
     with (
         pytest.raises(InputError, match=expected),
         prepared(str(folder), "HEAD", folder=project, listener=said.append),

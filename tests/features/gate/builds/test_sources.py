@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import venv
 from pathlib import Path
 
@@ -73,18 +74,16 @@ def test_the_working_tree_as_it_is(project: Path, word: str) -> None:
 
 def test_uncommitted_changes_are_noted_unless_they_are_measured(project: Path) -> None:
     (project / "tinytok.py").write_text("", encoding="utf-8")
-    assert [*names.notes(names.find("HEAD~1", "HEAD", project))] == [
-        f"uncommitted changes in {project} are not measured; --head . measures them"
-    ]
+    (note,) = names.notes(names.find("HEAD~1", "HEAD", project))
+    assert re.search(rf"uncommitted .*{re.escape(str(project))} .*--head \. ", note)
     assert [*names.notes(names.find("HEAD", ".", project))] == []
 
 
 def test_submodules_are_noted(project: Path) -> None:
     (project / ".gitmodules").write_text("[submodule]\n", encoding="utf-8")
     small_project.commit(project)
-    assert [*names.notes(names.find("HEAD~1", "HEAD", project))] == [
-        "'HEAD' has submodules, which are not in what is built"
-    ]
+    (note,) = names.notes(names.find("HEAD~1", "HEAD", project))
+    assert note.startswith("'HEAD' has submodules")
 
 
 def test_a_wheel(project: Path, tmp_path: Path) -> None:
@@ -124,8 +123,8 @@ def test_a_tokenizer_stands_against_no_revision(project: Path) -> None:
         ("./dtaa", "'./dtaa'.*'./data'"),
         ("tiktoken:cl100k_bas", "'cl100k_bas'.*'cl100k_base'"),
         ("gone.whl", "'gone.whl'"),
-        ("torn.whl", "is not a readable wheel"),
-        ("data", r"is a folder here and a revision too: write './data' or 'refs/heads/data'"),
+        ("torn.whl", r"'torn\.whl' .*wheel"),
+        ("data", "'data' .*'./data' or 'refs/heads/data'"),
         ("zzz", "'zzz'.*git branch --all"),
         (".@nowhere", "'nowhere'"),
         (".@mian", "'mian'.*'main'"),
@@ -156,7 +155,7 @@ def test_a_folder_that_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="'empty' is a folder"):
         names.find("empty", "HEAD", tmp_path)
-    with pytest.raises(InputError, match=r"is the working tree, but .* is in no git checkout"):
+    with pytest.raises(InputError, match=r"--base '\.' .*working tree.* no git checkout"):
         names.find(".", "raw_bytes", tmp_path)
 
 

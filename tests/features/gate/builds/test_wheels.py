@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable
@@ -67,8 +68,8 @@ MADE: dict[str, tuple[Callable[[Path], object], str]] = {
     "another file": (lambda path: path.write_bytes(b"#!/bin/sh\n" * 100), "not a zip file"),
     "a password": (encrypted, "password"),
     "members without an end": (crowded, "runcated"),
-    "no member": (lambda path: written(path, []), "it has no file"),
-    "no dist-info": (lambda path: written(path, [("tinytok.py", "")]), "it has no file"),
+    "no member": (lambda path: written(path, []), "0 files .*dist-info/METADATA"),
+    "no dist-info": (lambda path: written(path, [("tinytok.py", "")]), "0 files .*dist-info/METADATA"),
     "two dist-infos": (
         lambda path: written(path, [(f"{name}-1.0.dist-info/METADATA", METADATA) for name in "ab"]), "it has 2 files",
     ),
@@ -83,7 +84,7 @@ MADE: dict[str, tuple[Callable[[Path], object], str]] = {
     "METADATA that is binary": (lambda path: written(path, [(f"{INFO}/METADATA", bytes(range(256)))]), "no name"),
     "a folder": (Path.mkdir, "directory"),
     "a FIFO": (os.mkfifo, "named pipe"),
-    "a link to nothing": (lambda path: path.symlink_to("nowhere"), "no such wheel"),
+    "a link to nothing": (lambda path: path.symlink_to("nowhere"), "not exist"),
     "a link to itself": (lambda path: path.symlink_to(path.name), "symbolic links"),
 }  # fmt: skip
 
@@ -94,7 +95,7 @@ def test_what_is_no_wheel_is_refused_in_one_line(kind: str, tmp_path: Path) -> N
     make(tmp_path / "x.whl")
     with pytest.raises(InputError, match=said) as refusal:
         names.wheel("head", "x.whl", tmp_path / "x.whl")
-    assert str(refusal.value).startswith("--head 'x.whl'")
+    assert re.match("--head:? 'x.whl' ", str(refusal.value))
     assert str(refusal.value).isprintable()
     assert len(str(refusal.value)) < 600
 
@@ -110,11 +111,11 @@ def test_a_gate_refuses_it_and_writes_nothing(kind: str, tmp_path: Path) -> None
     MADE[kind][0](tmp_path / "x.whl")
     whole = small_project.wheel(tmp_path)
     said = refused("gate", "--base", whole.name, "--head", "x.whl", "--force", "-o", "gate.json", cwd=tmp_path)
-    assert "--head 'x.whl' is not a readable wheel: " in said
+    assert re.search(r"--head 'x\.whl' .* wheel: ", said)
     assert not (tmp_path / "gate.json").exists()
 
 
 @pytest.mark.parametrize("asked", ["~no-such-user/x.whl", "~no-such-user", "\ud800.whl", "x\n.whl"])
 def test_names_that_no_system_has(asked: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--base "):
+    with pytest.raises(InputError, match=r"--base:? "):
         names.find(asked, "raw_bytes", tmp_path)

@@ -80,11 +80,11 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--budget", "3x"], "--budget '3x' is not a slowdown"),
+        (["--budget", "3x"], "--budget '3x'"),
         (["--budget", "3"], "--budget '3' would be 300%; write 3% or 0.03"),
-        (["--budget", "0%"], "--budget '0%' is not a slowdown"),
+        (["--budget", "0%"], "--budget '0%'"),
         (["--budget", "5000%"], "write 3% or 0.03"),
-        (["--suite", "gat"], "unknown suite of the gate 'gat'"),
+        (["--suite", "gat"], "gate 'gat'; did you mean 'gate'"),
         (["--declared", "no-such.toml"], "no-such.toml"),
         (["-o", "same.json", "--junit", "same.json"], "name one file"),
         (["--base", "no-such-revision"], "no-such-revision"),
@@ -116,9 +116,7 @@ def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite:
     done = program("gate", "--base", "raw_bytes", "--suite", suite, "--calibrate", "--max-minutes", "0.2", "--force",
                 XDG_CACHE_HOME=cache)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert re.search(
-        r"False-alarm rate: \d+ of \d+ comparisons of identical code in \d+ gates", " ".join(done.stdout.split())
-    )
+    assert re.search(r"False-alarm rate: \d+ of \d+ comparisons .* \d+ gates", " ".join(done.stdout.split()))
     (kept,) = Path(cache).rglob("calibrations/*.json")
     data = json.loads(kept.read_text())
     data["benchmarks"][0]["detectable"] = 0.2

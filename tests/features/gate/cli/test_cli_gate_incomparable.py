@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_time_that_runs_out_during_a_build(tmp_path: Path, surroundings: dict[st
     )  # fmt: skip
     assert time.monotonic() - begun < 12 + 15
     (fault,) = gate.self_test.faults
-    assert fault.startswith(f"--max-minutes 0.2: time ran out while head '{project}@HEAD' was built: ended after ")
+    assert re.match(rf"--max-minutes 0\.2: time ran out .*head '{project}@HEAD' was built: ended after ", fault)
     assert Path(fault.rpartition(" is in ")[2]).exists()
     started = pids.read_text().split()
     assert len(started) == 2
@@ -149,7 +150,7 @@ def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path
         tmp_path, surroundings, "--base", named[0], "--head", named[1], "--pass", "MORE", "--no-build-isolation"
     )
     assert "RuntimeError: planted: $MORE None" in gate.self_test.faults[0]
-    assert gate.notes[-1] == "builds of both sides got MORE as well, which the code that is built can read"
+    assert re.search(r"builds .*\bMORE\b", gate.notes[-1])
     for name in ("gate.json", "comment.md", "junit.xml"):
         assert "s3cr3t" not in (tmp_path / name).read_text()
 
@@ -157,7 +158,8 @@ def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path
 def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: dict[str, str]) -> None:
     wheels = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
     gate = incomparable(tmp_path, surroundings, "--base", wheels[0], "--head", wheels[1])
-    assert gate.self_test.faults == ("--base is 'one' and --head 'other': give two versions of one library",)
+    (fault,) = gate.self_test.faults
+    assert re.match(r"--base .*\bone\b.*--head .*\bother\b.*library", fault)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +196,7 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
     assert time.monotonic() - begun < 18 + 15
     assert done.returncode == 2
     said = done.stderr.strip().splitlines()[-1]
-    assert "--max-minutes 0.3: nothing was measured: time ran out while base " in said
-    assert "was built: ended after" in said
+    assert re.search(rf"--max-minutes 0\.3: .*: time ran out .*base '{project}@HEAD' was built: ", said)
     assert not [one for one in pids.read_text().split() if _lives(one)]
 
 

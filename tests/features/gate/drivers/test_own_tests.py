@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -22,7 +23,7 @@ from pyharness.features.gate.types import Gate, GateRules, GateVerdict
 from pyharness.features.gate.verdicts import judgements
 from pyharness.types import InputError
 
-GONE = "the base has it, and the head does not: removed or renamed"
+GONE = r"^the base .*the head .*\brenamed\b"
 BASE = """\
 import pytest, tinytok
 
@@ -139,25 +140,27 @@ def test_what_the_head_took_away_is_named_and_ends_with_2(
     both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = gate(both, project, "bench", monkeypatch)
-    skipped = "the base's own test runs, and the head's does not: "
-    importing = "the head's test cannot be collected with the base's code: ImportError: cannot import name 'newer'"
-    found = reasons(done)
-    assert found.pop("test_needs.py::test_one").startswith(skipped + importing)
-    assert found == {
+    expected = {
         "test_it.py::test_gone": GONE,
         "test_it.py::test_sized[10]": GONE,
         "test_it.py::TestClass::test_inside": GONE,
         "test_file.py::test_one": GONE,
-        "test_it.py::test_marked": f"{skipped}Skipped: too slow",
-        "test_it.py::test_skips": f"{skipped}Skipped: slow, too",
-        "test_it.py::test_calls": f"{skipped}the test does not call its benchmark fixture",
+        "test_it.py::test_marked": "head.* not: Skipped: too slow$",
+        "test_it.py::test_skips": "head.* not: Skipped: slow, too$",
+        "test_it.py::test_calls": "head.* not: .*benchmark fixture$",
+        "test_needs.py::test_one": "head.* not: .*ImportError: .*'newer'",
     }
+    found = reasons(done)
+    assert found.keys() == expected.keys()
+    for name, reason in found.items():
+        assert re.search(expected[name], reason), name
     assert (done.verdict, done.exit_code) == (GateVerdict.FAILED, 2)
     measured = {one.benchmark.partition("::")[2] for one in done.rounds}
     assert measured == {"test_kept", "test_sized[1]", "TestOther::test_inside", "test_one"}
-    assert "bench/test_it.py::test_elsewhere runs on neither side: Skipped: no such machine" in done.notes
-    assert "bench/test_new.py::test_one is new in the head: there is nothing to compare it with" in done.notes
-    assert any(note.startswith("the base's own bench/odd/test_odd.py cannot be collected: ") for note in done.notes)
+    notes = "\n".join(done.notes)
+    assert re.search("^bench/test_it.py::test_elsewhere .*: Skipped: no such machine$", notes, re.MULTILINE)
+    assert re.search("^bench/test_new.py::test_one is new", notes, re.MULTILINE)
+    assert re.search("^the base's own bench/odd/test_odd.py .*collected: ", notes, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,9 @@ def test_a_path_that_the_head_deleted(
     both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch, path: str, gone: list[str]
 ) -> None:
     done = gate(both, project, path, monkeypatch)
-    assert reasons(done) == dict.fromkeys(gone, GONE)
+    found = reasons(done)
+    assert found.keys() == {*gone}
+    assert all(re.match(GONE, reason) for reason in found.values())
     assert done.exit_code == 2
 
 
@@ -191,10 +196,9 @@ def test_time_that_is_over_leaves_open_what_is_skipped(
     settle = OwnTests.settle
     monkeypatch.setattr(OwnTests, "settle", lambda own, measured, deadline: settle(own, measured, 0.0))
     done = gate(both, project, "bench/test_it.py::test_marked", monkeypatch)
-    why = "the head's test does not run; whether the base's own does is unknown, as the time ran out: "
-    assert [(one.verdict, one.reason) for one in done.judgements] == [
-        (GateVerdict.INCONCLUSIVE, why + "Skipped: too slow")
-    ]
+    (found,) = done.judgements
+    assert found.verdict is GateVerdict.INCONCLUSIVE
+    assert re.search("head.* not run.*time ran out: Skipped: too slow$", found.reason)
 
 
 def test_what_is_skipped_is_settled_before_further_launches_take_the_time(
@@ -223,7 +227,7 @@ def test_a_base_that_is_a_wheel_has_no_tests(both: Arms, project: Path, tmp_path
     planted = plant(both, sources, "bench", project, tmp_path)
     (note,) = planted.notes
     assert planted.own is None
-    assert note.endswith("has no known tests of its own: a removed benchmark goes unnoticed")
+    assert re.search(rf"'{re.escape(str(wheel))}' has no .*tests", note)
 
 
 def test_a_working_tree_that_has_changed_since_it_was_looked_at_is_refused(
@@ -232,7 +236,7 @@ def test_a_working_tree_that_has_changed_since_it_was_looked_at_is_refused(
     sources = names.find("HEAD~1", ".", project)
     (project / "later.txt").touch()
     try:
-        with pytest.raises(InputError, match="--head 'HEAD' has changed since its build"):
+        with pytest.raises(InputError, match=rf"--head 'HEAD' .*built {both.head.version[:12]}\b"):
             plant(both, sources, "bench", project, tmp_path)
     finally:
         (project / "later.txt").unlink()

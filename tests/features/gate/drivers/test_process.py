@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -76,21 +77,21 @@ def test_a_sound_double_is_believed(hostile: Started) -> None:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("dies", "the process was killed by signal 6"),
-        ("ends", "the process ended with status 0 and without an answer"),
-        ("hello there", "the process gave no answer, but b'hello there'"),
-        ("[1, 2]", "the process gave no answer, but b'[1, 2]'"),
-        ("[" * 100_000, "the process gave no answer, but b'[[["),
-        ({"id": 1}, "the process gave no answer"),
-        ({"wall": -3}, "its clock goes backwards or stands still: 2 calls took -3 ns by the wall"),
-        ({"cpu": 0}, "its clock goes backwards or stands still: 2 calls took 5 ns by the wall and 0 ns of the"),
-        ({"wall": "5"}, "the process gave a malformed answer: 'wall' is \"5\""),
-        ({"wall": True}, "the process gave a malformed answer: 'wall' is true"),
-        ({"wall": 1.5}, "the process gave a malformed answer: 'wall' is 1.5"),
-        ({"wall": 10**30}, "the process gave wall = 1e+30"),
+        ("dies", r"the process .*\bsignal 6$"),
+        ("ends", r"the process .*\bstatus 0\b.*answer"),
+        ("hello there", r"the process .*\bb'hello there'"),
+        ("[1, 2]", r"the process .*\bb'\[1, 2\]'"),
+        ("[" * 100_000, r"the process .*\bb'\[\[\["),
+        ({"id": 1}, r"the process .*\bb'.*\"id\": 1\b"),
+        ({"wall": -3}, r"its clock .*\b2 calls took -3 ns "),
+        ({"cpu": 0}, r"its clock .*\b2 calls took 5 ns .*\b0 ns "),
+        ({"wall": "5"}, "the process .*: 'wall' is \"5\""),
+        ({"wall": True}, "the process .*: 'wall' is true"),
+        ({"wall": 1.5}, r"the process .*: 'wall' is 1\.5"),
+        ({"wall": 10**30}, r"the process .*wall = 1e\+30"),
         ({"calls": 0}, "the process did 0 of 2 calls"),
         ({"calls": 3}, "the process did 3 of 2 calls"),
-        ({"digest": None}, "the process gave a malformed answer: 'digest' is null"),
+        ({"digest": None}, "the process .*: 'digest' is null"),
         ({"error": "ValueError: no"}, "ValueError: no"),
     ],
 )
@@ -98,7 +99,7 @@ def test_a_batch_that_fails_is_one_clear_line(hostile: Started, fault: object, s
     worker = hostile(fault)
     with pytest.raises(ArmFailed) as caught:
         worker.time("echo", TWO)
-    assert str(caught.value).startswith(said)
+    assert re.match(said, str(caught.value))
     assert "\n" not in str(caught.value)
 
 
@@ -116,7 +117,7 @@ def test_no_answer_is_waited_for_when_the_time_of_the_gate_is_over(tmp_path: Pat
     worker = made(tmp_path, here(tmp_path), source)
     worker.deadline = time.monotonic() + 0.5
     begun = time.monotonic()
-    with pytest.raises(ArmFailed, match=r"^no answer within the time of the gate \(prepare\)$"):
+    with pytest.raises(ArmFailed, match=r"^no answer .*\bgate \(prepare\)$"):
         worker.prepare("hanging")
     assert time.monotonic() - begun < 10
     assert not process_tree._lives(worker.child.process.pid)
@@ -156,7 +157,7 @@ def test_one_that_fills_the_memory_is_ended(tmp_path: Path) -> None:
 
 
 def test_ids_and_figures_are_checked(hostile: Started) -> None:
-    with pytest.raises(ArmFailed, match="ids that are no whole numbers"):
+    with pytest.raises(ArmFailed, match=r"ids .*whole numbers"):
         hostile({"ids": [1, "2"]}).result("echo", (0, 4))
     with pytest.raises(ArmFailed, match="'memory' is \"much\""):
         hostile({"figures": {"memory": "much"}}).finish("echo")
@@ -175,18 +176,16 @@ def test_a_library_that_finds_the_pipe_is_not_believed(tmp_path: Path) -> None:
     worker = made(tmp_path, here(tmp_path), source)
     try:
         worker.prepare("talking")  # the forged answer is taken for this one
-        with pytest.raises(ArmFailed, match="the process gave no answer, but b"):
+        with pytest.raises(ArmFailed, match=r"the process .*\bb'"):
             worker.time("talking", TWO)
     finally:
         worker.close()
 
 
 def test_what_does_not_start_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ArmFailed, match="cannot start a process to work in: No such file or directory"):
+    with pytest.raises(ArmFailed, match=r"cannot start .*: No such file"):
         made(tmp_path, here(tmp_path, python=tmp_path / "nothing"), "")
-    with pytest.raises(
-        ArmFailed, match="the process ended with status 1: ModuleNotFoundError: No module named 'absent'"
-    ):
+    with pytest.raises(ArmFailed, match=r"\bstatus 1: ModuleNotFoundError: No module named 'absent'"):
         made(tmp_path, here(tmp_path), "import absent\n")
 
 

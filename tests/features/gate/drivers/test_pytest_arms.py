@@ -91,7 +91,7 @@ def test_those_that_are_wanted(arms: Arms) -> None:
 
 def test_one_after_the_other_in_one_process(arms: Arms) -> None:
     """Setup and teardown around each call, the collector, fixtures of a module: the tests themselves check them."""
-    absent = {"skipped": "no such machine", "unused": "does not call its", "woven": "weave cannot be measured"}
+    absent = {"skipped": "no such machine", "unused": "benchmark fixture", "woven": r"benchmark\.weave"}
     names = ["double", "pedantic[1000]", "collector_is_off", *absent]
     with started(arms, "base", "checks") as worker:
         worker.benchmarks()
@@ -122,7 +122,7 @@ def test_tests_that_fail(arms: Arms) -> None:
         with pytest.raises(ArmFailed, match="KeyError: 'third call'"):
             worker.time(later, CallBatch(1))
         worker.prepare(twice)
-        with pytest.raises(ArmFailed, match="calls its benchmark fixture once"):
+        with pytest.raises(ArmFailed, match="benchmark fixture once"):
             worker.finish(twice)
 
 
@@ -208,10 +208,10 @@ class TestTrees:
         tree = arms["base"].folder / FOLDER
         (tree / "checks/twice").mkdir()
         (tree / "checks/twice/__init__.py").write_text(FASTER, encoding="utf-8")
-        with started(arms, "base") as worker, pytest.raises(ArmFailed, match="import twice from their own tree"):
+        with started(arms, "base") as worker, pytest.raises(ArmFailed, match=rf"\btwice from .*: .*{FOLDER}"):
             worker.benchmarks()
 
     def test_a_distribution_without_files(self, arms: Arms, tmp_path: Path) -> None:
         foreign.install(tmp_path / "site-head", {})
-        with pytest.raises(InputError, match="has no files of twice: it may be installed in editable mode"):
+        with pytest.raises(InputError, match=r"no files of twice: .*editable"):
             provided("twice", arms)

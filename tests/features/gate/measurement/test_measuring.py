@@ -141,7 +141,9 @@ def test_other_ids_are_incomparable_and_the_place_is_said() -> None:
 def test_a_death_costs_its_benchmark_alone(side: Side) -> None:
     plan, diary = gate_plan(dies_in={side: "decode"})
     measured = measure(plan, nobody)
-    assert measured.refusals == {"decode": (GateVerdict.FAILED, f"{side}: was killed by signal 9")}
+    ((name, (verdict, reason)),) = measured.refusals.items()
+    assert (name, verdict) == ("decode", GateVerdict.FAILED)
+    assert re.match(rf"{side}: .*\bsignal 9$", reason)
     assert [rounds.benchmark for rounds in measured.rounds] == ["encode", "split"]
     assert Counter(diary.started) == {(0, "base"): 2, (0, "head"): 2}  # both anew: arms stay alike
     assert len(diary.closed) == 4
@@ -194,7 +196,7 @@ def test_time_runs_out_in_the_screen() -> None:
     plan.deadline = time.monotonic() - 1
     measured = measure(plan, everybody)
     assert measured.unmeasured == list(NAMES)
-    assert measured.notes[0] == "time ran out during the first launch"
+    assert re.match("time ran out .*first launch", measured.notes[0])
     assert not measured.rounds
     assert sorted(diary.closed) == ["base", "head"]
 
@@ -226,7 +228,8 @@ def test_time_runs_out_between_launches() -> None:
         return ["split"]
 
     measured = measure(plan, late)
-    assert measured.notes == [f"time ran out after 0 of {LAUNCHES} further launches"]
+    (note,) = measured.notes
+    assert re.match(rf"time ran out .*\b0 of {LAUNCHES} ", note)
     assert len(measured.launches) == 1
 
 
@@ -288,13 +291,15 @@ def test_a_later_launch_that_does_not_begin_is_tried_once_more_and_has_failed_th
     def refuse(whose: Side, launch: int, wanted: Sequence[str] | None) -> object:
         if launch == 3 and whose == side and left:
             left.pop()
-            raise ArmFailed("cannot start a process")
+            raise ArmFailed("no process")
         return start(whose, launch, wanted)
 
     plan.start = refuse  # type: ignore[assignment]
     measured = measure(plan, lambda _: ["split", "decode"])
-    failed = (GateVerdict.FAILED, f"launch 3 did not begin, twice: {side}: cannot start a process")
-    assert measured.refusals == ({} if times == 1 else {"split": failed, "decode": failed})
+    assert measured.refusals.keys() == (set() if times == 1 else {"split", "decode"})
+    for verdict, reason in measured.refusals.values():
+        assert verdict is GateVerdict.FAILED
+        assert re.match(rf"launch 3 .*\btwice: {side}: no process$", reason)
     assert [launch.number for launch in measured.launches] == [*range(LAUNCHES + 1 if times == 1 else 4)]
     assert Counter(part.benchmark for part in measured.rounds)["split"] == (LAUNCHES + 1 if times == 1 else 3)
     assert not measured.notes
@@ -308,7 +313,7 @@ def test_an_answer_that_the_deadline_cut_off_is_time_that_ran_out(where: str) ->
     def late(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
         plan.deadline = time.monotonic() - 1 if where == "start" and launch == 2 else plan.deadline
         if where == "start" and launch == 2:
-            raise ArmFailed("no answer within the time limit")
+            raise ArmFailed("no answer")
         return start(side, launch, wanted)
 
     plan.start = late  # type: ignore[assignment]

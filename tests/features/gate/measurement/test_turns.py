@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_too_little_text_costs_its_benchmark_and_not_the_gate(tmp_path: Path) ->
     assert set(measured.refusals) == {"decode"}
     verdict, reason = measured.refusals["decode"]
     assert verdict is GateVerdict.INCOMPARABLE
-    assert "are needed at least: name a larger corpus" in reason
+    assert re.search(r"'decode': .*'english'.*\b\d+ fresh texts .*\[corpora\]", reason)
     assert {rounds.benchmark for rounds in measured.rounds} == {"encode", "split"}
 
 
@@ -117,8 +118,7 @@ def test_a_round_that_waited_for_a_disk_is_measured_again_on_new_text() -> None:
     spans = [span for _, _, side, batch in diary.timed if side == "head" for span in batch.spans]
     assert len(set(spans)) == len(spans)
     (note,) = notes
-    assert note.startswith("encode, launch 0: pages of files were read from a disk in timed calls; ")
-    assert note.endswith("rounds measured again: 2")
+    assert re.match(r"encode, launch 0: .*\bdisk\b.*: 2$", note)
 
 
 def test_what_always_waits_for_a_disk_is_kept_and_said() -> None:

@@ -152,39 +152,39 @@ def test_a_record_is_written_whole_and_never_over_another(tmp_path: Path) -> Non
 def test_where_the_record_of_a_run_is_due_a_gate_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gate.json"
     gate_records.write_gate(path, PLAIN)
-    with pytest.raises(InputError, match="is not a pyharness run record: it is a pyharness-gate"):
+    with pytest.raises(InputError, match=r"gate\.json.*: it is a pyharness-gate\b"):
         store.read(path)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e200])
 def test_numbers_that_a_record_cannot_hold_are_refused(value: float) -> None:
-    with pytest.raises(InputError, match="a record cannot hold this"):
+    with pytest.raises(InputError, match="record cannot hold"):
         gate_records.dump_gate(gate(judgement("a", noise=value)))
 
 
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("kind",), "pyharness-run", "not the record of a gate"),
+        (("kind",), "pyharness-run", "not .*record of"),
         (("schema",), 2, "reads up to 1: upgrade pyharness"),
         (("schema",), True, "its schema is true"),
-        (("suite",), None, "'suite' is null; it must be text"),
-        (("arms",), [], "'arms' is .*; it must be an object"),
+        (("suite",), None, "'suite' is null; .*text"),
+        (("arms",), [], r"'arms' is \[\]; .*object"),
         (("arms", "third"), {}, "'arms: name' is \"third\"; known: base, head"),
-        (("arms", "base", "version"), 3, "'version' is 3; it must be text"),
-        (("rules", "budget"), "3%", "'budget' is \"3%\"; it must be a number"),
-        (("rules", "rounds"), 2.5, "'rounds' is 2.5; it must be a whole number"),
-        (("rules", "strict"), 1, "'strict' is 1; it must be true or false"),
+        (("arms", "base", "version"), 3, "'version' is 3; .*text"),
+        (("rules", "budget"), "3%", "'budget' is \"3%\"; .*number"),
+        (("rules", "rounds"), 2.5, "'rounds' is 2.5; .*whole number"),
+        (("rules", "strict"), 1, "'strict' is 1; .*true or false"),
         (("launches", 0, "number"), True, "'number' is true"),
-        (("rounds",), {}, "'rounds' is {}; it must be a list"),
-        (("rounds", 0), [], "'rounds' is .*; it must be an object"),
-        (("rounds", 0, "base", "cpu"), [9], "columns of 'base' are not equally long"),
-        (("rounds", 0, "base", "cpu"), [9, None], "'base: cpu' is null; it must be a whole number"),
-        (("rounds", 0, "head_first"), [True], "base, head and order are not equally long"),
+        (("rounds",), {}, "'rounds' is {}; .*list"),
+        (("rounds", 0), [], r"'rounds' is \[\]; .*object"),
+        (("rounds", 0, "base", "cpu"), [9], "columns of 'base' .*equally long"),
+        (("rounds", 0, "base", "cpu"), [9, None], "'base: cpu' is null; .*whole number"),
+        (("rounds", 0, "head_first"), [True], "base, head .*order .*equally long"),
         (("judgements", 0, "verdict"), "fine", "'verdict' is \"fine\"; known: pass, improvement"),
         (("judgements", 0, "verdict"), [], "known: pass, improvement"),
         (("judgements", 0, "interval"), [1.0], "must be a list of 2"),
-        (("judgements", 0, "values"), {"base": "x"}, "'values: base' is \"x\"; it must be a number"),
+        (("judgements", 0, "values"), {"base": "x"}, "'values: base' is \"x\"; .*number"),
         (("judgements", 0, "effect"), 1e200, "beyond 1e\\+150"),
         (("about", "x"), json.loads("[" * 80 + "]" * 80), "nested more than 64"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -45,22 +46,22 @@ def test_an_entry(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("[[accepted]]", "off = true\n[[accepted]]", "unknown key 'off'"),
-        ("[[accepted]]", "[accepted]", "'accepted' must be tables [[accepted]]"),
+        ("[[accepted]]", "[accepted]", r"'accepted' must be tables \[\[accepted\]\]"),
         ("reason =", "because =", "entry 1: unknown key 'because'"),
-        ('"encode"', '"enc*"', "entry 1: benchmark 'enc*' is a pattern"),
-        ('"encode"', '" "', "entry 1: 'benchmark' is missing or empty"),
-        ('"time"', '"tmie"', "entry 1: unknown metric 'tmie'; did you mean 'time'?"),
-        ('"8 %"', "0.08", "entry 1: 'ceiling' is missing or empty"),
-        ('"8 %"', '"8"', "entry 1: ceiling '8' must be per cent above 0"),
-        ('"8 %"', '"0 %"', "entry 1: ceiling '0 %' must be per cent above 0"),
+        ('"encode"', '"enc*"', r"entry 1: benchmark 'enc\*' is a pattern"),
+        ('"encode"', '" "', "entry 1: 'benchmark' .*empty"),
+        ('"time"', '"tmie"', r"entry 1: unknown metric 'tmie'; did you mean 'time'\?"),
+        ('"8 %"', "0.08", "entry 1: 'ceiling' .*empty"),
+        ('"8 %"', '"8"', "entry 1: ceiling '8' .*above 0.*'8 %'"),
+        ('"8 %"', '"0 %"', "entry 1: ceiling '0 %' .*above 0"),
         ('"8 %"', '"1001 %"', "at most 1000 %"),
-        ('"8 %"', '"nan %"', "must be per cent"),
-        ("2026-12-31", '"soon"', "entry 1: 'expires' is the last day"),
-        ("2026-12-31", "2026-12-31T00:00:00", "entry 1: 'expires' is the last day"),
-        ("expires = 2026-12-31\n", "", "entry 1: 'expires' is the last day"),
-        ('"offsets are kept from now on"', '""', "entry 1: 'reason' is missing or empty"),
-        ("[[accepted]]", ENTRY + "[[accepted]]", "entry 2: time of 'encode' has an entry already"),
-        ("[[accepted]]", "[[accepted", "is not valid TOML"),
+        ('"8 %"', '"nan %"', "ceiling 'nan %' .*above 0"),
+        ("2026-12-31", '"soon"', "entry 1: 'expires' .*2026-12-31"),
+        ("2026-12-31", "2026-12-31T00:00:00", "entry 1: 'expires' .*2026-12-31"),
+        ("expires = 2026-12-31\n", "", "entry 1: 'expires' .*2026-12-31"),
+        ('"offsets are kept from now on"', '""', "entry 1: 'reason' .*empty"),
+        ("[[accepted]]", ENTRY + "[[accepted]]", "entry 2: time of 'encode' .*already"),
+        ("[[accepted]]", "[[accepted", r"TOML: .*line \d+"),
         ("[[accepted]]", "accepted = [1]\n[other]", "unknown key 'other'"),
     ],
 )
@@ -68,7 +69,7 @@ def test_what_is_not_exact_is_refused(tmp_path: Path, old: str, new: str, messag
     path = written(tmp_path, ENTRY.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
         declared.read(path)
-    assert message in str(caught.value)
+    assert re.search(message, str(caught.value))
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 
@@ -77,7 +78,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         declared.read(tmp_path / "gate.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="is not valid TOML"):
+    with pytest.raises(InputError, match=r"binary\.toml .*TOML: "):
         declared.read(tmp_path / "binary.toml")
 
 
@@ -95,9 +96,8 @@ def test_a_regression_within_the_ceiling_passes_and_says_why() -> None:
 def test_an_expired_entry_accepts_nothing_and_is_named() -> None:
     found, faults = judged(WAIVER, today=date(2027, 1, 1))
     assert (found.verdict, found.waiver) == (GateVerdict.REGRESSION, None)
-    assert faults == (
-        "gate.toml: time of 'encode': the entry expired on 2026-12-31; remove it, or give it a later date",
-    )
+    (fault,) = faults
+    assert re.match(r"gate\.toml: time of 'encode': .*expired on 2026-12-31\b", fault)
     quiet = judge([benchmark()], launches("encode", 0.0, []), RULES)
     assert len(declared.faults(quiet, [WAIVER], date(2027, 1, 1))) == 1
 
@@ -105,7 +105,8 @@ def test_an_expired_entry_accepts_nothing_and_is_named() -> None:
 def test_an_exceeded_ceiling_accepts_nothing_and_is_named() -> None:
     found, faults = judged(Waiver("encode", "time", 0.05, "2026-12-31", "why"))
     assert found.verdict is GateVerdict.REGRESSION
-    assert faults == ("gate.toml: time of 'encode': 5.2 % exceeds the ceiling of 5 %",)
+    (fault,) = faults
+    assert re.match(r"gate\.toml: time of 'encode': 5\.2 % .*ceiling of 5 %", fault)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +115,8 @@ def test_an_exceeded_ceiling_accepts_nothing_and_is_named() -> None:
 def test_an_entry_for_nothing_is_named(waiver: Waiver) -> None:
     found, faults = judged(waiver)
     assert found.verdict is GateVerdict.REGRESSION
-    what = f"gate.toml: {waiver.metric} of {waiver.benchmark!r}"
-    assert faults == (f"{what}: no benchmark matches the entry; correct its name, or remove it",)
+    (fault,) = faults
+    assert re.match(rf"gate\.toml: {waiver.metric} of {waiver.benchmark!r}: .*\bmatches\b", fault)
 
 
 def test_an_entry_for_what_could_not_be_compared_is_not_blamed() -> None:

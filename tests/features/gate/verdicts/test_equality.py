@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,26 +49,27 @@ def test_alike_but_for_what_is_under_test() -> None:
     [
         ({"environment_bytes": 812 + 4096}, "the head's environment is 4,096 bytes larger"),
         ({"environment_bytes": 800}, "the head's environment is 12 bytes smaller"),
-        ({"environment": {"HOME": 5, "PATH": 44}}, "variables differ in name or length: PATH"),
-        ({"environment": {"HOME": 5, "PATH": 40, "NEW": 0}}, "variables differ in name or length: NEW"),
+        ({"environment": {"HOME": 5, "PATH": 44}}, "variables .*: PATH$"),
+        ({"environment": {"HOME": 5, "PATH": 40, "NEW": 0}}, "variables .*: NEW$"),
         ({"python": "3.12.1"}, "version of Python: 3.11.4 for base, 3.12.1 for head"),
-        ({"prefix_length": 31}, "the head's path of its environment (prefix) is 1 characters longer"),
-        ({"executable_length": 31}, "the head's path of its interpreter is 10 characters shorter"),
-        ({"folder_length": 70}, "the head's path of its working folder is 40 characters longer"),
+        ({"prefix_length": 31}, r"the head's path .*\(prefix\) is 1 characters? longer"),
+        ({"executable_length": 31}, "the head's path .* interpreter is 10 characters shorter"),
+        ({"folder_length": 70}, "the head's path .* working folder is 40 characters longer"),
         ({"arguments_length": 100}, "the head's command line is 10 bytes larger"),
         ({"hash_seed": "random"}, "hash seed: 0 for base, random for head"),
-        ({"affinity": [1]}, "processors that it may use (affinity): [0, 1] for base, [1] for head"),
+        ({"affinity": [1]}, r"\(affinity\): \[0, 1\] for base, \[1\] for head"),
         ({"nice": 5}, "niceness: 0 for base, 5 for head"),
         (
             {"limits": {"RLIMIT_STACK": [1024, -1], "RLIMIT_AS": [-1, -1]}},
-            "limits: RLIMIT_STACK: [8388608, -1] for base, [1024, -1] for head",
+            r"limits: RLIMIT_STACK: \[8388608, -1\] for base, \[1024, -1\] for head",
         ),
-        ({"personality": "00040000"}, "address randomisation (personality): 00000000 for base, 00040000 for head"),
+        ({"personality": "00040000"}, r"\(personality\): 00000000 for base, 00040000 for head"),
         ({"something_new": 1}, "something_new: None for base, 1 for head"),
     ],
 )
 def test_a_planted_difference_is_named(planted: dict[str, Any], fault: str) -> None:
-    assert compared(planted).faults == (fault,)
+    (found,) = compared(planted).faults
+    assert re.search(fault, found)
 
 
 def test_a_fact_that_only_one_side_has() -> None:
@@ -79,8 +81,9 @@ def test_a_fact_that_only_one_side_has() -> None:
 
 def test_another_library_is_said_and_a_fault_where_it_is_measured() -> None:
     found = compared(libraries={"Tokenizers": "0.24.0", "numpy": "2.4"})
-    assert found.faults == ("tokenizers is measured, and is 0.23.3 for base, 0.24.0 for head",)
-    assert found.notes == ("numpy is not under test, and is 2.3.5 for base, 2.4 for head",)
+    ((fault,), (note,)) = found.faults, found.notes
+    assert re.match(r"tokenizers .*\b0\.23\.3 for base, 0\.24\.0 for head", fault)
+    assert re.match(r"numpy .*\b2\.3\.5 for base, 2\.4 for head", note)
     base = replace(BASE, libraries={"pyharness": "0.1"})
     assert "not installed for base, 25 for head" in str(differences(base, HEAD, under_test="pyharness").notes)
 
@@ -90,8 +93,8 @@ def test_an_arm_without_what_is_under_test() -> None:
 
 
 def test_two_tokenizers_differ_in_no_library() -> None:
-    found = differences(BASE, HEAD, under_test="", measured=("pyharness",))
-    assert found.faults == ("pyharness is measured, and is 0.1 for base, 0.2 for head",)
+    (fault,) = differences(BASE, HEAD, under_test="", measured=("pyharness",)).faults
+    assert re.match(r"pyharness .*\b0\.1 for base, 0\.2 for head", fault)
 
 
 def as_it_says(folder: Path, arm: Arm) -> ArmFacts:
@@ -110,10 +113,10 @@ def as_it_says(folder: Path, arm: Arm) -> ArmFacts:
         (
             {"PADDING": "x" * (4096 - len("PADDING=") - 1)},
             "head",
-            ("the head's environment is 4,096 bytes larger", "variables differ in name or length: PADDING"),
+            ("environment is 4,096 bytes larger", "variables .*: PADDING$"),
         ),
         ({"PYTHONHASHSEED": "1"}, "head", ("hash seed: 0 for base, 1 for head",)),
-        ({}, "head" + "x" * 40, ("the head's path of its working folder is 40 characters longer",)),
+        ({}, "head" + "x" * 40, ("working folder is 40 characters longer",)),
     ],
 )
 def test_planted_in_real_processes(
@@ -124,5 +127,6 @@ def test_planted_in_real_processes(
     base, head = here(tmp_path / "base"), here(tmp_path / folder, "head")
     head = replace(head, variables={**head.variables, **variables})
     found = differences(as_it_says(tmp_path, base), as_it_says(tmp_path, head), under_test="pyharness")
-    assert found.faults == said
+    assert len(found.faults) == len(said)
+    assert all(re.search(one, fault) for one, fault in zip(said, found.faults, strict=True))
     assert found.notes == ()

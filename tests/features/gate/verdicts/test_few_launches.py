@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gating.launches import benchmark, launches
@@ -17,8 +19,8 @@ REGRESSION, IMPROVEMENT, INCONCLUSIVE = GateVerdict.REGRESSION, GateVerdict.IMPR
     [
         (0.05, 0.001, REGRESSION, "in 5 launches, budget 2 %"),
         (-0.05, 0.001, IMPROVEMENT, "in 5 launches, budget 2 %"),
-        (0.05, 0.08, INCONCLUSIVE, "p = 0.26, above 0.043; the time ran out before 10 launches"),
-        (0.014, 0.001, INCONCLUSIVE, "; the time ran out before 10 launches"),
+        (0.05, 0.08, INCONCLUSIVE, r"\b0\.043\b.*; .*time ran out .*\b10 launches"),
+        (0.014, 0.001, INCONCLUSIVE, r"; .*time ran out .*\b10 launches"),
     ],
 )
 def test_five_launches_of_ten_are_enough_for_a_rejection(
@@ -27,4 +29,4 @@ def test_five_launches_of_ten_are_enough_for_a_rejection(
     rounds = launches("encode", 0.05, [log + place * spread for place in range(-2, 3)])
     (found,) = judge([benchmark()], rounds, RULES)
     assert (found.verdict, found.launches) == (verdict, 5)
-    assert words in found.reason
+    assert re.search(words, found.reason)
