@@ -38,7 +38,7 @@ def completing(kind: str, or_file: bool = False) -> Completing:
 
 def items(kind: str, beginning: str) -> list[CompletionItem]:
     """Return the names that begin so; a row or corpus may have a label, and an engine stands before a name."""
-    before = found[0] if (found := _BEFORE.match(beginning)) and kind in ("tokenizers", "corpora") else ""
+    before = match[0] if (match := _BEFORE.match(beginning)) and kind in ("tokenizers", "corpora") else ""
     begun = beginning[len(before) :]
     names = _files(begun) if begun.startswith(_OF_PATHS) else _names(kind)
     return [CompletionItem(before + name) for name in names if name.startswith(begun)]
@@ -51,15 +51,15 @@ def rows_of_record(context: click.Context, parameter: click.Parameter, beginning
         rows = json.loads(Path(context.params["record"]).read_bytes())["tokenizers"]
     except (KeyError, TypeError, ValueError, OSError):
         rows = ()
-    found = [CompletionItem(row) for row in rows if row.startswith(beginning)]
-    return found or [CompletionItem(beginning, type="file")]
+    matches = [CompletionItem(row) for row in rows if row.startswith(beginning)]
+    return matches or [CompletionItem(beginning, type="file")]
 
 
 def _files(begun: str) -> Iterator[str]:
     """Yield specs of the files in the folder of a spec; a folder ends with a slash."""
     folder = begun[: max(begun.rfind("/"), begun.find(":")) + 1]
-    for found in sorted(folders.expanded(folder.partition(":")[2] or ".").glob("*")):
-        yield f"{folder}{found.name}{'/' * found.is_dir()}"
+    for path in sorted(folders.expanded(folder.partition(":")[2] or ".").glob("*")):
+        yield f"{folder}{path.name}{'/' * path.is_dir()}"
 
 
 def _names(kind: str) -> list[str]:
@@ -108,8 +108,8 @@ class Bash(BashComplete):
 
     def format_completion(self, item: CompletionItem) -> str:
         """Leave out what stands before the last colon or equals sign of the word."""
-        known = re.match(r".*[:=]|", self._word)
-        return f"{item.type},{item.value.removeprefix(known[0] if known else '')}"
+        match = re.match(r".*[:=]|", self._word)
+        return f"{item.type},{item.value.removeprefix(match[0] if match else '')}"
 
 
 add_completion_class(Bash)

@@ -22,16 +22,16 @@ def _listed(known: Mapping[str, Any]) -> list[Any]:
 
 
 def _tokenizers() -> list[Row]:
-    known = _listed({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
+    listed = _listed({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
     engines = tokenizers.engines_by_name().values()
-    rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in known]
+    rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in listed]
     rows += [(f"{engine.name}+...", engine.extra, engine.summary) for engine in engines]
     return [{"name": name, "extra": extra, "about": about} for name, extra, about in rows]
 
 
 def _family(family: TokenizerFamily) -> tuple[str, str | None, str]:
-    known = ", ".join(family.known())
-    return f"{family.name}:...", family.extra, family.summary + (f" ({known})" if known else "")
+    arguments = ", ".join(family.known())
+    return f"{family.name}:...", family.extra, family.summary + (f" ({arguments})" if arguments else "")
 
 
 def _corpora() -> list[Row]:

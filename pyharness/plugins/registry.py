@@ -151,8 +151,8 @@ def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = [repr(one) for one in dict.fromkeys(whole[one] for one in close)][:MOST_NEAR]
     all_of = f"pyharness list {LISTS[kind]}" if kind in LISTS else ""
     if near:
-        said = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
-        return InputError(f"unknown {kind} {name!r}; {said}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))
+        hint = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
+        return InputError(f"unknown {kind} {name!r}; {hint}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))
     if all_of and len(names) > MOST_NEAR:
         return InputError(f"unknown {kind} {name!r}; {all_of} shows all")
     more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""

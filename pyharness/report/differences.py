@@ -188,12 +188,12 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
     for one in differences:
         if one.a is not None and one.b is not None:
             groups.setdefault(one.title if every else one.title.partition(" | ")[2], []).append(one)
-    chosen = {title: [one for one in found if _is_shown(one, every)] for title, found in groups.items()}
-    shown = {title: found if every else sorted(found, key=_order) for title, found in chosen.items() if found}
-    sheets = [_sheet(title, found, every) for title, found in shown.items()]
+    chosen = {title: [one for one in judged if _is_shown(one, every)] for title, judged in groups.items()}
+    shown = {title: judged if every else sorted(judged, key=_order) for title, judged in chosen.items() if judged}
+    sheets = [_sheet(title, judged, every) for title, judged in shown.items()]
     if sheets:
-        hidden = sum(not _is_shown(one, every) and one.verdict != EQUAL for found in groups.values() for one in found)
-        notes = tuple(_legend([one for found in shown.values() for one in found], hidden))
+        hidden = sum(not _is_shown(one, every) and one.verdict != EQUAL for judged in groups.values() for one in judged)
+        notes = tuple(_legend([one for judged in shown.values() for one in judged], hidden))
         sheets[-1] = replace(sheets[-1], notes=(*sheets[-1].notes, *notes))
     return [*_summary(groups, every), *sheets]
 
@@ -213,13 +213,13 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
     """Count verdicts, after the difference of the metric that ranks rows."""
     named = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
-    verdicts = {title: [one.verdict or UNJUDGED for one in found] for title, found in groups.items()}
-    counts = {title: Counter(one if one in named else OTHER for one in found) for title, found in verdicts.items()}
+    verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
+    counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
     named = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
     if not counts or (every and len(counts) < 2 and EQUAL not in named):
         return []
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
-    ranked = {title: next((one for one in found if one.metric in ranking), None) for title, found in groups.items()}
+    ranked = {title: next((one for one in judged if one.metric in ranking), None) for title, judged in groups.items()}
     first = {one.metric.replace("_", " ") for one in ranked.values() if one is not None and one.verdict != EQUAL}
     rows = [
         (Cell(title.replace(" | ", ", ")), *([_change(ranked[title])] if first else ()),
@@ -269,11 +269,11 @@ def _row(one: Difference) -> tuple[Cell, ...]:
 
 
 def _format(one: Difference) -> Format:
-    known = all_metrics().get(one.metric)
-    if known is not None and known.format is not PLAIN:
-        shown = known.format
+    metric = all_metrics().get(one.metric)
+    if metric is not None and metric.format is not PLAIN:
+        shown = metric.format
         return shown if shown.unit in shown.pattern else replace(shown, pattern=f"{shown.pattern} {shown.unit}")
-    return COUNT if isinstance(one.a, int) and isinstance(one.b, int) else _ANY if known is None else PLAIN
+    return COUNT if isinstance(one.a, int) and isinstance(one.b, int) else _ANY if metric is None else PLAIN
 
 
 def _change(one: Difference | None) -> Cell:

@@ -119,11 +119,11 @@ def names() -> list[str]:
     """Return names of rows: those that can be listed, and an example of each other family."""
     engines = engines_by_name()
     families = sorted(families_by_name().values(), key=lambda family: family.name in engines)
-    known = {
+    family_of = {
         name: family for family in reversed(families) for name in family.known()
     }  # its home, rather than an engine
     examples = [family.example for family in families if not family.known()]
-    return [*specs(), *(f"{family.name}:{name}" for name, family in known.items()), *examples]
+    return [*specs(), *(f"{family.name}:{name}" for name, family in family_of.items()), *examples]
 
 
 def families_by_name() -> Mapping[str, TokenizerFamily]:
