@@ -21,28 +21,8 @@ from pyharness.bpe.training.trainer import ScaffoldEvent, TrainedBpe, WeightedPi
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS, SplitPattern
 
 __all__ = [
-    "NEVER",
-    "SPLIT_PATTERNS",
-    "BpeEncoder",
-    "BpeModel",
-    "BpeTokenizer",
-    "MergeGraph",
-    "ModelVerdict",
-    "PieceCounter",
-    "Pieces",
-    "ScaffoldEvent",
-    "SelfTokenization",
-    "SplitPattern",
-    "TextEncoder",
-    "TextSplitter",
-    "TrainedBpe",
-    "WeightedPieces",
-    "export_model",
-    "import_model",
-    "load",
-    "merge_graph",
-    "model_of_training",
-    "save",
-    "self_tokenization",
-    "train",
-]
+    "NEVER", "SPLIT_PATTERNS", "BpeEncoder", "BpeModel", "BpeTokenizer", "MergeGraph", "ModelVerdict", "PieceCounter",
+    "Pieces", "ScaffoldEvent", "SelfTokenization", "SplitPattern", "TextEncoder", "TextSplitter", "TrainedBpe",
+    "WeightedPieces", "export_model", "import_model", "load", "merge_graph", "model_of_training", "save",
+    "self_tokenization", "train",
+]  # fmt: skip

@@ -10,20 +10,7 @@ from pyharness.kernels.pair_histogram import DigestedIds, PairHistogram, id_dige
 from pyharness.kernels.text import TextColumn, character_splits, segment_ends, text_statistics, utf8_flags
 
 __all__ = [
-    "DigestedIds",
-    "EntropyOutputs",
-    "PairHistogram",
-    "TextColumn",
-    "character_splits",
-    "entropy",
-    "entropy_finish",
-    "entropy_merge",
-    "entropy_states",
-    "id_digests",
-    "linear_entropy",
-    "pair_histogram",
-    "segment_ends",
-    "text_statistics",
-    "token_frequency",
-    "utf8_flags",
-]
+    "DigestedIds", "EntropyOutputs", "PairHistogram", "TextColumn", "character_splits", "entropy", "entropy_finish",
+    "entropy_merge", "entropy_states", "id_digests", "linear_entropy", "pair_histogram", "segment_ends",
+    "text_statistics", "token_frequency", "utf8_flags",
+]  # fmt: skip

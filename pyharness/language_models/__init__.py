@@ -9,14 +9,6 @@ from pyharness.language_models.loader import DTYPES, load
 from pyharness.language_models.windows import Layout, Window, batches, sliding_windows
 
 __all__ = [
-    "DTYPES",
-    "CausalModel",
-    "Layout",
-    "ModelFolder",
-    "Window",
-    "batches",
-    "check",
-    "holds_model",
-    "load",
+    "DTYPES", "CausalModel", "Layout", "ModelFolder", "Window", "batches", "check", "holds_model", "load",
     "sliding_windows",
-]
+]  # fmt: skip

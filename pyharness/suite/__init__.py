@@ -5,21 +5,6 @@ from pyharness.suite.files import DEFAULT, find, memory_limit, read, shipped, su
 from pyharness.suite.plans import Plan, plan, powers_of_two
 
 __all__ = [
-    "DEFAULT",
-    "Entry",
-    "Plan",
-    "Selection",
-    "Suite",
-    "cut",
-    "entries",
-    "find",
-    "memory_limit",
-    "named",
-    "override",
-    "plan",
-    "powers_of_two",
-    "read",
-    "selections",
-    "shipped",
-    "summary_of",
-]
+    "DEFAULT", "Entry", "Plan", "Selection", "Suite", "cut", "entries", "find", "memory_limit", "named", "override",
+    "plan", "powers_of_two", "read", "selections", "shipped", "summary_of",
+]  # fmt: skip
