@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -29,6 +30,7 @@ Direction: TypeAlias = Literal["higher", "lower", "none"]
 
 MOST_DECIMALS = 6
 _NUMBER = re.compile(r"\{:([+,]*)\.\d+[fg]\}")
+_EXPONENT = re.compile(r"([-+]?)([\d.]+e[-+]\d+)")  # people read 15,394,000, not 1.5394e+07
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,12 @@ class Format:
 
         >>> Format("{:.1f}", 100, "%").show(0.25), PLAIN.show(-1e-9)
         ('25.0', '0.0000')
+        >>> Format("{:.5g}").show(15394123.0), Format("{:+.4g} s").show(1.2e-6), Format("{:.3e}").show(0.25)
+        ('15,394,000', '+0.0000012 s', '2.500e-01')
         """
         shown = self.pattern.format(value if self.scale == 1 else value * self.scale)
+        if "e}" not in self.pattern:
+            shown = _EXPONENT.sub(lambda match: f"{match[1]}{Decimal(match[2]):,f}", shown)
         return self.pattern.format(0.0) if shown == self.pattern.format(-0.0) else shown
 
     def show_with(self, value: float, half: float) -> tuple[str, str]:

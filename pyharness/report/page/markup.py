@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,10 +117,15 @@ def _show(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
 
 def _describe(cell: Cell, heading: Heading) -> Iterator[str]:
     """Yield facts about a number, from its value to its case."""
-    yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
+    yield " ".join(filter(None, (_plain(repr(cell.value)), cell.unit or heading.unit)))
     if cell.interval is not None:
-        yield "95 % CI {:.6g} to {:.6g}".format(*cell.interval)
+        yield f"95 % CI {' to '.join(_plain(f'{end:.6g}') for end in cell.interval)}"
     yield from _brief(cell.reason, f"of {cell.n}" if cell.n else None, cell.case)
+
+
+def _plain(number: str) -> str:
+    """Write a number without an exponent."""
+    return f"{Decimal(number):f}" if "e" in number else number
 
 
 def _brief(*texts: str | None) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from paged import made, reading
@@ -31,7 +33,9 @@ def traced(record: store.Record) -> dict[tuple[str, str], list[str]]:
         for one in result.measurements:
             unit, interval = record.data["metrics"][one.metric]["unit"], interval_of(one)
             n = f"of {len(one.samples)} repetitions" if one.samples else "of 407 documents"
-            ends = [] if interval is None else ["95 % CI {:.6g} to {:.6g}".format(*interval)]
+            ends = (
+                [] if interval is None else ["95 % CI " + " to ".join(f"{Decimal(f'{end:.6g}'):f}" for end in interval)]
+            )
             for parts in ([f"{one.value!r} {unit}", n], [f"{one.value!r} {unit}", *ends, n]):
                 said.setdefault((result.case.key, repr(one.value)), []).append("; ".join((*parts, result.case.key)))
             if one.samples:
@@ -91,7 +95,8 @@ def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
     [
         (Cell(None, reason="no text", case="a | b"), "-", "no text; a | b"),
         (Cell(0.0, case="a"), "0.0000", "0.0 u; a"),
-        (Cell(-1e-12), "0.0000", "-1e-12 u"),
+        (Cell(-1e-12), "0.0000", "-0.000000000001 u"),
+        (Cell(2e7, interval=(1.5e7, 2.5e7)), "20000000 ±5000000", "20000000.0 u; 95 % CI 15000000 to 25000000"),
         (Cell(1e12), "1000000000000.0000", "1000000000000.0 u"),
         (Cell(3), "3.0000", "3 u"),
         (Cell(3, COUNT), "3", "3 u"),
