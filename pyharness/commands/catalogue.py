@@ -59,7 +59,7 @@ def _metrics() -> list[Row]:
     return [
         {"name": name, "unit": metric.unit, "better": metric.direction, "about": metric.summary,
          GROUP: measured.get(name)}
-        for name in names if (metric := metrics[name])
+        for name, metric in ((name, metrics[name]) for name in names)
     ]  # fmt: skip
 
 

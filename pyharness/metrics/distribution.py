@@ -98,7 +98,7 @@ def mean_token_bytes(counts: Counts) -> float:
     if total * int(counts.facts.lengths.max()) < 1 << 63:
         return int(counts.facts.lengths @ counts.histogram.view(np.int64)) / total
     # Tokens times bytes may not fit 64 bits: Python's integers have room.
-    return sum(map(operator.mul, counts.facts.lengths.tolist(), counts.histogram.tolist())) / total
+    return float(sum(map(operator.mul, counts.facts.lengths.tolist(), counts.histogram.tolist())) / total)
 
 
 METRICS = (

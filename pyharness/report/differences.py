@@ -212,7 +212,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
     """Count verdicts, after the difference of the metric that ranks rows."""
-    named = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
+    named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
     counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
     named = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]

@@ -76,7 +76,7 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
 
 def every(command: click.Command = main, above: click.Context | None = None) -> Iterator[click.Context]:
     """Contexts of all commands and groups, for a terminal of 80 columns."""
-    settings = command.context_settings | {"terminal_width": 80}
+    settings = {**command.context_settings, "terminal_width": 80}
     context = click.Context(command, parent=above, info_name=command.name or "pyharness", **settings)
     yield context
     if isinstance(command, click.Group):

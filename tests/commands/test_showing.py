@@ -89,7 +89,7 @@ def test_a_text_drives_no_terminal_and_long_tables_end() -> None:
     (sheet,) = units.sheets(found)
     assert "\x1b" not in units.lines(found) + "".join(map(str, sheet.texts))
     assert len(sheet.rows) == units.MOST_LISTED
-    assert re.search(r"^109 more\b.*--format json\b", *sheet.notes)
+    assert re.search(r"^109 more\b.*--format json\b", "".join(sheet.notes))
     assert len(units.as_json(found, [text])["rows"][0]["units"]) == 309  # type: ignore[index]
 
 

@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ def test_what_is_known_of_published_files(data: Path) -> None:
         published, beginning = encodings._PUBLISHED[name]
         assert content.count(b"\n") == published
         if beginning is not None:
-            assert encodings._beginning(content).startswith(beginning)
+            assert sha256(content[: encodings._BEGINNING_BYTES]).hexdigest().startswith(beginning)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def _path(element: ET.Element, group: ET.Element) -> tuple[tuple[tuple[str, str]
     if element.tag == "circle" and rest.keys() <= {"cx", "cy", "r", "fill"}:
         width = f"{2 * float(rest['r']):g}"
         colour = rest.get("fill", group.get("fill", "none"))
-        look = ("stroke", colour), ("stroke-width", width), ("stroke-linecap", "round")
+        look: tuple[tuple[str, str], ...] = ("stroke", colour), ("stroke-width", width), ("stroke-linecap", "round")
         return look, f"M{rest['cx']},{rest['cy']}h0"
     look = tuple((key, rest.pop(key)) for key in ("stroke",) if key in rest)
     if element.tag == "path" and rest.keys() == {"d"} and rest["d"].startswith("M"):

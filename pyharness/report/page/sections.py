@@ -106,7 +106,7 @@ def side_by_side(plot: Plot, of_texts: Sequence[Sheet]) -> Sheet:
             columns.append((titled, *(by_row[row][place] if row in by_row else Cell() for row in rows)))
     headings, *cells = zip(*columns, strict=True)
     notes = dict.fromkeys(note for sheet in of_texts for note in sheet.notes)
-    return Sheet(plot.table.title, headings, tuple(cells), tuple(notes))  # type: ignore[arg-type]
+    return Sheet(plot.table.title, headings, tuple(cells), tuple(notes))
 
 
 def _text(plot: Plot, sheet: Sheet) -> str:
