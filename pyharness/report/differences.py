@@ -215,18 +215,18 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
     counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
-    named = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
-    if not counts or (every and len(counts) < 2 and EQUAL not in named):
+    columns = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
+    if not counts or (every and len(counts) < 2 and EQUAL not in columns):
         return []
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
     ranked = {title: next((one for one in judged if one.metric in ranking), None) for title, judged in groups.items()}
     first = {one.metric.replace("_", " ") for one in ranked.values() if one is not None and one.verdict != EQUAL}
     rows = [
         (Cell(title.replace(" | ", ", ")), *([_change(ranked[title])] if first else ()),
-         *(Cell(count[one], COUNT) for one in named))
+         *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    headings = (Heading("cases", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *named]))
+    headings = (Heading("cases", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     return [Sheet("Summary: numbers by verdict", headings, tuple(rows))]
 
 
@@ -273,7 +273,7 @@ def _format(one: Difference) -> Format:
     if metric is not None and metric.format is not PLAIN:
         shown = metric.format
         return shown if shown.unit in shown.pattern else replace(shown, pattern=f"{shown.pattern} {shown.unit}")
-    return COUNT if isinstance(one.a, int) and isinstance(one.b, int) else _ANY if metric is None else PLAIN
+    return COUNT if {type(one.a), type(one.b)} == {int} else _ANY if metric is None else PLAIN
 
 
 def _change(one: Difference | None) -> Cell:
