@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -58,6 +59,8 @@ def shortened(value: Any) -> str:
 
 
 TIMES = "measured times"
+_SENTENCES = ("reason", "no_interval", "no_pair")  # of a measurement
+_NUMBER = re.compile(r"\d+(?:[,.]\d+)*")
 NO_STATE = "it left no state"
 _COMPARED_ELSEWHERE = ("tally",)  # with the other cases of its text
 
@@ -124,7 +127,7 @@ def _compare(record: Record, recorded: CaseResult, derived: CaseResult, details:
     """Compare to the last bit, except replicates: older records hold more digits of them."""
     comparison = LeafComparison()
     metrics = record.data["metrics"]
-    comparison.compare("reason", recorded.reason, derived.reason)
+    comparison.compare("reason", _numbers_in(recorded.reason), _numbers_in(derived.reason))
     sides = [
         {
             (one.metric, one.part): plain(store.measurement_as_json(replace(one, replicates=rounded(one.replicates))))
@@ -175,7 +178,13 @@ def _as_old(derived: Any, recorded: Any) -> Any:
 def _without_names(measurement: Any) -> Any:
     if measurement is MISSING:
         return MISSING
-    return {name: value for name, value in measurement.items() if name not in ("metric", "part")}
+    values = {name: value for name, value in measurement.items() if name not in ("metric", "part")}
+    return values | {name: _numbers_in(values[name]) for name in _SENTENCES if name in values}
+
+
+def _numbers_in(sentence: str | None) -> list[str] | None:
+    """Return the numbers of a sentence for people: another pyharness has other words for it."""
+    return None if sentence is None else _NUMBER.findall(sentence)
 
 
 # -------------------------------------------------------------------------------------------- other values of a record

@@ -32,6 +32,7 @@ UNCHECKED = (
     r"results\.(reachability|latency)\.measurements\..*",
     r"results\.(reachability|latency)\.details\..*",
     r"results\.(reachability|latency)\.reason",
+    r"results\.[a-z]+\.measurements\.(reason|no_interval|no_pair)",  # in words; their numbers are checked
 )
 Data = dict[str, Any]
 
@@ -162,9 +163,27 @@ def another_suite(data: Data) -> None:
     data["suite"]["benchmarks"].pop()
 
 
+def reworded(data: Data) -> None:
+    for one in of(data, "compression")["measurements"]:
+        if one.get("no_interval"):
+            numbers = re.findall(r"[\d,.]*\d", one["no_interval"])
+            one["no_interval"] = " of ".join(["no CI", *numbers])
+
+
+def recounted(data: Data) -> None:
+    one = next(one for one in of(data, "compression")["measurements"] if re.search(r"\d", one.get("no_interval") or ""))
+    one["no_interval"] += " of 77"
+
+
+def test_another_pyharness_may_give_reasons_in_other_words(copied: Path) -> None:
+    edited(copied, reworded)
+    assert asked(copied).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
+        (recounted, "no_interval"),
         (deleted, "record lacks it"),
         (failed, "it is failed in the record"),
         (skipped, "it is skipped in the record"),
