@@ -73,8 +73,8 @@ def discover(package: ModuleType, constant: str) -> Offers[Any]:
     variable ``PYHARNESS_PLUGINS`` names further modules (separated by commas). A feature names its modules in
     ``PLUGINS``, by the same groups.
     """
-    names = (info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
-    return offered(package.__name__, constant, *names)
+    names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    return Offers(package.__name__, constant, [*names, *_of_features(package.__name__, constant)])
 
 
 @cache

@@ -239,7 +239,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             tests.setdefault(one.judged_by, []).append(one.name)
         elif one.unjudged and one.primary:
             lacks.setdefault(one.no_interval or "no interval", []).append(one.name)
-    yield from (f"Verdict by a {test}, one for all of: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
+    yield from (f"Judged by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
     yield from (f"Inconclusive: {', '.join(dict.fromkeys(of))}: {lack}." for lack, of in lacks.items())
 
 

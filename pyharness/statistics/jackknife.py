@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "every document has the same: a constant of the row, or what differs is too rare here"
+NO_SPREAD = "the same in every document"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -242,7 +242,7 @@ def _few_carry(squares: Sequence[float]) -> str:
             break
     carry = "carries" if count == 1 else "carry"
     share = f"{100 * carried:.0f} % of the variance"
-    return f"{count} of {len(squares)} groups of documents {carry} {share}: a few decide it"
+    return f"{count} of {len(squares)} groups of documents {carry} {share}"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

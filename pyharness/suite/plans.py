@@ -373,8 +373,8 @@ def check_metrics(metrics: Mapping[str, Any]) -> None:
         _check(f"metric {name!r}", metric, _METRIC)
         if metric.direction not in _DIRECTIONS or not 0 <= metric.tolerance < 1:
             raise InputError(
-                f"metric {name!r} of a plug-in needs a direction ({', '.join(_DIRECTIONS)}), not "
-                f"{shown(metric.direction)}, and a tolerance from 0 to below 1, not {shown(metric.tolerance)}"
+                f"metric {name!r} has direction {shown(metric.direction)} and tolerance {shown(metric.tolerance)}; "
+                f"its plug-in must give one of {', '.join(_DIRECTIONS)}, and a number from 0 to below 1"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,14 +53,14 @@ def test_forty_documents_in_a_thousand_pieces_are_forty_documents(tmp_path: Path
     assert int(reading.state.counters["documents"].sum()) == 40
     assert int(reading.state.counters["pieces"].sum()) > 1000
     assert chars_per_token(reading).replicates == ()
-    assert str(chars_per_token(reading).no_interval).startswith("40 documents")
+    assert re.match(r"40 .* 64\b", str(chars_per_token(reading).no_interval))
 
 
 def test_one_document_has_no_interval_however_it_is_cut(tmp_path: Path) -> None:
     measurement = chars_per_token(passed(f"path:{written(tmp_path, 1, 20_000)}?max_document_bytes=100"))
     assert measurement.value is not None
     assert measurement.replicates == ()
-    assert str(measurement.no_interval).startswith("1 document,")
+    assert re.match(r"1 .* 64\b", str(measurement.no_interval))
 
 
 def test_cutting_changes_nothing_of_an_interval(tmp_path: Path) -> None:
@@ -226,13 +227,13 @@ def test_documents_of_few_works_have_no_interval(tmp_path: Path, works: int, has
     assert found[""].value == found["?work=id"].value
     assert found[""].replicates
     assert bool(found["?work=id"].replicates) is has
-    assert has or "120 documents in 3 of 32 groups" in str(found["?work=id"].no_interval)
+    assert has or re.match(r"120 .* 3 of 32 .* 16\b", str(found["?work=id"].no_interval))
 
 
 def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
     measurement = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home", [100] * 32)
     assert (measurement.value, measurement.replicates) == (1.25, ())
-    assert str(measurement.no_interval).startswith("32 documents")
+    assert re.match(r"32 .* 64\b", str(measurement.no_interval))
     enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home", [100] * 32)
     assert (enough.no_interval, enough.replicates) == (NO_SPREAD, (1.25,) * 32)
     long = compression.normalized_sequence_length([10] * 31 + [90], [8] * 32, [2] * 32, "home", [100] * 31 + [900])

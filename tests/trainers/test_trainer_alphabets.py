@@ -216,7 +216,10 @@ def test_a_limit_on_characters_of_bytes() -> None:
     [
         ({"limit_alphabet": 3}, "limit_alphabet.*'characters'"),
         ({"limit_alphabet": 0, "symbols": "characters"}, r"limit_alphabet.* 0\b.* 1\.\."),
-        ({"limit_alphabet": 1, "symbols": "characters", "initial_alphabet": "xy"}, r"limit_alphabet.* 1\b.* 2\b"),
+        (
+            {"limit_alphabet": 1, "symbols": "characters", "initial_alphabet": "xy"},
+            r"limit_alphabet=1\b.* 2\b.*initial_alphabet",
+        ),
         ({"max_token_characters": 0}, r"max_token_characters.* 0\b.* 1\.\."),
         ({"end_of_word_suffix": "\ud800"}, r"'\\ud800'.*Unicode"),
         ({"end_of_word_suffix": "</w>"}, r"vocabulary of 300\b.*alphabet.* 512\b"),

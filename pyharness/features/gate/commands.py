@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from pyharness.features.gate.builds import names
 from pyharness.features.gate.builds.workshop import NotBuilt
 from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest, ResolvedRequest, checked, judged, ready, resolved
-from pyharness.features.gate.types import ArmFailed, Calibration, Gate, GateBenchmark, GateVerdict, SelfTest
+from pyharness.features.gate.types import ArmFailed, Calibration, Gate, GateBenchmark, GateVerdict, SelfTest, Side
 from pyharness.system import lock, program
 from pyharness.system.environment import fingerprint
 from pyharness.types import InputError
@@ -40,7 +40,8 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
     """
     begun, minutes = time.time(), asked.rules.minutes
     deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    shared, commits = (), {}  # type: tuple[str, ...], Mapping[Side, Mapping[str, str]]
+    shared: tuple[str, ...] = ()
+    commits: Mapping[Side, Mapping[str, str]] = {}
     try:
         with program.until(deadline):  # already the first check runs git
             request = checked(asked)

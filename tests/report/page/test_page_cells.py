@@ -140,6 +140,7 @@ def classes(sheet: Sheet) -> list[list[str]]:
 def test_the_best_of_a_column_are_marked_and_what_is_tied_with_them() -> None:
     heads = (Heading("row", "name"), Heading("speed", direction="higher"), Heading("size"),
              Heading("cost", direction="lower"), Heading("#"))  # fmt: skip
+    rows: tuple[tuple[str | float | None, ...], ...]
     rows = (("a", 2.0, 1, 5.0, 1), ("b", 3.0, 2, 5.1, 1), ("c", None, 3, 4.0, None), ("d", 1.0, 4, 6.0, 3))
     found = classes(Sheet("t", heads, tuple(tuple(map(Cell, row)) for row in rows)))
     assert found == [["", "", "", "best", ""], ["", "best", "", "best", ""], [""] * 5, [""] * 5]

@@ -312,7 +312,8 @@ def _no_revision(option: str, checkout: Checkout, revision: str) -> UnknownName:
         return NotFetched(what, UNSHALLOW)
     if checkout.is_full_id(revision):
         return NotFetched(what, "git fetch origin and this id get the commit")
-    stem, rest = re.fullmatch(r"([^~^@:]*)(.*)", revision, re.DOTALL).groups()  # type: ignore[union-attr] -- always
+    stem = re.split("[~^@:]", revision, maxsplit=1)[0]
+    rest = revision[len(stem) :]
     if rest and checkout.commit(stem) is not None:
         return UnknownName(what, f"{stem!r} exists: git log --oneline {stem} lists its commits")
     names = (name + rest for name in near(stem, checkout.names()))

@@ -43,7 +43,7 @@ def gate_sections(gate: Gate) -> Iterator[Section]:
     """Yield what did not pass, with the distributions of both sides, then notes; folded: what passed, the machine."""
     shown, passed = sheets.parted(gate.judgements)
     if shown:
-        blocks = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
+        blocks: tuple[Block, ...] = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
         yield Section("What did not pass", blocks)
     if gate.notes:
         yield Section("Notes", gate.notes)
