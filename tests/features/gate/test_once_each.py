@@ -52,7 +52,7 @@ def test_a_gate_finds_both_sides_once_and_reads_the_suite_once_per_arm(
     spy(names, "find", "find")
     spy(suites, "read", "read {0.name}")
     spy(bounded_file, "read_toml", "opened {0.name}")
-    spy(Checkout, "content", "read {2.name} of the base")
+    spy(Checkout, "content", "{2.name} of a commit")
     plan, _ = gate_plan()
 
     def started(arm: Any, *_: object, **__: object) -> ArmProcess:
@@ -67,4 +67,7 @@ def test_a_gate_finds_both_sides_once_and_reads_the_suite_once_per_arm(
     asked = GateRequest("HEAD~1", "HEAD", suite=str(project / "mine.toml"), rules=rules, folder=project, force=True)
     done = commands.gate(asked, GateListener())
     assert {one.benchmark: one.verdict for one in done.judgements} == {"encode": GateVerdict.INCOMPARABLE}
-    assert sorted(calls) == ["find", "opened mine.toml", "read mine.toml", "read mine.toml of the base"]
+    by_arm = ["opened mine.toml", "read mine.toml", "mine.toml of a commit"]
+    assert sorted(calls) == sorted(
+        ["find", *by_arm, "pyproject.toml of a commit"]
+    )  # the library's name, before a build

@@ -144,7 +144,7 @@ def test_the_best_of_a_column_are_marked_and_what_is_tied_with_them() -> None:
     rows = (("a", 2.0, 1, 5.0, 1), ("b", 3.0, 2, 5.1, 1), ("c", None, 3, 4.0, None), ("d", 1.0, 4, 6.0, 3))
     found = classes(Sheet("t", heads, tuple(tuple(map(Cell, row)) for row in rows)))
     assert found == [["", "", "", "best", ""], ["", "best", "", "best", ""], [""] * 5, [""] * 5]
-    alike = Sheet("t", heads[:2], tuple(tuple(map(Cell, row)) for row in (("a", 2.0), ("b", 2.0))))
+    alike = Sheet("t", heads[:2], ((Cell("a"), Cell(2.0)), (Cell("b"), Cell(2.0))))
     assert classes(alike) == [["", ""], ["", ""]], "nothing is better"
 
 

@@ -43,15 +43,16 @@ def gate_sections(gate: Gate) -> Iterator[Section]:
     """Yield what did not pass, with the distributions of both sides, then notes; folded: what passed, the machine."""
     shown, passed = sheets.parted(gate.judgements)
     if shown:
-        blocks: tuple[Block, ...] = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
+        blocks = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
         yield Section("What did not pass", blocks)
     if gate.notes:
         yield Section("Notes", gate.notes)
     if passed:
         yield Section(sheets.counts(passed).capitalize(), tuple(_by_figure(gate, passed, "what passed")), folded=True)
     tables = (sheets.differing_sheet(gate), sheets.self_test_sheet(gate), sheets.environment_sheet(gate))
-    if about := (*sheets.where(gate), *(table for table in tables if table.rows)):
-        yield Section("What was compared, and where", about, folded=True)
+    about: list[Block] = [*sheets.where(gate), *(table for table in tables if table.rows)]
+    if about:
+        yield Section("What was compared, and where", tuple(about), folded=True)
 
 
 def calibration_sections(calibration: Calibration) -> Iterator[Section]:
