@@ -154,15 +154,15 @@ STEADY = "encode_bytes_per_second", "steady"
 
 
 def fastest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Name the fastest row of each text and number of threads, and of rows that give the same ids."""
-    tasks: dict[str, list[Steady]] = {}
+    """Name the fastest row of each text, and of rows that give the same ids: with the fewest threads of the run."""
+    of_threads: dict[int, dict[str, list[Steady]]] = {}
     for result in results:
         for one in result.measurements:
             if (one.metric, one.part) == STEADY and one.value:
-                threads = result.case.parameters.get("threads", 1)
-                task = f"{result.case.corpus}, {counted(threads, 'thread') if isinstance(threads, int) else threads}"
-                tasks.setdefault(task, []).append((result, one))
-    for task, rows in tasks.items():
+                threads = int(result.case.parameters.get("threads", 1))
+                task = f"{result.case.corpus}, {counted(threads, 'thread')}"
+                of_threads.setdefault(threads, {}).setdefault(task, []).append((result, one))
+    for task, rows in of_threads.get(min(of_threads, default=0), {}).items():
         if len(rows) > 1:
             yield Answer("Fastest encoding", f"{_winner(rows)} ({task}).")
         vocabularies: dict[object, list[Steady]] = {}
