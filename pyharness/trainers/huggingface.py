@@ -12,7 +12,7 @@ from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.system.threads import pool_of
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.offered import (
+from pyharness.trainers.specs import (
     ByteLevelBpeOptions,
     ByteLevelOptions,
     ByteLevelUnigramOptions,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.huggingface import FILE, MOST, UNKNOWN, bert_words, with_unknown
-from pyharness.trainers.offered import WordOptions
+from pyharness.trainers.specs import WordOptions
 from pyharness.types import InputError
 
 PREFIX = "##"

@@ -15,7 +15,7 @@ from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed, read_in_batches
-from pyharness.trainers.offered import BpeOptions, OwnOptions, ScaffoldOptions, too_small
+from pyharness.trainers.specs import BpeOptions, OwnOptions, ScaffoldOptions, too_small
 from pyharness.types import InputError, TieRule
 
 PATTERN = "gpt2"

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.offered import SentencePieceOptions
+from pyharness.trainers.specs import SentencePieceOptions
 from pyharness.types import InputError
 
 FILE = "tokenizer.model"

@@ -79,7 +79,7 @@ def adapt() -> None:
     """Change a tokenizer for another text, and fit a model to it."""
 
 
-@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.offered:ExtensionOptions", params=[
+@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.specs:ExtensionOptions", params=[
     click.Option(["--sizes"], metavar="N,N,...", help="Several numbers of new tokens, learnt once, instead of "
                  "--tokens. The folders are DIR-N."),
     *_shared(),
@@ -108,7 +108,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
 
 
 @adapt.command(
-    cls=OfMethods, of="pyharness.features.adaptation.trainers.offered:PruningOptions", params=_shared()
+    cls=OfMethods, of="pyharness.features.adaptation.trainers.specs:PruningOptions", params=_shared()
 )  # fmt: skip
 @reports_errors
 def prune(folder: Path, **options: Any) -> None:

@@ -20,5 +20,5 @@ from __future__ import annotations
 
 PLUGINS = {
     "pyharness.tokenizers": ("tokenizer:LOADERS",),
-    "pyharness.trainers": ("offered:TRAINERS",),
+    "pyharness.trainers": ("specs:TRAINERS",),
 }

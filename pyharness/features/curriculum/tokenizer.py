@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.bpe.encoding.added_tokens import all_joined
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
+from pyharness.features.curriculum.specs import ALGORITHM
 from pyharness.tokenizers.source import Loader, VocabularyFile
 from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokenizer, Tokens, Vocabulary, offsets_of
 
@@ -156,4 +157,4 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
     return CurriculumTokenizer(load_bytes(file.fetch(), file.label))
 
 
-LOADERS = (Loader("curriculum", "pyharness", load),)
+LOADERS = (Loader(ALGORITHM, "pyharness", load),)

@@ -11,13 +11,13 @@ import numpy as np
 
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.model import CurriculumModel, save_bytes
-from pyharness.features.curriculum.offered import CurriculumOptions
+from pyharness.features.curriculum.specs import CurriculumOptions
 from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
 from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.offered import too_small
 from pyharness.trainers.phases import Phases
+from pyharness.trainers.specs import too_small
 from pyharness.types import InputError, Tokens
 
 MODEL = "model.json"

@@ -18,7 +18,6 @@ from layout.graphs import python_imports, python_modules
 
 LEAST_MODULES = 4  # of a package
 LEAST_LINES = 60  # code lines of a module with one reader, which lies in its folder
-READ_OTHERWISE = ("__init__.py", "offered.py")
 NO_CODE = (
     tokenize.COMMENT,
     tokenize.NL,
@@ -43,8 +42,7 @@ class Size:
 def crumbs(root: Path) -> set[str]:
     """Return what is too small below ``root/pyharness``: packages of few modules, small modules with one reader.
 
-    Each sentence begins with the path. Plug-ins have no reader: nobody imports them by name. ``offered.py`` has another
-    one, the manifest that names it.
+    Each sentence begins with the path. Plug-ins have no reader: nobody imports them by name.
     """
     return {*_small_packages(root), *_lone_modules(root)}
 
@@ -63,7 +61,7 @@ def _lone_modules(root: Path) -> Iterator[str]:
             readers[target].add(module)
     for module, file in files.items():
         near = [reader for reader in readers[module] if files[reader].parent == file.parent]
-        lone = len(readers[module]) == len(near) == 1 and file.name not in READ_OTHERWISE
+        lone = len(readers[module]) == len(near) == 1 and file.name != "__init__.py"
         if lone and (count := code_lines(file)) < LEAST_LINES:
             yield f"{file.relative_to(root).as_posix()} has {count} lines and one reader, {near[0]}"
 

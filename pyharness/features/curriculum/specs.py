@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyharness.trainers import TrainerSpec
-from pyharness.trainers.offered import Symbols, Unknown, too_small
 from pyharness.trainers.options import BIGGEST_VOCABULARY, option
+from pyharness.trainers.specs import Symbols, Unknown, too_small
 from pyharness.types import InputError
+
+ALGORITHM = "curriculum"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,9 +19,12 @@ class CurriculumOptions(Unknown, Symbols):
     """Options of a curriculum."""
 
     vocab_size: int = option(
-        "Ids in all, with alphabet and special tokens", default=0, most=BIGGEST_VOCABULARY,
-        instead="what the rounds give", example="8192",
-    )  # fmt: skip
+        "Ids in all, with alphabet and special tokens",
+        default=0,
+        most=BIGGEST_VOCABULARY,
+        instead="what the rounds give",
+        example="8192",
+    )
     rounds: int = option("Of training a model and adding what it finds easy", default=5, most=1000)
     epsilon: float = option("What is easy has a signal below it, in nats", default=0.3)
     per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
@@ -30,8 +35,10 @@ class CurriculumOptions(Unknown, Symbols):
     strict: bool = option("Every token of a group is easier than the one before, not only no harder", default=False)
     row_quantile: float | None = option(
         "The bound is no higher than this quantile of a document's signals (released code: 0.6)",
-        default=None, least=0, most=1,
-    )  # fmt: skip
+        default=None,
+        least=0,
+        most=1,
+    )
     selection: Literal["count", "shuffle"] = option("Which groups are taken, the most frequent or any", default="count")
     seed: int = option("Of the shuffle", default=0, least=0)
     max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
@@ -55,12 +62,12 @@ class CurriculumOptions(Unknown, Symbols):
 
 TRAINERS = (
     TrainerSpec(
-        name="curriculum",
+        name=ALGORITHM,
         train="pyharness.features.curriculum.trainer:train_curriculum",
         options=CurriculumOptions,
         summary="vocabulary curriculum (arXiv 2502.17910): runs of tokens that an n-gram finds ever easier, in rounds",
-        algorithm="curriculum",
+        algorithm=ALGORITHM,
         library="pyharness",
         not_exported="no other library can express a vocabulary that grew in rounds",
     ),
-)  # fmt: skip
+)
