@@ -56,7 +56,7 @@ def run(work: Work) -> Findings:
         "pipeline": _list_pipeline(pipeline, vocabulary),
         "arguments": dict(Counter(argument.kind for argument in pipeline.arguments.values())),
         "unexaminable": pipeline.unexaminable,
-    }  # fmt: skip
+    }
     if work.case.parameters.get("witnesses"):
         details["witnesses"] = _list_witnesses(pipeline, vocabulary)
     return Findings(tuple(measurements), details, tally=tally if tally.documents else None)

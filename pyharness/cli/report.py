@@ -56,8 +56,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 @_FOR
 @_OUTPUT
 @_FORCE
-@click.option("--rederive", is_flag=True,
-              help="Compute every number again from the state file and show what differs.")  # fmt: skip
+@click.option("--rederive", is_flag=True, help="Compute every number again from the state file and show what differs.")
 @reports_errors
 def report(
     records: tuple[Path, ...], form: str | None, every: bool, listed: bool, reader: str | None, output: Path | None,

@@ -110,7 +110,7 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
         (*_rows(schedule), *_others(schedule)),
         texts,
         _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),
-    )  # fmt: skip
+    )
 
 
 def _rows(schedule: Schedule) -> Iterator[PlannedRow]:

@@ -117,9 +117,7 @@ def _loading(trained: TrainedTokenizer, kind: str, folder: Path) -> str:
     return loading_line(trained.model, kind, folder / EXPORTS[kind])  # type: ignore[arg-type]
 
 
-def _record(
-    trainer: TrainerSpec[Any], request: TrainingRequest[Any], trained: TrainedTokenizer, text: Text
-) -> bytes:  # fmt: skip
+def _record(trainer: TrainerSpec[Any], request: TrainingRequest[Any], trained: TrainedTokenizer, text: Text) -> bytes:
     options = {name: getattr(request.options, name) for name in sorted(declared(trainer.options))}
     content = {
         "trainer": trainer.name,

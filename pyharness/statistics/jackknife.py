@@ -209,7 +209,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     defined = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
     if len(defined) < needed:
-        return f"it is defined without {len(defined)} of {len(replicates)} groups alone (minimum {needed})"
+        return f"it is defined without one group for only {len(defined)} of {len(replicates)} groups (minimum {needed})"
     if math.isclose(min(defined), max(defined), rel_tol=10**-DIGITS):
         return NO_SPREAD
     squares = _squares(defined)

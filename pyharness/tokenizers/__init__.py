@@ -119,9 +119,8 @@ def names() -> list[str]:
     """Return names of rows: those that can be listed, and an example of each other family."""
     engines = engines_by_name()
     families = sorted(families_by_name().values(), key=lambda family: family.name in engines)
-    family_of = {
-        name: family for family in reversed(families) for name in family.known()
-    }  # its home, rather than an engine
+    # The last one counts: a name's home, rather than an engine.
+    family_of = {name: family for family in reversed(families) for name in family.known()}
     examples = [family.example for family in families if not family.known()]
     return [*specs(), *(f"{family.name}:{name}" for name, family in family_of.items()), *examples]
 
@@ -213,12 +212,10 @@ def _in_full(wanted: Specification) -> Specification:
     """Write out a name that only one family knows: ``o200k_base`` is ``tiktoken:o200k_base``."""
     if wanted.argument is not None or wanted.name in specs() or wanted.name in families_by_name():
         return wanted
-    families = [family.name for family in _homes() if wanted.name in family.known()]
+    engines = engines_by_name()
+    homes = (family for name, family in families_by_name().items() if name not in engines)
+    families = [family.name for family in homes if wanted.name in family.known()]
     return dataclasses.replace(wanted, name=families[0], argument=wanted.name) if len(families) == 1 else wanted
-
-
-def _homes() -> list[TokenizerFamily]:
-    return [family for family in families_by_name().values() if family.name not in engines_by_name()]
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:

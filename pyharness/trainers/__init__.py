@@ -1,4 +1,4 @@
-"""Trainers: from text to the files of a tokenizer. One module per library that trains; ``specs`` has their options.
+"""Trainers: from text to the files of a tokenizer. One module per library that trains; ``declarations`` has options.
 
 Importing this package imports none of these modules. A plug-in has ``TRAINERS = (TrainerSpec(...),)``.
 
@@ -96,7 +96,7 @@ class TrainerSpec(Generic[O]):
 
 def specs() -> Mapping[str, TrainerSpec[Any]]:
     """Return the known trainers by name: ours and those of installed plug-ins."""
-    return registry.offered(__name__, "TRAINERS", f"{__name__}.specs")
+    return registry.offered(__name__, "TRAINERS", f"{__name__}.declarations")
 
 
 def resolve(name: str) -> TrainerSpec[Any]:

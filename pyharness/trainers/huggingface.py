@@ -11,14 +11,14 @@ from typing import Any
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.system.threads import pool_of
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.feeding import Feed
-from pyharness.trainers.specs import (
+from pyharness.trainers.declarations import (
     ByteLevelBpeOptions,
     ByteLevelOptions,
     ByteLevelUnigramOptions,
     WordOptions,
     WordPieceOptions,
 )
+from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
@@ -31,7 +31,6 @@ def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer
     from tokenizers import models, trainers
 
     options = request.options
-    _room(options, 256)
     tokenizer = _byte_level(models.BPE(), options)
     trainer = trainers.BpeTrainer(
         vocab_size=options.vocab_size, min_frequency=options.min_frequency or 1, special_tokens=list(options.special),
@@ -44,7 +43,6 @@ def train_unigram(request: TrainingRequest[ByteLevelUnigramOptions]) -> TrainedT
     """Train a byte-level Unigram model on the same pieces."""
     from tokenizers import models, trainers
 
-    _room(request.options, 256)
     tokenizer = _byte_level(models.Unigram(), request.options)
     trainer = trainers.UnigramTrainer(
         vocab_size=request.options.vocab_size, special_tokens=list(request.options.special), initial_alphabet=_bytes(),
@@ -116,15 +114,6 @@ def bert_words(model: Any) -> Any:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return tokenizer
-
-
-def _room(options: ByteLevelOptions, alphabet: int) -> None:
-    needed = alphabet + len(options.special)
-    if options.vocab_size < needed:
-        raise InputError(
-            f"a vocabulary of {options.vocab_size:,} has no room for the alphabet of {alphabet} bytes and "
-            f"{len(options.special)} special tokens; ask for at least {needed:,}"
-        )
 
 
 def _bytes() -> list[str]:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.declarations import WordOptions
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.huggingface import FILE, MOST, UNKNOWN, bert_words, with_unknown
-from pyharness.trainers.specs import WordOptions
 from pyharness.types import InputError
 
 PREFIX = "##"
@@ -40,7 +40,6 @@ class TrainedWordPiece:
 
     vocabulary: list[str]  # special tokens, characters, characters inside words, then the merged strings
     merges: list[tuple[str, str, Fraction]]  # in order, with their scores
-    alphabet: int  # characters in the vocabulary
 
 
 def train(
@@ -67,7 +66,7 @@ def train(
         state.merge(left, right, symbols.numbered(listed[left] + listed[right].removeprefix(PREFIX)))
         if progress is not None:
             progress(len(listed))
-    return TrainedWordPiece(listed, merges, len(alphabet))
+    return TrainedWordPiece(listed, merges)
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.declarations import BpeOptions, OwnOptions, ScaffoldOptions, too_small
 from pyharness.trainers.feeding import Feed, read_in_batches
-from pyharness.trainers.specs import BpeOptions, OwnOptions, ScaffoldOptions, too_small
 from pyharness.types import InputError, TieRule
 
 PATTERN = "gpt2"
@@ -41,7 +41,7 @@ def _train(
     request: TrainingRequest[OwnOptions], plain: BpeOptions, scaffolds: ScaffoldOptions, *, scaffold: bool
 ) -> TrainedTokenizer:
     options = request.options
-    _check(options, plain.unknown)
+    _check(options)
     splitter = TextSplitter(options.pattern or PATTERN)
     feed = Feed(request)
     phases = feed.phases
@@ -53,7 +53,7 @@ def _train(
     base = len(pieces.data_offsets) - 1
     size = options.vocab_size - len(options.added)
     if size < base:
-        raise too_small(options.vocab_size, options, base)
+        raise too_small(options.vocab_size, options, base, options.symbols)
     with phases.timed("merging"):
         merged = phases.gauge("merging", "tokens", size, base)
         trained = train(
@@ -91,12 +91,8 @@ def _train(
     )
 
 
-def _check(options: OwnOptions, unknown: str | None) -> None:
+def _check(options: OwnOptions) -> None:
     if options.symbols == "bytes":
-        if unknown is not None:
-            raise InputError("every byte has a token: an unknown token is for symbols 'characters'")
-        if options.initial_alphabet:
-            raise InputError("every byte is in the alphabet already: an initial alphabet is for symbols 'characters'")
         if options.limit_alphabet is not None:
             raise InputError("every byte stays in the alphabet: limit_alphabet is for symbols 'characters'")
         if options.vocab_size < 256 + len(options.added):
@@ -163,9 +159,7 @@ def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces, tie_rule
     }
 
 
-def _notes(
-    options: OwnOptions, unknown: str | None, trained: TrainedBpe, splitter: TextSplitter
-) -> tuple[str, ...]:  # fmt: skip
+def _notes(options: OwnOptions, unknown: str | None, trained: TrainedBpe, splitter: TextSplitter) -> tuple[str, ...]:
     notes = []
     if not trained.complete:
         limits = f" at least {options.min_frequency} times" if (options.min_frequency or 1) > 1 else ""

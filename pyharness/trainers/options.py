@@ -177,7 +177,7 @@ class SpecialTokens(Options):
         "A special token, such as '<|endoftext|>'; repeatable. Ours have the last ids, those of libraries the first, "
         "after the library's own",
         default=(),
-    )  # fmt: skip
+    )
 
     @property
     def added(self) -> tuple[str, ...]:

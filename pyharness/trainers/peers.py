@@ -14,9 +14,9 @@ from typing import IO, Any
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.plugins import libraries
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.declarations import EXTRA, OnePatternOptions, RustBpeOptions
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.options import Sized
-from pyharness.trainers.specs import EXTRA, OnePatternOptions, RustBpeOptions
 from pyharness.types import InputError
 
 FILE = "ranks.tiktoken"

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.declarations import SentencePieceOptions
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.specs import SentencePieceOptions
 from pyharness.types import InputError
 
 FILE = "tokenizer.model"

@@ -24,7 +24,7 @@ from claims.verdicts import Claim, Row, estimated, run, shown, within
 from pyharness import bpe, trainers
 from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.statistics.jackknife import Groups
-from pyharness.trainers.specs import BpeOptions
+from pyharness.trainers.declarations import BpeOptions
 
 SIZE, TIMES = 16384, 8
 MOST = 1.05

@@ -12,7 +12,7 @@ import numpy as np
 from pyharness import bpe, tokenizers, trainers
 from pyharness.system import atomic_file
 from pyharness.trainers import TrainingRequest
-from pyharness.trainers.specs import BpeOptions
+from pyharness.trainers.declarations import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, TokenKind
 
 BEGINNING = "<|endoftext|>"

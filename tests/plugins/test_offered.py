@@ -25,7 +25,7 @@ from pyharness.store import CaseRecordKind
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
 from pyharness.trainers.native import train_bpe
 from pyharness.trainers.options import Options, option
-from pyharness.trainers.specs import BpeOptions
+from pyharness.trainers.declarations import BpeOptions
 
 
 @dataclass(frozen=True, kw_only=True)

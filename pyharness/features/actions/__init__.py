@@ -9,6 +9,6 @@ PLUGINS = {
     "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
     "pyharness.corpora": ("motions:CORPORA",),
     "pyharness.metrics": ("metrics:REPORTED",),
-    "pyharness.streams": ("commands:STREAMS", "specs:TRAININGS"),
+    "pyharness.streams": ("commands:STREAMS", "declarations:TRAININGS"),
     "pyharness.tokenizers": ("rows:FAMILIES",),
 }

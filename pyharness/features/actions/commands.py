@@ -15,8 +15,8 @@ from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
 from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
+from pyharness.features.actions.declarations import TRAINER, FastOptions
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
-from pyharness.features.actions.specs import TRAINER, FastOptions
 from pyharness.system import folders
 from pyharness.system.folders import check_new_folder, write_folder
 from pyharness.types import InputError, Tally

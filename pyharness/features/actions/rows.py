@@ -13,7 +13,7 @@ from typing import Any
 
 from pyharness.features.actions.codecs import codec_files
 from pyharness.features.actions.codecs.recipe import DEFAULT_BINS, CodecRecipe, FittedCodec, open_motions
-from pyharness.features.actions.specs import DEFAULT_SCALE, DEFAULT_VOCABULARY
+from pyharness.features.actions.declarations import DEFAULT_SCALE, DEFAULT_VOCABULARY
 from pyharness.features.actions.types import ActionCodec
 from pyharness.plugins.registry import suggest
 from pyharness.plugins.specification import check_options

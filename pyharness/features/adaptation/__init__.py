@@ -10,5 +10,5 @@ PLUGINS = {
     "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
     "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
     "pyharness.metrics": ("metrics:REPORTED",),
-    "pyharness.trainers": ("trainers.specs:TRAINERS",),
+    "pyharness.trainers": ("trainers.declarations:TRAINERS",),
 }

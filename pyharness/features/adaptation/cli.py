@@ -79,7 +79,7 @@ def adapt() -> None:
     """Change a tokenizer for another text, and fit a model to it."""
 
 
-@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.specs:ExtensionOptions", params=[
+@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.declarations:ExtensionOptions", params=[
     click.Option(["--sizes"], metavar="N,N,...", help="Several numbers of new tokens, learnt once, instead of "
                  "--tokens. The folders are DIR-N."),
     *_shared(),
@@ -107,9 +107,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
     _run(_numbers(folder, tokens, sizes), **options)
 
 
-@adapt.command(
-    cls=OfMethods, of="pyharness.features.adaptation.trainers.specs:PruningOptions", params=_shared()
-)  # fmt: skip
+@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.declarations:PruningOptions", params=_shared())
 @reports_errors
 def prune(folder: Path, **options: Any) -> None:
     """Remove the tokens that a text needs least.

@@ -20,5 +20,5 @@ from __future__ import annotations
 
 PLUGINS = {
     "pyharness.tokenizers": ("tokenizer:LOADERS",),
-    "pyharness.trainers": ("specs:TRAINERS",),
+    "pyharness.trainers": ("declarations:TRAINERS",),
 }

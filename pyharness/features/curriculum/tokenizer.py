@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.encoding.added_tokens import all_joined
+from pyharness.features.curriculum.declarations import ALGORITHM
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
-from pyharness.features.curriculum.specs import ALGORITHM
 from pyharness.tokenizers.source import Loader, VocabularyFile
 from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokenizer, Tokens, Vocabulary, offsets_of
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.curriculum.declarations import CurriculumOptions
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.model import CurriculumModel, save_bytes
-from pyharness.features.curriculum.specs import CurriculumOptions
 from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
 from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.declarations import too_small
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.phases import Phases
-from pyharness.trainers.specs import too_small
 from pyharness.types import InputError, Tokens
 
 MODEL = "model.json"
@@ -35,7 +35,7 @@ def train_curriculum(request: TrainingRequest[CurriculumOptions]) -> TrainedToke
     start = _start(texts, feed)
     least = len(start.strings) + len(options.added)
     if options.vocab_size and options.vocab_size < least:
-        raise too_small(options.vocab_size, options, len(start.strings))
+        raise too_small(options.vocab_size, options, len(start.strings), options.symbols)
     most = options.vocab_size - len(options.added) if options.vocab_size else None
     growth = Growth(request, feed.phases, start, texts)
     del texts

@@ -105,8 +105,7 @@ def minutes(text: str | None) -> float | None:
 
 
 @click.command()
-@click.option("--base", metavar="X",
-              help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")  # fmt: skip
+@click.option("--base", metavar="X", help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")
 @click.option("--head", metavar="Y", help="The same; . is the working tree as it is.")
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
@@ -133,8 +132,7 @@ def minutes(text: str | None) -> float | None:
 @click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions again.")
 @click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
               help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
-@click.option("--pass", "passed", multiple=True, metavar="NAME",
-              help="Pass this variable to builds; may be repeated.")  # fmt: skip
+@click.option("--pass", "passed", multiple=True, metavar="NAME", help="Pass this variable to builds; may be repeated.")
 @click.option("--force", is_flag=True, help="Replace files; measure while another gate runs.")
 @reports_errors
 def gate(**given: Any) -> None:

@@ -122,7 +122,7 @@ def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
     Returns whether all calls succeeded.
     """
     _check_memory(plan, device)
-    in_time = True
+    succeeded = True
     for problem in plan.problems:
         try:
             task = _prepare(plan.profile, problem, device)
@@ -132,9 +132,9 @@ def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
         except InputError:
             raise
         except Exception as error:  # out of device memory, a kernel that does not launch
-            in_time = False
+            succeeded = False
             say(f"failed: {plan.profile.name} {problem.label}: {reason_of(error)}")
-    return in_time
+    return succeeded
 
 
 def _check_memory(plan: ProfilePlan, device: Machine) -> None:

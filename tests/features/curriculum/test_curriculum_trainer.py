@@ -11,8 +11,8 @@ from cases.trained_rows import asked
 from oracles import curriculum as oracle
 from pyharness import corpora, trainers
 from pyharness.features.curriculum import trainer as trainer
+from pyharness.features.curriculum.declarations import CurriculumOptions
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
-from pyharness.features.curriculum.specs import CurriculumOptions
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.tokenizers.recipe import Recipe

@@ -60,9 +60,7 @@ def _own(codec: Codec) -> dict[str, Any]:
     if isinstance(codec, ReferenceCodec):
         return {"scale": codec.scale, "minimum": codec.minimum, "tokenizer": codec.tokenizer_json}
     bpe = codec.bpe
-    return {
-        "scale": codec.scale, "minimum": bpe.minimum, "alphabet": bpe.alphabet, "rules": bpe.rules.ravel().tolist()
-    }  # fmt: skip
+    return {"scale": codec.scale, "minimum": bpe.minimum, "alphabet": bpe.alphabet, "rules": bpe.rules.ravel().tolist()}
 
 
 def digest_of(content: Mapping[str, Any]) -> str:

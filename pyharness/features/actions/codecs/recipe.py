@@ -15,7 +15,7 @@ from pyharness.features.actions.codecs.bins import BinCodec
 from pyharness.features.actions.codecs.fast import FastCodec
 from pyharness.features.actions.codecs.quantiles import Quantiles
 from pyharness.features.actions.codecs.reference import ReferenceCodec
-from pyharness.features.actions.specs import DEFAULT_SCALE, DEFAULT_VOCABULARY
+from pyharness.features.actions.declarations import DEFAULT_SCALE, DEFAULT_VOCABULARY
 from pyharness.features.actions.types import ActionChunk, ActionCodec, MotionCorpus
 from pyharness.types import Digest, InputError, Tally
 

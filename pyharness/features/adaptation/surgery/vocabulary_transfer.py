@@ -55,9 +55,8 @@ class Planned:
 class Embedded:
     """An adapted model."""
 
-    planned: Planned
     files: Sequence[str]
-    left_out: Sequence[str] = field(default=())  # files of the model's folder without a successor
+    left_out: Sequence[str]  # files of the model's folder without a successor
 
 
 def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bool = False) -> Planned:
@@ -110,7 +109,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     files |= adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
-    return Embedded(planned, sorted(files), left_out)
+    return Embedded(sorted(files), left_out)
 
 
 def _check_ids(tokenizer: str, known: int) -> None:

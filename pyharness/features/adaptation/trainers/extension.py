@@ -19,15 +19,15 @@ from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import Adapted, texts_of, trained
 from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.features.adaptation.trainers.growth import Learnt, learn
-from pyharness.features.adaptation.trainers.reserved_tokens import reserved
-from pyharness.features.adaptation.trainers.specs import (
+from pyharness.features.adaptation.trainers.declarations import (
     CONTINUED,
     NAIVE,
     AdaptingOptions,
     ExtensionOptions,
     NaiveOptions,
 )
+from pyharness.features.adaptation.trainers.growth import Learnt, learn
+from pyharness.features.adaptation.trainers.reserved_tokens import reserved
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.options import declared

@@ -27,7 +27,7 @@ from pyharness.features.adaptation.bpe.extension import (
 from pyharness.features.adaptation.bpe.placement import compiled, place
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
-from pyharness.features.adaptation.trainers.specs import AdaptingOptions
+from pyharness.features.adaptation.trainers.declarations import AdaptingOptions
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import offsets_of

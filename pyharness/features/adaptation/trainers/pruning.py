@@ -19,9 +19,9 @@ from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import Adapted, present, texts_of, trained
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import Counts, balance, each_corpus, joined, rules_of, scaled
+from pyharness.features.adaptation.trainers.declarations import PruningOptions
 from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
 from pyharness.features.adaptation.trainers.growth import check_growth, extending_options, grow
-from pyharness.features.adaptation.trainers.specs import PruningOptions
 from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Ids, InputError

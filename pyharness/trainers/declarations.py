@@ -12,7 +12,6 @@ from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split
 from pyharness.types import DemolitionRule, InputError, TieRule
 
 EXTRA = "trainers"
-LONGEST = 512  # characters, of SentencePiece
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,15 +21,27 @@ class Symbols(SpecialTokens):
     symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
     initial_alphabet: str = option("Over characters: these get a token in any case", default="")
 
+    def check(self) -> None:
+        """Refuse an alphabet over bytes."""
+        super().check()
+        if self.symbols == "bytes" and self.initial_alphabet:
+            raise InputError("every byte is in the alphabet already: an initial alphabet is for symbols 'characters'")
+
 
 @dataclass(frozen=True, kw_only=True)
-class Unknown(SpecialTokens):
+class Unknown(Symbols):
     """One token stands for symbols without a token."""
 
     unknown: str | None = option(
         "Over characters: the special token for a character without a token; it comes after the others",
         default=None, instead="such characters are left out",
     )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse an unknown token over bytes."""
+        super().check()
+        if self.symbols == "bytes" and self.unknown is not None:
+            raise InputError("every byte has a token: an unknown token is for symbols 'characters'")
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -81,12 +92,12 @@ class ScaffoldOptions(OwnOptions):
     trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
 
 
-def too_small(size: int, options: Symbols, alphabet: int) -> InputError:
+def too_small(size: int, options: SpecialTokens, alphabet: int, symbols: str = "bytes") -> InputError:
     """Return the error for a vocabulary without room for its alphabet."""
     special = f" and {len(options.added)} special tokens" if options.added else ""
-    advice = "" if options.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
+    advice = "" if symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
     return InputError(
-        f"a vocabulary of {size:,} has no room for the alphabet of {alphabet:,} {options.symbols}{special}; ask for at "
+        f"a vocabulary of {size:,} has no room for the alphabet of {alphabet:,} {symbols}{special}; ask for at "
         f"least {alphabet + len(options.added):,}{advice}"
     )
 
@@ -108,9 +119,15 @@ class WordPieceOptions(WordOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ByteLevelOptions(SpecialTokens, Split, Sized):
-    """Options of the library's byte-level trainers."""
+    """Options of the byte-level trainers of tokenizers."""
 
     max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+
+    def check(self) -> None:
+        """Refuse a vocabulary without room for the bytes."""
+        super().check()
+        if self.vocab_size < 256 + len(self.added):
+            raise too_small(self.vocab_size, self, 256)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +144,9 @@ class ByteLevelUnigramOptions(ByteLevelOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SentencePieceOptions(SpecialTokens, Sized):
-    """Options of the library."""
+    """Options of SentencePiece."""
 
-    max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=LONGEST)
+    max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=512)
     character_coverage: float | None = option(
         "Share of the text whose characters get a token", default=None, instead="1", least=0.98, most=1.0
     )
@@ -149,109 +166,95 @@ class OnePatternOptions(Sized):
     pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
 
 
-_OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
-
-_OF_PEER = partial(TrainerSpec, algorithm="bpe", extra=EXTRA)
+_HERE = "pyharness.trainers"
+_OURS = partial(TrainerSpec, library="pyharness")
+_OF_TOKENIZERS = partial(TrainerSpec, library="tokenizers")
+_OF_SENTENCEPIECE = partial(TrainerSpec, options=SentencePieceOptions, library="sentencepiece")
+_PEERS = {"rustbpe": RustBpeOptions, "ffbpe": OnePatternOptions, "gigatoken": OnePatternOptions}
 TRAINERS = (
-    TrainerSpec(
+    _OURS(
         name="bpe",
-        train="pyharness.trainers.native:train_bpe",
+        train=f"{_HERE}.native:train_bpe",
         options=BpeOptions,
         summary="byte-pair encoding, exact counts, four tie rules",
         algorithm="bpe",
-        library="pyharness",
         not_exported=None,
     ),
-    TrainerSpec(
+    _OURS(
         name="scaffold-bpe",
-        train="pyharness.trainers.native:train_scaffold",
+        train=f"{_HERE}.native:train_scaffold",
         options=ScaffoldOptions,
         summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
         algorithm="scaffold-bpe",
-        library="pyharness",
         not_exported="no other library can express Scaffold-BPE",
     ),
-    _OF_LIBRARY(
+    _OF_TOKENIZERS(
         name="wordpiece",
-        train="pyharness.trainers.huggingface:train_wordpiece",
+        train=f"{_HERE}.huggingface:train_wordpiece",
         options=WordPieceOptions,
         summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
         algorithm="wordpiece",
         deterministic=False,
     ),
-    _OF_LIBRARY(
+    _OF_TOKENIZERS(
         name="words",
-        train="pyharness.trainers.huggingface:train_words",
+        train=f"{_HERE}.huggingface:train_words",
         options=WordOptions,
         summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
         algorithm="words",
     ),
-    _OF_LIBRARY(
+    _OF_TOKENIZERS(
         name="characters",
-        train="pyharness.trainers.huggingface:train_characters",
+        train=f"{_HERE}.huggingface:train_characters",
         options=WordOptions,
         summary="the most frequent characters; the rest is unknown",
         algorithm="characters",
     ),
-    _OF_LIBRARY(
+    _OF_TOKENIZERS(
         name="tokenizers-bpe",
-        train="pyharness.trainers.huggingface:train_bpe",
+        train=f"{_HERE}.huggingface:train_bpe",
         options=ByteLevelBpeOptions,
         summary="byte-level BPE of the tokenizers library",
         algorithm="bpe",
     ),
-    _OF_LIBRARY(
+    _OF_TOKENIZERS(
         name="tokenizers-unigram",
-        train="pyharness.trainers.huggingface:train_unigram",
+        train=f"{_HERE}.huggingface:train_unigram",
         options=ByteLevelUnigramOptions,
         summary="byte-level Unigram of the tokenizers library",
         algorithm="unigram",
         deterministic=False,  # the same pieces, but scores and order follow a hash map's order
     ),
-    TrainerSpec(
+    _OURS(
         name="wordpiece-likelihood",
-        train="pyharness.trainers.likelihood:train_wordpiece",
+        train=f"{_HERE}.likelihood:train_wordpiece",
         options=WordOptions,
         summary="WordPiece by the score of the papers, count(ab) / (count(a) count(b)), on the words of 'wordpiece'",
         algorithm="wordpiece",
-        library="pyharness",
     ),
-    _OF_PEER(
-        name="rustbpe",
-        train="pyharness.trainers.peers:train_rustbpe",
-        options=RustBpeOptions,
-        summary="byte-level BPE of rustbpe",
-        library="rustbpe",
+    *(
+        TrainerSpec(
+            name=name,
+            train=f"{_HERE}.peers:train_{name}",
+            options=options,
+            summary=f"byte-level BPE of {name}",
+            algorithm="bpe",
+            library=name,
+            extra=EXTRA,
+        )
+        for name, options in _PEERS.items()
     ),
-    _OF_PEER(
-        name="ffbpe",
-        train="pyharness.trainers.peers:train_ffbpe",
-        options=OnePatternOptions,
-        summary="byte-level BPE of ffbpe",
-        library="ffbpe",
-    ),
-    _OF_PEER(
-        name="gigatoken",
-        train="pyharness.trainers.peers:train_gigatoken",
-        options=OnePatternOptions,
-        summary="byte-level BPE of gigatoken",
-        library="gigatoken",
-    ),
-    TrainerSpec(
+    _OF_SENTENCEPIECE(
         name="unigram",
-        train="pyharness.trainers.sentencepiece:train_unigram",
-        options=SentencePieceOptions,
+        train=f"{_HERE}.sentencepiece:train_unigram",
         summary="Unigram language model of SentencePiece; pieces depend on the number of threads",
         algorithm="unigram",
-        library="sentencepiece",
         depends_on_threads=True,
     ),
-    TrainerSpec(
+    _OF_SENTENCEPIECE(
         name="sentencepiece-bpe",
-        train="pyharness.trainers.sentencepiece:train_bpe",
-        options=SentencePieceOptions,
+        train=f"{_HERE}.sentencepiece:train_bpe",
         summary="BPE of SentencePiece: over characters, from the score of pieces",
         algorithm="bpe",
-        library="sentencepiece",
     ),
 )

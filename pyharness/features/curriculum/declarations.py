@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyharness.trainers import TrainerSpec
+from pyharness.trainers.declarations import Unknown, too_small
 from pyharness.trainers.options import BIGGEST_VOCABULARY, option
-from pyharness.trainers.specs import Symbols, Unknown, too_small
 from pyharness.types import InputError
 
 ALGORITHM = "curriculum"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurriculumOptions(Unknown, Symbols):
+class CurriculumOptions(Unknown):
     """Options of a curriculum."""
 
     vocab_size: int = option(
@@ -51,13 +51,9 @@ class CurriculumOptions(Unknown, Symbols):
             raise InputError(f"epsilon is {self.epsilon:g}; it is a bound on the {self.signal} in nats, above 0")
         if self.seed and self.selection == "count":
             raise InputError("the most frequent groups are taken without a draw: seed= is for selection=shuffle")
-        if self.symbols == "bytes" and (self.unknown is not None or self.initial_alphabet):
-            raise InputError(
-                "every byte has a token: an unknown token and an initial alphabet are for symbols 'characters'"
-            )
         least = (256 if self.symbols == "bytes" else 1) + len(self.added)
         if self.vocab_size and self.vocab_size < least:
-            raise too_small(self.vocab_size, self, least - len(self.added))
+            raise too_small(self.vocab_size, self, least - len(self.added), self.symbols)
 
 
 TRAINERS = (

@@ -168,7 +168,14 @@ _ADAPTING = partial(
     TrainerSpec, algorithm="bpe", library="pyharness", base_digest=f"{_HERE}.base_file:digest_of",
     not_exported="it writes the file of its base, edited",
 )  # fmt: skip
-_PRUNING = partial(_ADAPTING, options=PruningOptions)
+_PRUNINGS = {
+    "leaf-pruning": "leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
+    "frequency-pruning": "base= loses its least frequent tokens, to compare with leaf-pruning",
+    "last-n": "base= loses its largest ids, to compare with leaf-pruning",
+    "leaf-last-n": "base= loses its largest ids, but none that another token is made of",
+    "merge-based": "base= loses the tokens that occur and are merged least",
+    "script": "base= loses the tokens of some scripts= first, then the least frequent",
+}
 TRAINERS = (
     _ADAPTING(
         name=CONTINUED,
@@ -182,35 +189,13 @@ TRAINERS = (
         options=NaiveOptions,
         summary="naive extension: base= gains tokens= strings of a training of its own, to compare with continued-bpe",
     ),
-    _PRUNING(
-        name="leaf-pruning",
-        train=f"{_HERE}.pruning:LEAF_PRUNING.train",
-        summary="leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
-    ),
-    _PRUNING(
-        name="frequency-pruning",
-        train=f"{_HERE}.pruning:FREQUENCY_PRUNING.train",
-        summary="base= loses its least frequent tokens, to compare with leaf-pruning",
-    ),
-    _PRUNING(
-        name="last-n",
-        train=f"{_HERE}.pruning:LAST_N.train",
-        summary="base= loses its largest ids, to compare with leaf-pruning",
-    ),
-    _PRUNING(
-        name="leaf-last-n",
-        train=f"{_HERE}.pruning:LEAF_LAST_N.train",
-        summary="base= loses its largest ids, but none that another token is made of",
-    ),
-    _PRUNING(
-        name="merge-based",
-        train=f"{_HERE}.pruning:MERGE_BASED.train",
-        summary="base= loses the tokens that occur and are merged least",
-    ),
-    _PRUNING(
-        name="script",
-        train=f"{_HERE}.pruning:SCRIPT.train",
-        options=ScriptOptions,
-        summary="base= loses the tokens of some scripts= first, then the least frequent",
+    *(
+        _ADAPTING(
+            name=name,
+            train=f"{_HERE}.pruning:{name.replace('-', '_').upper()}.train",
+            options=ScriptOptions if name == "script" else PruningOptions,
+            summary=summary,
+        )
+        for name, summary in _PRUNINGS.items()
     ),
 )
