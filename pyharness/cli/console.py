@@ -144,7 +144,7 @@ def show_in_pager(text: str) -> None:
         show(text)
         return
     os.environ.setdefault("LESS", "FRX")  # as git: end where the text fits, show colours, leave the text there
-    click.echo_via_pager(text, color=color())
+    click.echo_via_pager(text, color=None if color() else False)  # None: only for pagers that show colours
 
 
 def put(parts: Iterable[bytes]) -> None:

@@ -122,7 +122,7 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
     from pyharness.report import page as pages
 
     if form != "html":
-        raise InputError("several records make a page: add --format html, or name one record")
+        raise InputError("several records make a page: add -o PAGE.html, or name one record")
     if (lack := pages.lack()) is not None:
         raise InputError(f"a page of several records cannot be written: {lack}")
     sources = [pages.RecordFile(path.name, store.read(path), path) for path in paths]
@@ -157,7 +157,7 @@ def _export_other(read: Other, title: str, form: str, output: Path | None, force
 
 def _export(
     tables: Callable[[], Sequence[Sheet]], rows: Callable[[], Sheet], title: str, form: str, output: Path | None,
-    force: bool, page: Callable[[], Page] | None = None, comment: Callable[[], Comment] | None = None,
+    force: bool, page: Callable[[], Page], comment: Callable[[], Comment] | None = None,
 ) -> None:  # fmt: skip
     """Write tables for people or rows for programs; ``page``: for HTML, ``comment``: for a pull request."""
     from pyharness import report as room
@@ -180,7 +180,7 @@ def _export(
     _put(text, output, force)
 
 
-def _page(page: Callable[[], Page] | None, tables: Callable[[], Sequence[Sheet]], title: str) -> str:
+def _page(page: Callable[[], Page], tables: Callable[[], Sequence[Sheet]], title: str) -> str:
     """Return a page; without its libraries, a page of only tables, and report that."""
     from pyharness import report as room
     from pyharness.report import page as pages
@@ -188,7 +188,7 @@ def _page(page: Callable[[], Page] | None, tables: Callable[[], Sequence[Sheet]]
     if (lack := pages.lack()) is not None:
         complain(lack)
         return room.to_page(tables(), title)
-    return pages.render(pages.page_of_sheets(title, tables()) if page is None else page())
+    return pages.render(page())
 
 
 def _put(text: str, output: Path | None, force: bool) -> None:
@@ -216,7 +216,7 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.argument("others", metavar="[CANDIDATE]...", nargs=-1, shell_complete=usage.rows_of_record)
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
               help="Fail where B is worse, or where anything differs. See exit status.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Show all numbers, not only significant ones.")
+@click.option("--all", "every", is_flag=True, help="Show every number that differs.")
 @_FORMAT
 @_FOR
 @_OUTPUT
@@ -232,8 +232,8 @@ def compare(
     pyharness compare RECORD BASELINE CANDIDATE [CANDIDATE ...]
     pyharness compare BASELINE_RECORD CANDIDATE_RECORD
 
-    A is the baseline and B the candidate. The output begins with a summary. Then it shows the differences that are
-    significant. --all shows the others too.
+    A is the baseline and B the candidate. The output begins with a summary. Then it shows what is worse, better or
+    inconclusive. --all shows the other differences too.
 
     Differences have paired 95 % CIs over the same documents. Different text on the two sides is refused. With too few
     documents for a CI, a signed-rank test of at least 6 documents judges bytes/token and its kin. A primary metric

@@ -1,7 +1,8 @@
 """Help at a prompt: examples of the help text, and shell completion of names.
 
-Shells start a process for each key, so names come from a file in the cache. A change of pyharness, of installed
-packages or of plug-ins renews it.
+Shells start a process for each key, so names come from a file in the cache. A change of pyharness or of the folders of
+packages renews it. Labels and file names are strangers' text, and a shell acts on some characters of what is completed.
+Names with such characters are left out.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
-from pyharness.system import atomic_file, folders
 from pyharness.types import InputError
 
 Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-Names = dict[str, list[str]]
 _BEFORE = re.compile(r"([^:?/=]+=)?([^:?/=+]+\+)?")  # the NAME= of NAME=SPEC, and an engine
 _OF_PATHS = ("file:", "path:")
+_TAME = re.compile(r"[\w@%+:=,./~?-]*")
 
 
 def completing(kind: str, or_file: bool = False) -> Completing:
@@ -41,7 +41,7 @@ def items(kind: str, beginning: str) -> list[CompletionItem]:
     before = match[0] if (match := _BEFORE.match(beginning)) and kind in ("tokenizers", "corpora") else ""
     begun = beginning[len(before) :]
     names = _files(begun) if begun.startswith(_OF_PATHS) else _names(kind)
-    return [CompletionItem(before + name) for name in names if name.startswith(begun)]
+    return [CompletionItem(before + name) for name in names if name.startswith(begun) and _TAME.fullmatch(name)]
 
 
 def rows_of_record(context: click.Context, parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
@@ -51,12 +51,14 @@ def rows_of_record(context: click.Context, parameter: click.Parameter, beginning
         rows = json.loads(Path(context.params["record"]).read_bytes())["tokenizers"]
     except (KeyError, TypeError, ValueError, OSError):
         rows = ()
-    matches = [CompletionItem(row) for row in rows if row.startswith(beginning)]
+    matches = [CompletionItem(row) for row in rows if row.startswith(beginning) and _TAME.fullmatch(row)]
     return matches or [CompletionItem(beginning, type="file")]
 
 
 def _files(begun: str) -> Iterator[str]:
     """Yield specs of the files in the folder of a spec; a folder ends with a slash."""
+    from pyharness.system import folders
+
     folder = begun[: max(begun.rfind("/"), begun.find(":")) + 1]
     for path in sorted(folders.expanded(folder.partition(":")[2] or ".").glob("*")):
         yield f"{folder}{path.name}{'/' * path.is_dir()}"
@@ -64,6 +66,8 @@ def _files(begun: str) -> Iterator[str]:
 
 def _names(kind: str) -> list[str]:
     """Return names from the cache, or from all modules."""
+    from pyharness.system import atomic_file, folders
+
     state = [sys.prefix, os.environ.get("PYHARNESS_PLUGINS", ""), *_changes()]
     kept = folders.cache() / "names.json"
     try:
@@ -85,8 +89,7 @@ def _names(kind: str) -> list[str]:
 
 def _changes() -> Iterator[int]:
     """Yield when pyharness and the folders of packages changed last."""
-    room = Path(__file__).parents[1]
-    yield max(file.stat().st_mtime_ns for file in room.rglob("*.py"))
+    yield max(os.lstat(file).st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py"))
     yield from (Path(folder).stat().st_mtime_ns for folder in sys.path if Path(folder).is_dir())
 
 

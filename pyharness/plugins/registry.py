@@ -144,14 +144,12 @@ LISTS = {  # what ``pyharness list`` calls the names of a kind
 def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error for an unknown name, with the closest names and the command that lists all, or a few names."""
     names = sorted(known)
-    whole = {one: one for one in names} | {
-        one.rpartition(":")[2]: one for one in names if ":" in one
-    }  # or the argument
+    whole = {key: one for one in names for key in (one.rpartition(":")[2], one)}  # a name, or its argument alone
     close = difflib.get_close_matches(name, whole, MOST_NEAR) or [one for one in names if name and name in one]
     near = [repr(one) for one in dict.fromkeys(whole[one] for one in close)][:MOST_NEAR]
     all_of = f"pyharness list {LISTS[kind]}" if kind in LISTS else ""
     if near:
-        hint = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
+        hint = f"did you mean {' or '.join(near)}?"
         return InputError(f"unknown {kind} {name!r}; {hint}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))
     if all_of and len(names) > MOST_NEAR:
         return InputError(f"unknown {kind} {name!r}; {all_of} shows all")

@@ -132,7 +132,7 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a test in words, the same wherever it judges."""
     left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
-    return f"signed-rank over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
+    return f"signed-rank test over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
 
 
 SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of what a summary shows, for readers without colours
@@ -168,13 +168,10 @@ _FLAT = (
     "p", "reason",
 )  # fmt: skip
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
-_OF_TEXT = "±: half-width of the paired 95 % CI of B - A."
-_IN_TURN = "low, high: 95 % CI of the median over rounds of B - A. B - A may lie outside."
-_OF_TEXT_SHARE = "±: half-width of the paired 95 % CI of B - A, as a share of A."
-_IN_TURN_SHARE = "[low, high]: 95 % CI of the median over rounds of B - A, as a share of A. B - A may lie outside."
-_NO_CI = "No ±: too few documents for a CI, or none is defined for the metric."
+_OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
+_IN_TURN = "[low, high]: 95 % CI of the median over rounds of the difference, which may lie outside."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_NEITHER = "-: no CI: too few documents, or none is defined for the metric."
+_NEITHER = "No CI: too few documents, or none is defined for the metric."
 _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
 
 
@@ -204,8 +201,8 @@ def _is_shown(one: Difference, every: bool) -> bool:
 
 def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     """Explain the columns, and count what is only counted."""
-    shares = {_OF_TEXT: _OF_TEXT_SHARE, _IN_TURN: _IN_TURN_SHARE, _NEITHER: _NO_CI}
-    yield from (shares.get(note, note) for note in notes_below(shown))
+    yield from notes_below(shown)
+    yield "change: B - A as a share of A."
     if hidden:
         yield f"Not shown: {counted(hidden, 'number')}, not significant or with no better direction. --all shows them."
 
@@ -240,7 +237,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         elif one.unjudged and one.primary:
             lacks.setdefault(one.no_interval or "no interval", []).append(one.name)
     yield from (f"Judged by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
-    yield from (f"Inconclusive: {', '.join(dict.fromkeys(of))}: {lack}." for lack, of in lacks.items())
+    yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 
 def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:

@@ -83,10 +83,10 @@ RATIO = Format("{:.2f} x", 1, "x")
 def counted(count: int, noun: str) -> str:
     """Return a number of things in words.
 
-    >>> counted(1, "document"), counted(1200, "document")
-    ('1 document', '1,200 documents')
+    >>> counted(1, "document"), counted(1200, "document"), counted(5, "launch")
+    ('1 document', '1,200 documents', '5 launches')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
 def listed(names: Sequence[str]) -> str:

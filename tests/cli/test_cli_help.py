@@ -152,6 +152,21 @@ def test_rows_of_a_record_are_completed(tmp_path: Path, monkeypatch: pytest.Monk
     assert completed("compare", "none.json", "x") == ["x"], "a file, which is the shell's own"
 
 
+HOSTILE = ["x$(touch P)", "x`touch P`", "x;reboot", "x&reboot", "x|sh", "x y", "x\ny", "x'", 'x"', "x>f", "x\\", "x!!"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_is_completed_that_a_shell_would_act_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "job.json").write_text(json.dumps({"tokenizers": {name: {}, "xylo": {}}}), encoding="utf-8")
+    (tmp_path / name.replace("/", "")).touch()
+    (tmp_path / "xylo").touch()
+    monkeypatch.chdir(tmp_path)
+    assert completed("compare", "job.json", "x") == ["xylo"]
+    assert completed("run", "-t", "file:x") == ["xylo"]
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_get_whole_words(shell: str) -> None:
     completion = get_completion_class(shell)

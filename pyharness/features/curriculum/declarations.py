@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from pyharness.trainers import TrainerSpec
 from pyharness.trainers.declarations import Unknown, too_small
 from pyharness.trainers.options import BIGGEST_VOCABULARY, option
 from pyharness.types import InputError
 
-ALGORITHM = "curriculum"
+ALGORITHM: Final = "curriculum"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,11 +32,11 @@ from pyharness.features.gate.types import (
 )
 from pyharness.features.gate.verdicts.effects import Effects, LaunchEffect, as_escalated, effect
 from pyharness.features.gate.verdicts.times import judge_times, last_level, trimmed_mean
-from pyharness.features.gate.verdicts.wording import percent, several
+from pyharness.features.gate.verdicts.wording import percent
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.store.json_lines import load
 from pyharness.system import atomic_file, environment, folders
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 DRAWS = 100
 POWER = 0.8
@@ -214,7 +214,7 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
         return
     finer.sort(reverse=True)
     figures = ", ".join(f"{name} from {percent(least)} (budget {percent(own)})" for least, own, name in finer[:NAMED])
-    others = f", and {several(len(finer) - NAMED, 'other')}" if len(finer) > NAMED else ""
+    others = f", and {counted(len(finer) - NAMED, 'other')}" if len(finer) > NAMED else ""
     raise InputError(
         f"the budget is below the minimum detectable effect of this machine: {figures}{others}; take a "
         "larger one (--budget, or in the suite), or calibrate again on a quieter machine"
@@ -265,6 +265,3 @@ def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
     if dict(calibration.machine) != dict(of) or calibration.suite_digest != suite_digest:
         raise InputError(f"{str(path)!r} is the calibration of another machine or suite: remove it, or calibrate again")
     return calibration
-
-
-__all__ = ["calibrated", "check_budget", "keep", "kept", "machine", "place"]

@@ -223,13 +223,14 @@ def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> s
     from pyharness.report import to_pull_request, to_text
     from pyharness.system import atomic_file
 
-    comment, record = to_pull_request(gate_comment(done)), dump_gate(done)
-    texts = {"output": record, "markdown": comment, "junit": to_junit(done)}
+    comment = to_pull_request(gate_comment(done))
+    texts: dict[str, Callable[[Gate], str]] = {"output": dump_gate, "json": dump_gate, "junit": to_junit}
+    texts["markdown"] = lambda _: comment
     for name, path in outputs.items():
-        atomic_file.write(path, texts[name], overwrite=force)
+        atomic_file.write(path, texts[name](done), overwrite=force)
     summarise(comment)
     if form != "text":
-        return record if form == "json" else comment
+        return texts[form](done)
     return to_text(gate_sheets(done), width=width(), color=color())
 
 

@@ -53,14 +53,15 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
         done = _incomparable(asked, f"{limit}{ended}")
     except names.NotFetched as lacking:  # the job has not fetched it: its outputs must not report another gate
         done = _incomparable(asked, str(lacking))
+    except (InputError, OSError):
+        raise
+    except Exception as fault:  # a bug of ours: a traceback exits with 1, which means a regression
+        traceback.print_exc()
+        message = " ".join(str(fault).split())[:300]
+        done = _incomparable(asked, f"a bug of pyharness, please report it: {type(fault).__name__}: {message}")
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
-    about = {
-        **done.about,
-        "commits": commits,
-        "environment": fingerprint(),
-        "created": created,
-        "seconds": time.time() - begun,
-    }
+    seconds = time.time() - begun
+    about = {**done.about, "commits": commits, "environment": fingerprint(), "created": created, "seconds": seconds}
     passed = ", ".join(asked.build.passed)
     let_through = [f"builds of both sides got {passed}, which the code that is built can read"] if passed else ()
     return replace(done, notes=(*shared, *let_through, *done.notes), about=about)
@@ -77,12 +78,6 @@ def _compared(request: ResolvedRequest, listener: GateListener, deadline: float)
         if isinstance(refusal, BrokenPipeError):  # the reader has closed the pipe
             raise
         return _incomparable(asked, f"the system refuses: {refusal}")
-    except program.OutOfTime:
-        raise
-    except Exception as fault:  # a bug of ours: a traceback exits with 1, which means a regression
-        traceback.print_exc()
-        message = " ".join(str(fault).split())[:300]
-        return _incomparable(asked, f"a bug of pyharness, please report it: {type(fault).__name__}: {message}")
 
 
 def _incomparable(asked: GateRequest, reason: str) -> Gate:

@@ -20,6 +20,7 @@ from pyharness.features.gate.drivers.pytest_process import OwnTests, benchmarks_
 from pyharness.features.gate.measurement.plan import GateListener, GatePlan
 from pyharness.features.gate.measurement.series import Measured, measure
 from pyharness.features.gate.types import (
+    GONE,
     SIDES,
     ArmProcess,
     Gate,
@@ -37,7 +38,6 @@ from pyharness.system.environment import cores
 from pyharness.system.folders import scratch
 from pyharness.types import InputError
 
-DECLARED = Path("gate.toml")
 TWO_TOKENIZERS = "tokenizers"  # suite of two rows of this environment
 
 
@@ -75,9 +75,9 @@ def checked(asked: GateRequest) -> ResolvedRequest:
         other = "--suite" if asked.suite is not None else "--counter instructions"
         raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
     variables.further(asked.build.passed, os.environ)
-    path = asked.declared or asked.folder / DECLARED
+    path = asked.declared or asked.folder / waivers.FILE
     if asked.declared is not None and not path.exists():
-        raise names.absent("--declared", str(path), path, f"{DECLARED} lists the changes that you allow")
+        raise names.absent("--declared", str(path), path, "write an [[accepted]] entry for each change that you allow")
     declared = waivers.read(path) if path.exists() else ()
     request = resolved(asked)
     names.check_different(request.sources)
@@ -199,7 +199,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
 
 def _refused(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
     """Return refusals that no measurement changes: benchmarks gone from, or changed since, the base's suite."""
-    gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, suites.GONE))
+    gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, GONE))
     changed = {name: suites.CHANGED.format(parts) for name, parts in suite.changed.items() if name not in allowed}
     return {**gone, **{name: (GateVerdict.INCOMPARABLE, why) for name, why in changed.items()}}
 

@@ -40,7 +40,6 @@ _KEYS = {"name", "summary", "library", "workloads", "corpora", "benchmarks"}
 _BENCHMARK_KEYS = {"name", "workload", "library", "text", "bytes", "threads", "options", "budget"}
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # appears in tables, file names and links
 _PARTS: Mapping[str, Any] = {"workload": "", "text": "english", "bytes": 0, "threads": 1, "options": {}}
-GONE = "the base has it, and the head does not: removed or renamed"
 CHANGED = (
     "both sides would do the head's work, which differs from the base's: {} changed; give it another name, or "
     'declare it in gate.toml (metric = "workload")'
@@ -166,7 +165,7 @@ def budget_of(entry: Mapping[str, Any]) -> float | None:
     """Return a benchmark's own budget; None: that of the gate."""
     budget = shape.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
-        raise InputError(f"budget is {budget}; it is a slowdown above 0, such as 0.05 for 5 %")
+        raise InputError(f"budget is {budget}; it is a slowdown between 0 and 10, such as 0.05 for 5 %")
     return None if budget is None else float(budget)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 Side: TypeAlias = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
+GONE = "the base has it, and the head does not: removed or renamed"  # why a benchmark fails
 Figure: TypeAlias = Literal["time", "memory", "instructions"]
 LEAST_TIMEOUT = 10.0  # seconds: a shorter silence is no hang
 SCREEN = 0  # number of the screening launch, whose times enter no test

@@ -60,7 +60,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         room = _room_for_names(sheet, width)
         for texts in _show(sheet, room):
             cells = zip(sheet.headings, texts, strict=True)
-            drawn.add_row(*(_prose(text) if _wraps(heading) else Text(text, _style(text)) for heading, text in cells))
+            drawn.add_row(*(_prose(text) if _wraps(at) else Text(text, _style(at, text)) for at, text in cells))
         if sheet.headings:
             console.print(drawn)
         for note in sheet.notes:
@@ -68,9 +68,9 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _style(text: str) -> str:
-    """Return the style of a verdict, which also has a sign."""
-    return STYLES.get(text.rpartition(" ")[2], "")
+def _style(heading: Heading, text: str) -> str:
+    """Return the style of a verdict, which also has a sign; a row may be called as a verdict is."""
+    return STYLES.get(text.rpartition(" ")[2], "") if heading.kind == "word" else ""
 
 
 def _wraps(heading: Heading) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pyharness.report.page.contents import RecordFile, page_of, page_of_pairs, page_of_sheets, to_report
+from pyharness.report.page.contents import RecordFile, page_of, page_of_pairs, to_report
 from pyharness.report.page.markup import lack, render
 from pyharness.report.page.sections import figures
 from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section, Verbatim
 
 __all__ = [
     "Block", "Download", "Figure", "Page", "RecordFile", "Section", "Verbatim", "figures", "lack", "page_of",
-    "page_of_pairs", "page_of_sheets", "render", "to_report",
+    "page_of_pairs", "render", "to_report",
 ]  # fmt: skip

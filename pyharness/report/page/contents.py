@@ -75,7 +75,7 @@ def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
     resolved = [(one, some) for one in found if (some := resolved_first(one.differences)[0])]
     total = sum(len(one.differences) for one in found)
     count = sum(len(differences) for _, differences in resolved)
-    yield f"{count:,} of {total:,} differences B - A are significant: their paired 95 % CI does not contain 0."
+    yield f"{count:,} of {total:,} differences B - A are significant: by 95 % CI, signed ranks or exact values."
     if resolved:
         yield from _notes(found)
     for place, (one, differences) in enumerate(resolved):
@@ -184,12 +184,7 @@ def page_of_pairs(
     if len(sources) > 1:
         sections.append(what_differs(_named(sources)))
     sections += comparison_sections(pairs)
-    return Page(title, tuple(sections), "B - A: each difference with its paired interval.", *_ends(sources))
-
-
-def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
-    """Return a page of sheets alone, for a file that is not a record of a run."""
-    return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
+    return Page(title, tuple(sections), "B - A: each difference with its paired 95 % CI.", *_ends(sources))
 
 
 def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:

@@ -116,7 +116,7 @@ def test_a_tip_that_says_no_more_is_none() -> None:
 def test_the_middle_of_many_rows_is_folded() -> None:
     rows = tuple((Cell(f"row {number}"), Cell(number)) for number in range(450))
     sheet = Sheet("many", (Heading("row", "name"), Heading("value")), rows)
-    tree = reading.read(page.render(page.page_of_sheets("t", [sheet])))
+    tree = reading.read(page.render(page.Page("t", (page.Section("t", (sheet,)),))))
     first, folded = (one.one("tbody") for one in tree.one("main").all("table"))
     numbers = [[int(cell.text.removesuffix(".0000")) for cell in one.all("td")] for one in (first, folded)]
     assert numbers == [[*range(100), *range(350, 450)], [*range(100, 350)]]
@@ -126,7 +126,7 @@ def test_the_middle_of_many_rows_is_folded() -> None:
 def test_many_columns_are_bounded_and_counted() -> None:
     headings = (Heading("row", "name"), *(Heading(f"column {number}") for number in range(300)))
     rows = tuple((Cell(f"row {place}"), *(Cell(number) for number in range(300))) for place in range(3))
-    tree = reading.read(page.render(page.page_of_sheets("t", [Sheet("wide", headings, rows)])))
+    tree = reading.read(page.render(page.Page("t", (page.Section("t", (Sheet("wide", headings, rows),)),))))
     table = tree.one("main").one("table")
     assert {len(row.all("td")) for row in table.one("tbody").all("tr")} == {markup.MOST_COLUMNS - 1}
     assert len(table.one("thead").all("th")) == markup.MOST_COLUMNS

@@ -215,19 +215,10 @@ class Checkout:
         """Whether history is cut off: an unknown revision may be in the repository of origin."""
         return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    @staticmethod
-    def is_full_id(revision: str) -> bool:
-        """Whether a revision is a whole commit id, which nobody misspells: a clone without it lacks the commit."""
-        return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
-
     def is_dirty(self) -> bool:
         """Whether the working tree has changed or new files, relative to the commit that is checked out."""
         changed = ("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
         return bool(git_of_files(self.top, *changed))
-
-    def has_submodules(self, commit: str) -> bool:
-        """Whether a commit has submodules, whose files it does not contain."""
-        return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
 
     def content(self, commit: str, place: Path) -> bytes:
         """Return the bytes of a commit's file, by its path from ``top``; raise ``GitFailed`` where it is absent."""
@@ -261,7 +252,7 @@ class Checkout:
         lacking = git(target, "ls-files", "--deleted", "-z").split(b"\0")[:-1]  # checkout complains only of these
         if lacking:
             raise GitFailed(
-                f"the clone has not got {len(lacking)} files of the commit, such as {os.fsdecode(lacking[0])!r}: clone "
+                f"the clone lacks {len(lacking)} files of the commit, such as {os.fsdecode(lacking[0])!r}: clone "
                 "without --filter"
             )
         if changed:

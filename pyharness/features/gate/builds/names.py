@@ -235,7 +235,7 @@ def notes(sources: Pair) -> Iterator[str]:
         if top not in asked_as_it_is and Checkout(top, ".").is_dirty():
             yield f"uncommitted changes in {top} are not measured; --head . measures them"
     for source in revisions:
-        if source.checkout.has_submodules(source.commit):
+        if source.checkout.has(source.commit, Path(".gitmodules")):
             yield f"{source.asked!r} has submodules, which are not in what is built"
 
 
@@ -310,8 +310,8 @@ def _no_revision(option: str, checkout: Checkout, revision: str) -> UnknownName:
     what = f"{option}: unknown revision {revision!r}"
     if checkout.is_shallow():
         return NotFetched(what, UNSHALLOW)
-    if checkout.is_full_id(revision):
-        return NotFetched(what, "git fetch origin and this id get the commit")
+    if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision):  # a whole id, which nobody misspells
+        return NotFetched(what, f"git fetch origin {revision} gets the commit")
     stem = re.split("[~^@:]", revision, maxsplit=1)[0]
     rest = revision[len(stem) :]
     if rest and checkout.commit(stem) is not None:

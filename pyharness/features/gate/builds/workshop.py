@@ -225,4 +225,4 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
 def _limited(took: float) -> str:
     """Name the default limit that a build ran into."""
     longest = program.LONGEST_SECONDS
-    return f", the {longest / 60:.0f} minutes that anything gets" if took >= longest else ""
+    return f", the limit of {longest / 60:.0f} minutes" if took >= longest else ""

@@ -136,8 +136,7 @@ def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
 
 def _of_base(base: Source, tests: ProjectTests, room: Path) -> tuple[Path | None, tuple[str, ...]]:
     """Return the base's files if it is of the tests' project and has these tests, else a note."""
-    of_one = isinstance(base, Revision) and (tests.heads or base.checkout.top == tests.checkout)
-    if not isinstance(base, Revision) or not of_one:
+    if not isinstance(base, Revision) or not (tests.heads or base.checkout.top == tests.checkout):
         return None, (f"{base.asked!r} has no known tests of its own: a removed benchmark goes unnoticed",)
     target = room / "base"
     _export(base.checkout, base.commit, target, changed=bool(base.changes))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pyharness.features.gate.measurement.plan import GatePlan, Gone, Overtime, Question, failing
 from pyharness.features.gate.measurement.rounds import Differs, Pair, Turns, in_turn
 from pyharness.features.gate.types import (
+    GONE,
     SCREEN,
     SIDES,
     ArmFacts,
@@ -184,7 +185,7 @@ def _all(pair: Pair, gave: Launched) -> list[str]:
     gave.new |= dict.fromkeys((name for name in has["head"] if name not in has["base"]), "")
     for name in has["base"]:
         if name not in has["head"]:
-            gave.refusals[name] = (GateVerdict.FAILED, "the base has it, and the head does not: removed or renamed")
+            gave.refusals[name] = (GateVerdict.FAILED, GONE)
     gave.names = [name for name in has["base"] if name in has["head"]]
     return gave.names
 

@@ -60,8 +60,9 @@ def measure(
     screen = launched(plan, SCREEN, next(starters), None, calls, enough)
     measured.take(screen)
     if not screen.finished:
-        kept = "" if time.monotonic() > plan.deadline else ": what is left is for launches of what looks slower"
-        measured.notes.append(f"time ran out during the first launch{kept}")
+        rest = "the first launch used its share of the time: the rest is for launches of what looks slower"
+        over = time.monotonic() > plan.deadline
+        measured.notes.append("time ran out during the first launch" if over else rest)
         seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new.keys()
         names = screen.names or plan.benchmarks  # only the processes know the names of tests
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]

@@ -51,7 +51,7 @@ def _judged(gate: Gate, one: Judgement) -> _TestCase:
     outcome = _OUTCOMES.get(one.verdict, "")
     if outcome == "skipped" and gate.rules.strict:
         outcome = "failure"
-    sheet = judgement_sheet(gate, [one])
+    sheet = judgement_sheet([one])
     shown = dict(zip(sheet.columns, sheet.texts[0], strict=True))
     figures = ", ".join(f"{name} {text}" for name, text in shown.items() if name not in ("benchmark", "reason"))
     return _TestCase(f"gate.{one.figure}", one.benchmark, outcome, reason(one) or one.verdict.value, figures)

@@ -11,7 +11,8 @@ from pyharness.features.gate.report.calibration import calibration_sheet, flat_c
 from pyharness.features.gate.report.junit import to_junit
 from pyharness.features.gate.report.pull_request import gate_comment
 from pyharness.features.gate.types import SIDES, Calibration, Gate, GateVerdict, Judgement, Side
-from pyharness.features.gate.verdicts.effects import nanoseconds
+from pyharness.features.gate.verdicts.effects import call_seconds
+from pyharness.features.gate.verdicts.judgements import pairs
 from pyharness.report.charts import Dot, dots
 from pyharness.report.record_kinds import RecordKind
 from pyharness.report.sheet import Cell, Heading, Sheet
@@ -43,12 +44,12 @@ def gate_sections(gate: Gate) -> Iterator[Section]:
     """Yield what did not pass, with the distributions of both sides, then notes; folded: what passed, the machine."""
     shown, passed = sheets.parted(gate.judgements)
     if shown:
-        blocks = (*_by_figure(gate, shown, "head against base"), *_distributions(gate, shown))
+        blocks = (*_by_figure(shown, "head against base"), *_distributions(gate, shown))
         yield Section("What did not pass", blocks)
     if gate.notes:
         yield Section("Notes", gate.notes)
     if passed:
-        yield Section(sheets.counts(passed).capitalize(), tuple(_by_figure(gate, passed, "what passed")), folded=True)
+        yield Section(sheets.counts(passed).capitalize(), tuple(_by_figure(passed, "what passed")), folded=True)
     tables = (sheets.differing_sheet(gate), sheets.self_test_sheet(gate), sheets.environment_sheet(gate))
     about: list[Block] = [*sheets.where(gate), *(table for table in tables if table.rows)]
     if about:
@@ -66,19 +67,19 @@ def calibration_sections(calibration: Calibration) -> Iterator[Section]:
         yield Section("Calibration", (figure,))
 
 
-def _by_figure(gate: Gate, judgements: Sequence[Judgement], what: str) -> Iterator[Block]:
+def _by_figure(judgements: Sequence[Judgement], what: str) -> Iterator[Block]:
     for figure, title in _TITLES.items():
         of_figure = [one for one in judgements if one.figure == figure]
         if of_figure:
-            yield _effects(gate, f"{title}, {what}", of_figure)
+            yield _effects(f"{title}, {what}", of_figure)
 
 
-def _effects(gate: Gate, title: str, judgements: Sequence[Judgement]) -> Block:
+def _effects(title: str, judgements: Sequence[Judgement]) -> Block:
     """Return the effects of one figure with their budgets, as dots where they are known."""
-    sheet = replace(sheets.judgement_sheet(gate, judgements), title=title, notes=(sheets.ABOUT,))
-    place = next((place for place, heading in enumerate(sheet.headings) if heading.title == "effect"), None)
-    if place is None or all(one.effect is None for one in judgements):
+    sheet = sheets.judgement_sheet(judgements, title, (sheets.ABOUT,))
+    if all(one.effect is None for one in judgements):
         return sheet
+    place = [heading.title for heading in sheet.headings].index("effect")
     budgets = [None if one.budget is None else Cell(one.budget, _BUDGET) for one in judgements]
     drawn = [
         Dot(one.benchmark, row[place], verdict=_VERDICTS.get(one.verdict, ""), limit=own)
@@ -102,18 +103,12 @@ def _distributions(gate: Gate, judgements: Sequence[Judgement]) -> Iterator[Bloc
 
 def samples_of(gate: Gate, one: Judgement) -> dict[Side, list[float]]:
     """Return seconds of a call in each round, or the memory or instructions of each launch."""
-    threads = next((own.threads for own in gate.benchmarks if own.name == one.benchmark), 1)
-    samples: dict[Side, list[float]] = {"base": [], "head": []}
-    for part in gate.rounds:
-        if part.benchmark != one.benchmark:
-            continue
-        for side in SIDES:
-            if one.figure == "time":
-                timings = part.base if side == "base" else part.head
-                samples[side] += [time / part.calls / 1e9 for time in nanoseconds(timings, threads)]
-            elif side in (counted := part.memory if one.figure == "memory" else part.instructions):
-                samples[side].append(counted[side])
-    return samples
+    rounds = [part for part in gate.rounds if part.benchmark == one.benchmark]
+    if one.figure == "time":
+        threads = next((own.threads for own in gate.benchmarks if own.name == one.benchmark), 1)
+        return {side: call_seconds(rounds, side, threads) for side in SIDES}
+    by_launch = pairs(rounds, one.figure)
+    return {side: [values[side] for values in by_launch] for side in SIDES}
 
 
 def _distribution(one: Judgement, samples: dict[Side, list[float]]) -> Figure:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyharness.features.gate.report import sheets
 from pyharness.features.gate.types import Gate
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
-from pyharness.report.sheet import Sheet
 
 MOST_HEADLINES = 20  # with more figures, their reasons stand in the table alone
 
@@ -25,14 +22,9 @@ def gate_comment(gate: Gate) -> Comment:
         "; ".join((f"Suite {inert(gate.suite)}", *versions)),
         (*faults, *(lines if brief else ()), *gate.notes, *sheets.where(gate)),
         (
-            CommentPart(_untitled(sheets.judgement_sheet(gate, shown, reasons=not brief))),
-            CommentPart(_untitled(sheets.judgement_sheet(gate, passed)), sheets.counts(passed)),
+            CommentPart((sheets.judgement_sheet(shown, reasons=not brief),) if shown else ()),
+            CommentPart((sheets.judgement_sheet(passed),) if passed else (), sheets.counts(passed)),
             CommentPart(tuple(one for one in about if one.rows), "self-test and environment", MOST_BYTES_OF_A_TABLE,
                         first=True),
         ),
     )  # fmt: skip
-
-
-def _untitled(sheet: Sheet) -> tuple[Sheet, ...]:
-    """Return a table whose title is the line above it."""
-    return (replace(sheet, title=""),) if sheet.rows else ()

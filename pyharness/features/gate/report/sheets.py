@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pyharness.features.gate.types import SIDES, Figure, Gate, GateVerdict, Judgement
-from pyharness.features.gate.verdicts.wording import between, change, several
+from pyharness.features.gate.verdicts.wording import between, change
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import CellValue, writable
-from pyharness.types import COUNT, Format
+from pyharness.types import COUNT, Format, counted
 
 # Worst first: the word for one of a verdict, and for several.
 _COUNTED = {
@@ -24,7 +23,6 @@ _COUNTED = {
     GateVerdict.PASS: ("passed", "passed"),
 }
 _RANK = {verdict: rank for rank, verdict in enumerate(_COUNTED)}
-WRONG = (GateVerdict.REGRESSION, GateVerdict.FAILED, GateVerdict.INCOMPARABLE)  # these need a person's attention
 
 
 def verdict_line(gate: Gate) -> str:
@@ -39,9 +37,9 @@ def verdict_line(gate: Gate) -> str:
     if covered := sum(one.waiver is not None for one in gate.judgements):
         parts.append(f"{covered} declared in gate.toml")
     if gate.rounds and (faults := len(gate.self_test.faults)):  # without rounds, the arms could not be made
-        parts.append(f"the arms differ apart from the code, by {several(faults, 'sign')}")
+        parts.append(f"{counted(faults, 'fault')} of the self-test")
     if faults := len(gate.declaration_faults):
-        parts.append(f"{several(faults, 'fault')} of gate.toml")
+        parts.append(f"{counted(faults, 'fault')} of gate.toml")
     return f"{gate.verdict.capitalize()}: {'; '.join(parts)}."
 
 
@@ -90,16 +88,13 @@ _FLAT = (
 _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expires"}
 _ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
 OF_A_COMMIT = 10  # characters of a commit's id
-ABOUT = (
-    "Effect: head / base - 1, the trimmed mean of launches with its 95 % CI; headlines have the CI in brackets. Base "
-    "and head: of one call."
-)
+ABOUT = "Effect: head / base - 1, the trimmed mean of launches with its 95 % CI. Base and head are per call."
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
     """Return tables for people: the verdict and what it is about first, then the numbers of what did not pass."""
     shown, _ = parted(gate.judgements)
-    numbers = replace(judgement_sheet(gate, shown, reasons=False), title="What did not pass", notes=(ABOUT,))
+    numbers = judgement_sheet(shown, "What did not pass", (ABOUT,), reasons=False)
     about = Sheet("Notes", (), (), (*gate.notes, *where(gate)))
     others = (numbers if shown else about, differing_sheet(gate), about if shown else numbers)
     return [answer_sheet(gate), *(one for one in others if one.rows or (one is about and one.notes))]
@@ -154,7 +149,9 @@ def _range(effects: Sequence[float | None]) -> str:
     return f", from {change(min(numbers), 'time')} to {change(max(numbers), 'time')}" if numbers else ""
 
 
-def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: bool = True) -> Sheet:
+def judgement_sheet(
+    judgements: Iterable[Judgement], title: str = "", notes: tuple[str, ...] = (), *, reasons: bool = True
+) -> Sheet:
     """Return a row for each judgement, in their order, without empty columns."""
     rows = [_row(one) for one in judgements]
     used = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
@@ -162,9 +159,10 @@ def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: boo
     kept = [index for index, heading in enumerate(_HEADINGS)
             if (index in used or heading.title not in spare) and (reasons or heading.title != "reason")]  # fmt: skip
     return Sheet(
-        f"Gate: suite {gate.suite}",
+        title,
         tuple(_HEADINGS[index] for index in kept),
         tuple(tuple(row[index] for index in kept) for row in rows),
+        notes,
     )
 
 
@@ -172,7 +170,7 @@ def differing_sheet(gate: Gate) -> Sheet:
     """Return the installed libraries whose versions differ between the sides."""
     libraries = [{} if (arm := gate.arms.get(side)) is None else arm.libraries for side in SIDES]
     names = sorted({*libraries[0], *libraries[1]})
-    rows = [(name, *(several.get(name) for several in libraries)) for name in names]
+    rows = [(name, *(one.get(name) for one in libraries)) for name in names]
     headings = (Heading("library", "name"), *(Heading(side, "name") for side in SIDES))
     return Sheet("Libraries that differ", headings, tuple(text_row(*row) for row in rows if row[1] != row[2]))
 

@@ -35,6 +35,15 @@ def nanoseconds(timings: Sequence[Timing], threads: int) -> list[int]:
     return [timing.cpu if threads == 1 else timing.wall for timing in timings]
 
 
+def call_seconds(rounds: Iterable[Rounds], side: Side, threads: int) -> list[float]:
+    """Return one side's seconds per call, of each round."""
+    return [
+        time / part.calls / 1e9
+        for part in rounds
+        for time in nanoseconds(part.base if side == "base" else part.head, threads)
+    ]
+
+
 def effect(rounds: Rounds, threads: int = 1) -> LaunchEffect | None:
     """Return the mean of two medians of log(head / base): of the rounds with the head first, and of the others.
 

@@ -25,11 +25,12 @@ from pyharness.features.gate.types import (
     Waiver,
 )
 from pyharness.features.gate.verdicts import waivers as declared
-from pyharness.features.gate.verdicts.effects import Effects, effects_of, nanoseconds
+from pyharness.features.gate.verdicts.effects import Effects, call_seconds, effects_of
 from pyharness.features.gate.verdicts.self_test import open_controls
 from pyharness.features.gate.verdicts.times import judge_times, still_open, unjudged
-from pyharness.features.gate.verdicts.wording import BETTER, WORSE, change, megabytes, percent, several
+from pyharness.features.gate.verdicts.wording import BETTER, WORSE, change, megabytes, percent
 from pyharness.statistics.samples import median
+from pyharness.types import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def judge_counts(benchmark: str, figure: Figure, rounds: Sequence[Rounds]) -> Ju
     numbers = [effect for effect in effects if effect is not None]
     effect = median(numbers) if len(numbers) == len(by_launch) else None
     what = "growth from nothing" if effect is None else change(effect, figure)
-    seen = f"{what} in {several(len(by_launch), 'launch')}"
+    seen = f"{what} in {counted(len(by_launch), 'launch')}"
     if figure == "memory":
         seen += f" ({megabytes(values)})"
     budget = ALLOWED[figure].share
@@ -100,7 +101,7 @@ def _decision(by_launch: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[
     worse, better = (sum(grows(one, figure, side) for one in by_launch) for side in ("head", "base"))
     needed = max(AGREE * len(by_launch), ALLOWED[figure].launches)
     word = WORSE[figure] if worse >= better else BETTER[figure]
-    words = f"; {word} in {max(worse, better)} of {several(len(by_launch), 'launch')}"
+    words = f"; {word} in {max(worse, better)} of {counted(len(by_launch), 'launch')}"
     if worse >= needed:
         return GateVerdict.REGRESSION, words if worse < len(by_launch) else ""
     if better >= needed:
@@ -198,14 +199,7 @@ def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
 
 def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, float]:
     """Return each side's seconds per call: the median over the rounds of all launches."""
-    calls: dict[Side, list[float]] = {
-        side: [
-            time / part.calls / 1e9
-            for part in rounds
-            for time in nanoseconds(part.base if side == "base" else part.head, benchmark.threads)
-        ]
-        for side in SIDES
-    }
+    calls: dict[Side, list[float]] = {side: call_seconds(rounds, side, benchmark.threads) for side in SIDES}
     return {side: median(values) for side, values in calls.items() if values}
 
 

@@ -30,9 +30,10 @@ from pyharness.features.gate.types import (
 )
 from pyharness.features.gate.verdicts.effects import LaunchEffect, effect, start_effect
 from pyharness.features.gate.verdicts.times import p_greater, trimmed_interval, trimmed_mean
-from pyharness.features.gate.verdicts.wording import between, change, percent, relative, several
+from pyharness.features.gate.verdicts.wording import between, change, percent, relative
 from pyharness.statistics.hypotheses import sign_test
 from pyharness.statistics.samples import median
+from pyharness.types import counted
 
 UNBALANCED = 2  # largest difference between the counts of both orders in a launch, where one of a pair was lost
 LEVEL_OF_SIGNS = 0.001
@@ -60,9 +61,7 @@ def self_test(
     witnesses = [one.name for one in benchmarks] if same else controls
     problems = [*faults, *_unbalanced(launches, rounds)]
     if controls and len(controls) == len(benchmarks):
-        problems.append(
-            f"no benchmark of {under_test}, which is under test, was there to be compared: all are controls"
-        )
+        problems.append(f"all benchmarks are controls: none measures {under_test}")
     signs, order, start = _signs(effects, threads), _order(effects), _start(launches, effects)
     figures: dict[str, Any] = {"signs": signs, "second_in_a_round": order, "started_first": start}
     figures["witnesses"] = shown = _signs(effects, witnesses)
@@ -119,7 +118,7 @@ def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[st
     if uneven:
         firsts = [first for part in uneven for first in part.head_first]
         names = len({part.benchmark for part in uneven})
-        faults.append(_first(sum(firsts), len(firsts), "went second", f"rounds of {several(names, 'benchmark')}"))
+        faults.append(_first(sum(firsts), len(firsts), "went second", f"rounds of {counted(names, 'benchmark')}"))
     return faults
 
 
@@ -182,8 +181,8 @@ def _matters(bias: Mapping[str, Any], rules: GateRules) -> bool:
 def _biased(bias: Mapping[str, Any]) -> str:
     interval = bias["interval"] and (bias["interval"][0], bias["interval"][1])
     return (
-        f"{several(bias['controls'], 'benchmark')} of libraries that are not under test: the head is "
-        f"{change(bias['mean'], 'time')}{between(bias['mean'], interval)} in {several(bias['launches'], 'launch')}: "
+        f"{counted(bias['controls'], 'benchmark')} of libraries that are not under test: the head is "
+        f"{change(bias['mean'], 'time')}{between(bias['mean'], interval)} in {counted(bias['launches'], 'launch')}: "
         "the arms differ apart from the code under test"
     )
 

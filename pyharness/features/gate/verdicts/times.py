@@ -20,10 +20,11 @@ from enum import Enum
 
 from pyharness.features.gate.types import GateRules, GateVerdict, Judgement
 from pyharness.features.gate.verdicts.effects import Effects, suspect
-from pyharness.features.gate.verdicts.wording import between, change, percent, relative, several
+from pyharness.features.gate.verdicts.wording import between, change, percent, relative
 from pyharness.statistics.hypotheses import holm, t_survival
 from pyharness.statistics.jackknife import t_quantile
 from pyharness.statistics.samples import median
+from pyharness.types import counted
 
 EARLY = (2, 3, 5, 7)  # numbers of launches at the looks before the last
 FEWEST_LAUNCHES = 5  # of a test: if processes have one of two layouts, three equal draws look like a change
@@ -214,7 +215,7 @@ def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
 def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
     """Return the figures of launches, with a provisional verdict."""
     effect, shown = relative(trimmed_mean(logs)), interval and (relative(interval[0]), relative(interval[1]))
-    seen = f"{change(effect, 'time')}{between(effect, shown)} in {several(len(logs), 'launch')}"
+    seen = f"{change(effect, 'time')}{between(effect, shown)} in {counted(len(logs), 'launch')}"
     return Judgement(
         one.benchmark.name, "time", GateVerdict.PASS, effect=effect, interval=shown, budget=one.budget,
         launches=len(logs), noise=statistics.stdev(logs) if len(logs) > 1 else None,
@@ -233,7 +234,7 @@ def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdic
         return GateVerdict.PASS, "; ended early, as no launch repeated the slowdown"
     verdict, words = _unproven(one, seen, rules)
     if seen.launches < rules.launches and suspect(one, rules):
-        words += f"; the time ran out before {several(rules.launches, 'launch')}"
+        words += f"; the time ran out before {counted(rules.launches, 'launch')}"
         verdict = GateVerdict.INCONCLUSIVE
     return verdict, words
 
@@ -250,8 +251,8 @@ def _unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdi
 def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
     shown = logs or ([one.screen.log] if one.screen else [])
     seen = relative(trimmed_mean(shown))
-    where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
-    few = f" before {several(fewest(rules), 'launch')}: fewer are not tested" if logs else ""
+    where = f"in {counted(len(logs), 'launch')}" if logs else "in the screen"
+    few = f" before {counted(fewest(rules), 'launch')}: fewer are not tested" if logs else ""
     reason = (
         f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
         f"the screen asked for more launches, and the time ran out{few}"

@@ -44,15 +44,6 @@ def between(effect: float, interval: tuple[float, float] | None) -> str:
     return f" ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def several(count: int, noun: str) -> str:
-    """Return count and noun.
-
-    >>> several(1, "launch"), several(5, "launch"), several(2, "round")
-    ('1 launch', '5 launches', '2 rounds')
-    """
-    return f"{count} {noun}" + ("" if count == 1 else "es" if noun.endswith("ch") else "s")
-
-
 def megabytes(values: Mapping[Side, float]) -> str:
     """Return the memory of both sides."""
     return f"base {values['base'] / 1e6:.1f} MB, head {values['head'] / 1e6:.1f} MB"

@@ -89,7 +89,7 @@ def ask_everything(folder: Path, target: Path) -> None:
     checkout.names()
     checkout.is_shallow()
     assert checkout.is_dirty()
-    assert not checkout.has_submodules(commit)
+    assert not checkout.has(commit, Path(".gitmodules"))
     assert checkout.content(commit, Path("x.odd")) == b"x"
     checkout.export(commit, target, changed=True)
     assert (target / "x.odd").read_bytes() == b"y"
