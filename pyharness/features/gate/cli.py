@@ -225,9 +225,8 @@ def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> s
 
     comment = to_pull_request(gate_comment(done))
     texts: dict[str, Callable[[Gate], str]] = {"output": dump_gate, "json": dump_gate, "junit": to_junit}
-    texts["markdown"] = lambda _: comment
     for name, path in outputs.items():
-        atomic_file.write(path, texts[name](done), overwrite=force)
+        atomic_file.write(path, comment if name == "markdown" else texts[name](done), overwrite=force)
     summarise(comment)
     if form != "text":
         return texts[form](done)

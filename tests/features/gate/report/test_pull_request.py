@@ -58,7 +58,7 @@ def check_name(name: str) -> None:
     )  # fmt: skip
     text = report.to_pull_request(gate_report.gate_comment(one))
     assert acts(text) == []
-    assert re.fullmatch(r"\*\*Pass: 1 regression, 1 passed; [\w ,;.]+\.\*\*", text.splitlines()[0])
+    assert re.fullmatch(r"\*\*Pass: 1 regression, 1 passed; [\w ,;.-]+\.\*\*", text.splitlines()[0])
     assert text.count("<details>") == text.count("</details>") == 2
     assert [line for line in text.splitlines() if line.startswith("- regression: ")]
     whole = [row for row in cells(text) if "regression" in row]
