@@ -93,7 +93,7 @@ STARTED_IN = 0.3  # seconds that one of our processes takes to start where paces
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Rough seconds of a case of a common tokenizer, for the estimate of a run's duration, at ``STARTED_IN``."""
+    """Rough seconds that a case of a common tokenizer takes, on a machine that starts a process in ``STARTED_IN``."""
 
     seconds: float
     per_megabyte: float = 0.0  # of its text, if it reads more of a longer one

@@ -154,7 +154,7 @@ STEADY = "encode_bytes_per_second", "steady"
 
 
 def fastest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Name the fastest row of each text, and of rows that give the same ids: with the fewest threads of the run."""
+    """Name the fastest row of each text, and the fastest of rows with equal ids, at the fewest threads of the run."""
     of_threads: dict[int, dict[str, list[Steady]]] = {}
     for result in results:
         for one in result.measurements:

@@ -156,7 +156,7 @@ def _compare(record: Record, recorded: CaseResult, derived: CaseResult, details:
 
 
 def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
-    """Return whether the text determines a metric, from this program; for an unknown metric, from the record."""
+    """Return whether a metric depends on the text alone, says this program; for an unknown metric, says the record."""
     if (about := all_metrics().get(metric)) is not None:
         return about.deterministic
     return bool(described.get(metric, {}).get("deterministic", True))

@@ -91,7 +91,7 @@ _WITHOUT = "without a verdict"
 def comparison_comment(
     differences: Sequence[Difference], title: str, judged: JudgedComparison | None = None
 ) -> Comment:
-    """Return the comment on a comparison: inconclusive and resolved differences, and the rest, folded.
+    """Return the comment on a comparison: inconclusive and significant differences, and the rest, folded.
 
     Args:
         differences: with numbers on both sides.

@@ -66,7 +66,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only if something judges, and more text gives no reason to doubt it.
+        """``better`` or ``worse`` only if a CI or a test decides, and the size of the text does not matter.
 
         ``same`` if the values are equal, or within the difference between machines. ``depends on size`` if a metric
         that grows with the text has differences of both signs on parts of it; ``no curve`` if the record lacks these.
@@ -108,13 +108,13 @@ class Difference:
 
     @property
     def unjudged(self) -> bool:
-        """Whether it differs, the text determines it, and it has a better direction, but nothing judges it."""
+        """Whether the values differ and one is better by definition, but no CI or test decides."""
         judgeable = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
         return judgeable and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
 
     @property
     def looks_worse(self) -> bool:
-        """Whether the values alone, which chance may have moved, make B worse; a better look can never fail."""
+        """Whether B's value looks worse, by chance or not. A value that looks better never fails a comparison."""
         return self._way == "worse"
 
     @property
@@ -130,7 +130,7 @@ class Difference:
 
 
 def said_of(ranks: SignedRanks) -> str:
-    """Return a test in words, the same wherever it judges."""
+    """Return a test in words, the same wherever it decides."""
     left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
     return f"signed-rank test over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
 
@@ -141,7 +141,7 @@ _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJ
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
-    """Return resolved differences, the worse before the better and each largest first, and all others in their order.
+    """Return significant differences, worse before better and the largest first; then the others, in their order.
 
     Inconclusive ones are first among the others.
     """

@@ -181,7 +181,7 @@ def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
 
 
 def text_needs_clarity(row: Contender) -> bool:
-    """Return whether an interval is not enough on a row's text, by its documents' sizes; not if none are kept."""
+    """Return whether documents are so unequal in size that a CI is not enough; False if sizes are unknown."""
     documents, sizes = (row.result.groups.get(name, ()) for name in ("documents", "bytes"))
     return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 

@@ -1,7 +1,6 @@
-"""How a run is followed while it goes on, how long it will take, and when its time is over.
+"""Progress of a run: events for listeners, the time left, and the time limit.
 
-The rates that benchmarks declare are rough, and stand for a row of the middle. Cases that are finished correct them,
-benchmark by benchmark.
+Benchmarks declare rough rates of an average row. Finished cases correct them, benchmark by benchmark.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 
 class Listener(Protocol):
-    """Is told how a run is going: a progress bar, a log, a test."""
+    """Receives the events of a run: a progress bar, a log or a test."""
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Learn how far the training of a row is that takes place before the run."""
+        """Receive the progress of a row's training, which precedes the run."""
         ...
 
     def begin(self, total: int) -> None:
-        """Learn how many cases there are."""
+        """Receive the number of cases."""
         ...
 
     def started(self, case: Case) -> None:
-        """Learn that a case begins."""
+        """Receive the start of a case."""
         ...
 
     def progress(self, case: Case, done: int) -> None:
-        """Learn how many bytes of text a case has read."""
+        """Receive the bytes of text that a case has read so far."""
         ...
 
     def remaining(self, seconds: float) -> None:
-        """Learn about how long the rest will take, once a case is finished: as soon as that can be said."""
+        """Receive an estimate of the time left; sent after a case, as soon as there is one."""
         ...
 
     def finished(self, result: CaseResult) -> None:
-        """Learn the result of a case."""
+        """Receive the result of a case."""
         ...
 
 
@@ -51,7 +50,7 @@ WEIGHT = 2.0  # cases of a benchmark that what is known of all benchmarks counts
 
 
 def foretold(case: Case, sizes: Mapping[str, int]) -> float | None:
-    """Seconds that a case may take on the machine of the rates; None where its benchmark has no rate.
+    """Return the estimated seconds of a case at the declared rates; None if its benchmark declares none.
 
     Args:
         case: what is to be measured.
@@ -66,7 +65,7 @@ def foretold(case: Case, sizes: Mapping[str, int]) -> float | None:
 
 
 def in_words(seconds: float) -> str:
-    """Write a time that is known roughly.
+    """Return a rough duration in words.
 
     >>> in_words(34), in_words(200), in_words(5000)
     ('30 s', '3 min', '1.4 h')
@@ -77,7 +76,7 @@ def in_words(seconds: float) -> str:
 
 
 class CaseStopwatch:
-    """Seconds that each case takes; several may be measured side by side, and one in turns is started once a round."""
+    """Measures the seconds of each case. Cases may run side by side. A case in rounds is started once a round."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -85,7 +84,7 @@ class CaseStopwatch:
         self._turn: Case | None = None
 
     def started(self, case: Case) -> None:
-        """Start the clock of the case, and stop that of the one that had the turn before."""
+        """Start the clock of the case, and stop the clock of the case whose turn it was."""
         now = time.monotonic()
         if self._turn is not None:
             self._stop(self._turn, now)
@@ -103,7 +102,7 @@ class CaseStopwatch:
 
 
 class Spent:
-    """Seconds that finished cases took, with the estimates made for them."""
+    """Seconds of finished cases, measured and estimated."""
 
     def __init__(self) -> None:
         self.cases, self.seconds, self.expected = 0, 0.0, 0.0
@@ -113,7 +112,7 @@ class Spent:
         self.cases, self.seconds, self.expected = self.cases + 1, self.seconds + seconds, self.expected + expected
 
     def factor(self, usual: float) -> float:
-        """How many times as long as foretold a further case takes; ``usual`` where nothing else is known."""
+        """Return the measured time relative to the estimate; ``usual`` if no case is finished."""
         if not self.cases:
             return usual
         weight = WEIGHT * self.expected / self.cases
@@ -121,7 +120,7 @@ class Spent:
 
 
 class TimeLeft:
-    """A listener that tells another how long the rest will take, too, as soon as that can be said.
+    """A listener that estimates the time left and passes all events on to another listener.
 
     Args:
         listener: what it tells.
@@ -138,11 +137,11 @@ class TimeLeft:
         self.by_benchmark: dict[str, Spent] = {}
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Pass it on."""
+        """Pass the event on."""
         self.listener.preparing(row, progress)
 
     def begin(self, total: int) -> None:
-        """Pass it on."""
+        """Pass the event on."""
         self.listener.begin(total)
 
     def started(self, case: Case) -> None:
@@ -151,15 +150,15 @@ class TimeLeft:
         self.listener.started(case)
 
     def progress(self, case: Case, done: int) -> None:
-        """Pass it on."""
+        """Pass the event on."""
         self.listener.progress(case, done)
 
     def remaining(self, seconds: float) -> None:
-        """Pass it on."""
+        """Pass the event on."""
         self.listener.remaining(seconds)
 
     def finished(self, result: CaseResult) -> None:
-        """Learn from it, say what is left, and pass it on."""
+        """Correct the rates, report the time left, and pass the event on."""
         self.todo.pop(result.case.key, None)
         self._learn(result, self.watch.finished(result.case))
         if self.todo and (seconds := self.left()) is not None:
@@ -178,7 +177,7 @@ class TimeLeft:
             self.by_benchmark.setdefault(case.benchmark, Spent()).add(seconds, expected or 1.0)
 
     def left(self) -> float | None:
-        """Seconds that the rest may take; None while little is done, or nothing is known of a benchmark to come."""
+        """Return the estimated seconds left; None if it is too early, or a benchmark has no rate and no result."""
         if self._share() < LEAST_SHARE:
             return None
         usual = self.all.seconds / self.all.expected if self.all.expected else 1.0
@@ -194,7 +193,7 @@ class TimeLeft:
         return total
 
     def _share(self) -> float:
-        """Share of the work that is done: the smaller of that of what was foretold, and that of all cases."""
+        """Return the share that is done: of the estimated work or of the cases, whichever is smaller."""
         rest = [foretold(case, self.sizes) for case in self.todo.values()]
         of_cases = self.cases / (self.cases + len(rest))
         if None not in rest:
@@ -208,19 +207,19 @@ _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 class TimeLimitReached(Exception):
-    """The time limit is over, and what would begin now does not."""
+    """The time limit is over, so nothing new may begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When the last case of a run may begin."""
+    """The time after which a run begins no case."""
 
     at: float  # of time.monotonic()
     limit: str  # as it was given
 
     @classmethod
     def after(cls, limit: str) -> Deadline:
-        """Set a limit that begins now, such as ``90s``, ``10m`` or ``1.5h``; raises ``InputError`` for no time."""
+        """Set a limit from now on, such as ``90s``, ``10m`` or ``1.5h``; raise ``InputError`` for any other text."""
         match = _TIME.fullmatch(limit)
         seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
         if not seconds:
@@ -229,5 +228,5 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more begins."""
+        """Whether the time is over."""
         return time.monotonic() >= self.at

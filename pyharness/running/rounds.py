@@ -1,7 +1,7 @@
-"""The measuring loop: rows take turns in fresh processes, round by round, in an order that no row profits from.
+"""The measuring loop: rows take turns in fresh processes, in an order that favours none.
 
-A row that fails, or gives other ids than in its first turn, leaves the rotation and costs itself alone. Rounds that an
-interrupted run has finished are kept; one that it had begun is measured again, as ratios are formed within a round.
+A row that fails, or whose ids change between turns, leaves the rotation; the other rows go on. A resumed run keeps
+whole rounds and measures the last one again, because ratios are formed within a round.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyharness.types import Case, CaseResult
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one row gave in one round."""
+    """The result of one row in one round."""
 
     result: CaseResult
     fingerprint: str = ""  # of what was timed: the same in every round
@@ -25,14 +25,14 @@ class Turn:
 
 @dataclass(slots=True)
 class Rotation:
-    """The same case of several rows, which take turns."""
+    """One case of several rows that take turns."""
 
     cases: Sequence[Case]
     rounds: int
     taken: dict[str, list[Turn]] = field(default_factory=dict)  # by key of the case
 
     def run(self, take: Callable[[Case, int], Turn], kept: Mapping[tuple[str, int], Turn]) -> list[CaseResult]:
-        """Measure all rounds with ``take(case, round)``, but for those that are ``kept`` whole; one result per case."""
+        """Measure all rounds with ``take(case, round)``, except those in ``kept``; return one result per case."""
         self.taken = {case.key: [] for case in self.cases}
         for number in range(self.rounds):
             if not (going := [case for case in self.cases if self._goes_on(case)]):
@@ -53,7 +53,7 @@ class Rotation:
 
 
 def rotations(cases: Iterable[Case]) -> list[Rotation]:
-    """Group the cases that take turns: those that differ in their row alone."""
+    """Group the cases that take turns: those that differ only in their row."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(replace(case, tokenizer="").key, []).append(case)
@@ -61,7 +61,7 @@ def rotations(cases: Iterable[Case]) -> list[Rotation]:
 
 
 def with_relative(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult]:
-    """Return the results with what their benchmarks say relative to the same case of the reference row."""
+    """Return the results with their metrics relative to the same case of the reference row."""
     by_key = {result.case.key: result for result in results}
     return [_of_one(result, by_key, reference) for result in results]
 

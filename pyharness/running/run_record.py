@@ -1,4 +1,4 @@
-"""The record of a run, from its plan and its results, and what a run that goes on must have in common with it."""
+"""Makes the record of a run from its plan and results, and checks that a resumed run is the same run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TAKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Writes the record of a run, whole or as far as it came."""
+    """Writes the record of a run, complete or not."""
 
     plan: Plan
     schedule: Schedule
@@ -106,9 +106,9 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:
-    """Write what the numbers are computed from, where the record may be written; returns what the record says of it.
+    """Write the state next to the record, if that is possible; return its facts for the record.
 
-    It comes first: a record that is there has its state, or says by the digest that this is another's.
+    The state is written first. So a record always has its state, or its digest shows that the file is of another run.
     """
     if journal.record.exists() and not journal.overwrite and not store.is_unfinished(journal.record):
         return None
@@ -116,9 +116,9 @@ def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[s
 
 
 def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
-    """Write a record. One that is whole is never lost to one that is not, nor to one that was not asked to replace it.
+    """Write a record; replace a complete one only if that was asked for, and never by an incomplete one.
 
-    Another program may have made the file while this run measured; what was measured is in the journal then.
+    Another program may have created the file during the run. Then the results stay in the journal.
     """
     partial = store.is_unfinished(journal.record)
     if complete or partial or not journal.record.is_file():
@@ -126,7 +126,7 @@ def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
 
 
 def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
-    """First line of the journal: a run is resumed under the same one only."""
+    """Return the first line of the journal; only a run with the same line can be resumed."""
     rows = schedule.rows
     return {
         "suite": plan.suite.digest,
@@ -137,7 +137,7 @@ def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
 
 
 def check_texts(plan: Plan, texts: TextsRead) -> None:
-    """Refuse to go on with text that is no longer what the finished cases have read."""
+    """Refuse to resume if a corpus has changed since the finished cases read it."""
     for label, part in texts.parts.items():
         if part.read_again(plan.corpora[label]) != part.tally.digest:
             raise InputError(

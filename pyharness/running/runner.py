@@ -1,4 +1,4 @@
-"""The loop: verify, measure, record. Tokenizers run in worker processes, what is timed alone and in a fresh one."""
+"""The loop: verify, measure, record. Rows run in worker processes; a timed case has a fresh one to itself."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Run:
     _lock: threading.RLock = field(init=False, default_factory=threading.RLock)  # of all that is not a worker's
 
     def __post_init__(self) -> None:
-        """Make the checks and the workers of this run."""
+        """Create the checks and the workers of this run."""
         self.verification = Verification(self.schedule, self.workdir, self.results)
         number = min(self.plan.suite.workers, cores())
         rows, folder = self.schedule.rows, self.workdir / "worker"
         self.workers = [Workers(self.plan.suite, rows, folder, number) for _ in range(number)]
 
     def take_over(self, finished: list[dict[str, Any]]) -> None:
-        """Keep what an interrupted run has measured already."""
+        """Take the results of an interrupted run from the journal."""
         for entry in finished:
             try:
                 result = store.result_from_json(entry["result"])
@@ -71,7 +71,7 @@ class Run:
                 self.facts[result.case.tokenizer] = entry["facts"]
 
     def measure_all(self) -> None:
-        """Run every case that has no result yet, until time is over: rows side by side, then alone what is timed."""
+        """Run every case without a result until the time is over: untimed rows side by side, then timed cases alone."""
         for rows in self.schedule.untimed:
             threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
@@ -121,7 +121,7 @@ class Run:
             self.listener.finished(result)
 
     def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
-        """Take what the worker has left for the state; a damaged one costs its case. Returns its digest, too."""
+        """Check the state that the worker wrote, and return its digest too. A damaged state fails the case."""
         if result.status != "ok":
             return result, None
         try:
@@ -152,7 +152,7 @@ class Run:
             self.listener.progress(case, done)
 
     def recorded(self, recording: Recording) -> store.Record:
-        """Write the record of a run that nothing has interrupted: whole, or as far as the deadline let it come."""
+        """Write the record of a run that was not interrupted; it is complete unless the time limit was reached."""
         if self.deadline is None or all(case.key in self.results for case in self.schedule.cases):
             return recording.write(self.results, self.facts, self.texts, complete=True)
         reason = f"the time limit of {self.deadline.limit} was reached before"
@@ -161,7 +161,7 @@ class Run:
         return recording.write(self.results, self.facts, self.texts, complete=False, missing=f"{reason} this case")
 
     def request(self, case: Case) -> Request:
-        """Ask for a case: the message to its worker."""
+        """Return the message that asks a worker for a case."""
         expected, kept = self.verification.expected(case), self.verification.kept(case)
         state = self.journal.states.path_of(case.key)
         return Request(
@@ -185,13 +185,13 @@ def run(
     tracebacks: bool = False,
     deadline: Deadline | None = None,
 ) -> store.Record:
-    """Run a plan and write the record that the journal has claimed a name for.
+    """Run a plan, and write the record under the name that the journal has claimed.
 
-    With ``tracebacks``, those of failures are among their details. No case begins after the ``deadline``: the record is
-    not complete then, and the journal stays to resume from. Raises ``InputError`` where not one was measured.
+    ``tracebacks`` adds the tracebacks of failures to their details. No case begins after ``deadline``; then the record
+    is incomplete, and the journal stays to resume from. Raise ``InputError`` if no case was measured.
 
-    ``KeyboardInterrupt`` and ``SystemExit``, which a signal to end raises, leave a valid record of what was finished,
-    and the journal to resume from.
+    ``KeyboardInterrupt`` and ``SystemExit`` (from a signal) also leave a valid record of the finished cases, and the
+    journal.
     """
     started, schedule = time.time(), Schedule.of(plan)
     try:

@@ -1,4 +1,4 @@
-"""The order that cases run in, which rows are compared with which, and what must hold before a case is measured."""
+"""The order of cases, the rows whose ids are compared, and the checks that must pass before a case is measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
 
 @dataclass(frozen=True)
 class Schedule:
-    """Cases in the order they run in, and which rows are compared with which."""
+    """Cases in the order in which they run, and the rows whose ids are compared."""
 
     cases: tuple[Case, ...]
     rows: Mapping[str, TokenizerSpec]
@@ -24,7 +24,7 @@ class Schedule:
 
     @property
     def untimed(self) -> tuple[list[list[Case]], list[list[Case]]]:
-        """Cases that are not timed, by row: of home rows, whose ids others are compared with, and of the others.
+        """Untimed cases by row: first those of home rows, whose ids others are compared with, then all others.
 
         Rows of one library follow each other.
         """
@@ -38,17 +38,17 @@ class Schedule:
 
     @property
     def timed(self) -> list[Case]:
-        """Cases that are timed, each by itself: all rows are verified by then."""
+        """Timed cases, each run alone. All rows are verified before."""
         return [case for case in self.cases if benchmarks()[case.benchmark].timed and not rounds_of(case)]
 
     @property
     def in_turns(self) -> list[Case]:
-        """Cases whose rows take turns, which come last."""
+        """Cases whose rows take turns; they run last."""
         return [case for case in self.cases if rounds_of(case)]
 
     @classmethod
     def of(cls, plan: Plan) -> Schedule:
-        """Add what verification needs: cases that verify, and home rows of engines that stand alone."""
+        """Build the schedule of a plan: add the cases that verify, and missing home rows of engines."""
         rows = dict(plan.tokenizers)
         compared_with = _comparisons(rows)
         cases = {case.key: case for case in (*_verifying_cases(plan, compared_with), *plan.cases)}
@@ -94,9 +94,9 @@ def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[C
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
-    """Bytes of each text that each row is verified on: what its timed cases read, and those it is compared with.
+    """Return the bytes on which each row is verified on each text: what its and compared rows' timed cases read.
 
-    Rows without a vocabulary have no ids to verify: their units are checked against every text that they are of.
+    Rows without a vocabulary have no ids to verify. Their units are checked on every text.
     """
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:
@@ -118,36 +118,36 @@ UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
 
 
 def verifies(case: Case) -> bool:
-    """Whether a case is the check that others wait for."""
+    """Whether a case verifies the row, so that others wait for it."""
     return benchmarks()[case.benchmark].role is Role.VERIFIES
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The checks of a run: their ids, in a folder, and what their results forbid."""
+    """The checks of a run: a folder with their ids, and the cases that a failed check blocks."""
 
     schedule: Schedule
     folder: Path
     results: Mapping[str, CaseResult]  # by key of the case; grows while the run goes on
 
     def ids_of(self, case: Case, row: str | None = None) -> Path:
-        """Where a check leaves the ids of its row (or of another row, for the same text)."""
+        """Return the file with the ids of a check's row, or of another row on the same text."""
         name = hashlib.sha256(f"{case.benchmark}\0{row or case.tokenizer}\0{case.corpus}".encode()).hexdigest()[:24]
         return self.folder / f"{name}.npz"
 
     def expected(self, case: Case) -> Path | None:
-        """Ids that a check compares its own with."""
+        """Return the file of ids that a check compares its own with."""
         home = self.schedule.compared_with.get(case.tokenizer)
         ids = None if home is None or not verifies(case) else self.ids_of(case, home)
         return ids if ids is not None and ids.exists() else None
 
     def kept(self, case: Case) -> Path | None:
-        """Where a check leaves ids that other rows are compared with."""
+        """Return the file in which a check saves ids for other rows; None if no row needs them."""
         wanted = verifies(case) and case.tokenizer in self.schedule.compared_with.values()
         return self.ids_of(case) if wanted else None
 
     def needed_again(self, case: Case) -> bool:
-        """Tell whether ids that were kept for other rows are gone, and some of those rows are still to come."""
+        """Return whether a check must run again: its saved ids are gone, and rows without a result need them."""
         if not verifies(case) or self.ids_of(case).exists():
             return False
         return any(
@@ -157,7 +157,7 @@ class Verification:
         )
 
     def blocked(self, case: Case) -> CaseResult | None:
-        """The result of a case that must not be measured; None for one that may."""
+        """Return the result of a case that must not be measured; None if it may be."""
         if verifies(case):
             return self._without_home(case)
         benchmark = benchmarks()[case.benchmark]
@@ -179,7 +179,7 @@ class Verification:
 
 
 def _forbids(result: CaseResult, case: Case) -> bool:
-    """Tell whether a failed check stands against a case: wrong ids on any corpus, a crash on its own."""
+    """Return whether a failed check blocks a case: wrong ids block on every corpus, a crash on its own."""
     checked = result.case
     if checked.tokenizer != case.tokenizer or result.status != "failed" or not verifies(checked):
         return False

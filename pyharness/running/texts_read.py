@@ -1,7 +1,7 @@
-"""One corpus, one text: what every case of a run has read is compared with what was read first.
+"""One corpus, one text: every case must read the same text of a corpus as the first case did.
 
-A file that grows, or a plug-in that draws at random, would put figures of different text into one table. The record
-says of each corpus what was read of it, and a run is resumed on the same text only: all of it is kept here.
+A file that grows, or a plug-in that draws at random, would mix figures of different texts in one table. The record
+describes the text that was read of each corpus. A run is resumed only on the same text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyharness.types import Case, CaseResult, Corpus, Failure, Tally, TextRead
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The digest of a part of a corpus, and the case that read it first."""
+    """The digest of a part of a corpus, and the first case that read it."""
 
     digest: str
     case: Case
@@ -23,14 +23,14 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tally of a corpus, or of its front where no case reads the whole."""
+    """The tally of a corpus, or of its front if no case reads the whole."""
 
     tally: TextRead
     whole: bool
     limit: int | None = None  # bytes of the front
 
     def read_again(self, corpus: Corpus) -> str:
-        """Digest of the same part as it is now."""
+        """Return the digest of the same part at present."""
         tally = Tally()
         if self.whole or self.limit is None:
             for document in corpus.documents(tally):
@@ -42,13 +42,13 @@ class Part:
 
 @dataclass(slots=True)
 class TextsRead:
-    """The text that the cases of a run have read."""
+    """The texts that the cases of a run have read."""
 
     first: dict[tuple[str, str], First] = field(default_factory=dict)  # by corpus and part of it
     parts: dict[str, Part] = field(default_factory=dict)  # by corpus: the whole if a case has read it, or the front
 
     def checked(self, result: CaseResult) -> CaseResult:
-        """Return a result, or its failure when its case has read other text than cases before it. The first wins."""
+        """Return a result, or a failure if its case read another text than earlier cases."""
         tally, corpus = result.tally, result.case.corpus
         if tally is None or corpus is None or result.failure is Failure.TEXT:
             return result
@@ -71,7 +71,7 @@ class TextsRead:
 
 
 def _digests(case: Case, tally: TextRead) -> dict[str, str]:
-    """Parts of a corpus and their digests, those that any benchmark reads alike first."""
+    """Return digests of parts of a corpus, by name; parts that all benchmarks read alike come first."""
     beginnings = tally.beginnings
     digests = {f"its first {1 << index:,} documents": digest for index, digest in enumerate(beginnings or ())}
     if beginnings is not None:

@@ -63,7 +63,7 @@ def group_of(digest: bytes) -> int:
 
 
 def too_few(documents: Sequence[int]) -> str | None:
-    """Return why there are too few documents for an interval, if so; ``documents``: uncut ones of every group."""
+    """Return why there are too few documents for a CI, or None. ``documents``: source documents per group."""
     total, used = sum(documents), sum(count > 0 for count in documents)
     if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
         return None
@@ -74,7 +74,7 @@ def too_few(documents: Sequence[int]) -> str | None:
 
 
 def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
-    """Return why documents of very unequal size give no interval; None if they do. ``sizes``: bytes of every group.
+    """Return why documents of very unequal size give no CI, or None. ``sizes``: bytes per group.
 
     Groups of n equal documents differ in bytes by chance: the squared coefficient of variation is GROUPS / n. A
     larger one corresponds to fewer documents, and their number counts. The exception: groups differ as much in their
@@ -87,7 +87,7 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
 
 
 def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
-    """Return whether groups vary in bytes as under ``alike`` documents do, and ``times`` as much as in documents."""
+    """Return whether groups vary in bytes more than ``alike`` equal documents do, and in their number."""
     return _variation(sizes) > max(GROUPS / alike, times * _variation(documents))
 
 
@@ -219,7 +219,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
 
 
 def effective(squares: Sequence[float]) -> float:
-    """Return the effective number of groups: as many, with equal shares of the variance, would be as concentrated.
+    """Return the effective number of groups: how many equal groups would spread the variance as little.
 
     The squared sum of the squared deviations over the sum of their squares (Kish 1965): G over the kurtosis. About 11
     of 32 where documents are many and alike; 1 where one group has all.

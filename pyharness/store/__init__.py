@@ -1,6 +1,6 @@
-"""Run records: one versioned JSON file per run, and the journal that a run can be resumed from.
+"""Records of runs: one versioned JSON file per run, and the journal from which a run is resumed.
 
-The record holds raw values; intervals and medians are computed from them when they are shown.
+The record holds raw values. Intervals and medians are computed when they are shown.
 """
 
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of

@@ -1,4 +1,4 @@
-"""The journal that a run can be resumed from: finished cases, next to the record to be."""
+"""The journal from which a run is resumed: its finished cases, in a file next to the future record."""
 
 from __future__ import annotations
 
@@ -25,25 +25,24 @@ _BEGINNING = '{"header"'
 
 
 class Taken(InputError):
-    """A record has the name already, or another run is about to write it."""
+    """The name of the record is taken: by a file, or by another run."""
 
 
 def journal_of(record: Path) -> Path:
-    """Return where the run that is to become a record keeps its finished cases."""
+    """Return the path of the journal of a record."""
     return record.with_name(record.name + ".journal")
 
 
 class Journal:
-    """Finished cases of a run in progress: one line each, synced to disk, next to the record to be.
+    """Finished cases of a run in progress: one line each, synced to disk, next to the future record.
 
-    It is the claim on the name of the record, too: the file is locked while the run lives, so that two runs cannot
-    write one path. Making one before anything is measured tells that the record can be written. A record that goes
-    into a device or a pipe has its journal in a file without a name, and cannot be resumed.
+    The journal also claims the name of the record. Its file is locked while the run lives, so two runs never write one
+    path. Creating it before anything is measured shows that the record can be written. If the record goes to a device
+    or a pipe, its journal is a file without a name, and the run cannot be resumed.
 
     Raises:
-        Taken: the record is there (``overwrite`` allows to replace it, ``advice`` says how to ask for that), or a run
-            that lives has claimed it.
-        InputError: there is no writing to the place.
+        Taken: the record exists (``overwrite`` replaces it; ``advice`` tells the user how), or a run has claimed it.
+        InputError: the folder cannot be written to.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Journal:
 
     @classmethod
     def of_a_new_name(cls, folder: Path, stem: str) -> Journal:
-        """Claim ``stem.json`` in a folder, or ``stem-2.json`` and so on where that is taken."""
+        """Claim ``stem.json`` in a folder, or ``stem-2.json`` and so on if the name is taken."""
         for number in itertools.count(1):
             with contextlib.suppress(Taken):
                 journal = cls(folder / f"{stem}{'' if number == 1 else f'-{number}'}.json")
@@ -93,18 +92,18 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """Whether there is something in it: a run that was not finished."""
+        """Whether the journal has content, that is, an unfinished run."""
         return os.fstat(self.file.fileno()).st_size > 0
 
     @property
     def resumable(self) -> bool:
-        """Whether it keeps a finished case of a run that has not come to its end."""
+        """Whether the journal holds a finished case of an unfinished run."""
         return self.path is not None and not self._worthless and self.path.exists()
 
     def start(self, header: Mapping[str, Any], resume: bool) -> list[dict[str, Any]]:
         """Write the header of a new run, or return the finished cases of the same run when resuming.
 
-        Raises ``InputError`` where there are finished cases, unless the same run resumes.
+        Raise ``InputError`` if there are finished cases and the run does not resume them.
         """
         dump({**header, "results": []})  # what a record cannot hold is found out now
         lines = self._lines()
@@ -142,12 +141,12 @@ class Journal:
         return entries
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Keep one finished case."""
+        """Add one finished case."""
         self._worthless = False
         self._append(entry)
 
     def text_of(self, result: CaseResult, text: Encoded | None = None) -> Encoded:
-        """JSON text of a result, for here and for the record: as it came, or made now, once."""
+        """Return the JSON text of a result; it is made once, for the journal and the record."""
         before, line = self._texts.get(result.case.key, (None, None))
         if line is None or before is not result:
             line = text or encoded(result_as_json(result))
@@ -164,7 +163,7 @@ class Journal:
             raise InputError(f"cannot write {str(self.path)!r}: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Give the lock back. The journal stays, unless no case is in it: then nothing of it does."""
+        """Release the lock. A journal without a finished case is removed."""
         if self.file.closed:
             return
         with contextlib.suppress(OSError):
@@ -177,7 +176,7 @@ class Journal:
             self.file.close()
 
     def remove(self) -> None:
-        """Finish: the record holds everything now."""
+        """Remove the journal: the record is written."""
         self.states.remove()
         if self.path is not None:
             self.path.unlink(missing_ok=True)
@@ -186,9 +185,9 @@ class Journal:
 
 
 def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> frozenset[str]:
-    """Keys of the cases that the journal of a record to be has finished; claims and changes nothing.
+    """Return the keys of finished cases in the journal of a record; claim and change nothing.
 
-    Raises ``InputError`` where a run with this header could not begin, or with ``resume`` could not go on.
+    Raise ``InputError`` if a run with this header could not begin, or could not resume with ``resume``.
     """
     try:
         with io.TextIOWrapper(bounded_file.opened(journal_of(record)), encoding="utf-8") as file:
@@ -203,7 +202,7 @@ def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> fro
 
 
 def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], resume: bool) -> None:
-    """Refuse to go on from another run, or to begin where one has not finished."""
+    """Refuse to resume another run, or to begin over an unfinished one."""
     if not resume:
         raise InputError(
             f"{path!r} holds an unfinished run: continue it with --resume, remove it, or choose another --output"
@@ -214,7 +213,7 @@ def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], re
 
 
 def _missing(folder: Path) -> list[Path]:
-    """Folders that are not there yet, the innermost first."""
+    """Return the folders that do not exist yet, the innermost first."""
     return [one for one in (folder, *folder.parents) if not one.exists()]
 
 
@@ -223,7 +222,7 @@ def _open_unnamed() -> IO[str]:
 
 
 def _lock(path: Path) -> IO[str]:
-    """Open and lock a journal; raises ``BlockingIOError`` where another holds the lock."""
+    """Open and lock a journal; raise ``BlockingIOError`` if another process holds the lock."""
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
@@ -240,9 +239,9 @@ def _lock(path: Path) -> IO[str]:
 
 
 def _entries(file: IO[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Whole lines with what they say, up to the one that a run was writing when it was killed.
+    """Yield whole lines with their content, up to the line that a killed run was writing.
 
-    What is damaged, or more than a run can have written, ends them as well: its cases are measured again.
+    Reading also stops at a damaged line, or at more than a run can write. The cases after it are measured again.
     """
     read = values = 0
     while (line := file.readline(MOST_BYTES + 1)).endswith("\n"):

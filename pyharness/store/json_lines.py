@@ -1,4 +1,4 @@
-"""JSON of records: read within bounds, written with a line for each of the many."""
+"""JSON of records: read within limits, written with one line per entry of a long list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def load(path: Path) -> Any:
-    """Return the JSON value in a file, which may be packed with xz as a page carries it.
+    """Return the JSON value of a file, which may be packed with xz as in a page.
 
     Raises ``InputError`` if the line is missing or too large.
     """
@@ -38,7 +38,7 @@ def load(path: Path) -> Any:
 
 
 def parsed(content: bytes, errors: str = "strict") -> Any:
-    """Parse JSON of anyone. Raises ``ValueError``: it is no JSON, no UTF-8, bottomless, or has too many values."""
+    """Parse untrusted JSON. Raise ``ValueError`` if it is not JSON in UTF-8, too deep, or has too many values."""
     text = content.decode("utf-8", errors)
     if (values := values_in(text)) > MOST_VALUES:
         raise ValueError(f"it has {values:,} values; at most {MOST_VALUES:,} are read")
@@ -49,12 +49,12 @@ def parsed(content: bytes, errors: str = "strict") -> Any:
 
 
 def values_in(text: str) -> int:
-    """Say how many values JSON has at most."""
+    """Return an upper bound on the number of values in JSON."""
     return sum(map(text.count, ",[{"))
 
 
 def packed(content: bytes) -> bytes:
-    """Pack a record with xz: a fifth of its bytes, and the same ones each time."""
+    """Pack a record with xz, always to the same bytes: about a fifth of its size."""
     return content if content.startswith(_XZ) else lzma.compress(content)
 
 
@@ -73,11 +73,11 @@ def _no_number(text: str) -> NoReturn:
 
 
 class Encoded(str):
-    """JSON text of a value, in one line: it is written as it is."""
+    """JSON text of a value, in one line, which is written unchanged."""
 
 
 def encoded(value: Any, indent: int | None = None) -> Encoded:
-    """Return JSON text of a value, unless it is that already."""
+    """Return the JSON text of a value; text that is already encoded stays."""
     if isinstance(value, Encoded):
         return value
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""What pytest-benchmark writes (``--benchmark-json``, ``--benchmark-save``), as a record of a run.
+"""Files of pytest-benchmark (``--benchmark-json``, ``--benchmark-save``) as records of runs.
 
 A row is a test, its number the median of its rounds in seconds, and the rounds are kept where the file has them. The
 name of the machine stays out. Layout: pytest-benchmark 4 and 5, ``BenchmarkSession`` and ``Metadata.as_dict``.
@@ -25,12 +25,12 @@ _METRIC = {
 
 
 def is_foreign(data: Any) -> bool:
-    """Whether a JSON value is what pytest-benchmark writes."""
+    """Return whether a JSON value is a file of pytest-benchmark."""
     return isinstance(data, dict) and "kind" not in data and "benchmarks" in data and "machine_info" in data
 
 
 def as_record(data: Any, schema: int, kind: str) -> dict[str, Any]:
-    """Return the values of a record; raises ``Misshapen`` for what pytest-benchmark cannot have written."""
+    """Return the values of a record; raise ``Misshapen`` if pytest-benchmark cannot have written the file."""
     results, seconds = {}, 0.0
     for place, one in enumerate(get(data, "benchmarks", list), 1):
         try:

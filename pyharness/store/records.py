@@ -80,7 +80,7 @@ class MetricFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateFile:
-    """The file next to a record from which its numbers can be computed again."""
+    """The file next to a record that holds the counts behind its numbers."""
 
     file: str  # its name, in the folder of the record
     bytes: int
@@ -103,7 +103,7 @@ class RecordHead:
 
 
 def _check_head(data: Any) -> None:
-    """Check all but the results: required keys, their types, and what reports read of them."""
+    """Check all but the results: required keys, their types, and values that reports read."""
     get(data, "results", list)
     head = from_json(RecordHead, data, "record")
     for metric in head.metrics.values():
@@ -121,7 +121,7 @@ def _check_head(data: Any) -> None:
 
 @dataclass(frozen=True)
 class Record:
-    """A run record as read: JSON values, with the results as nouns."""
+    """A record as read: JSON values, with results as objects."""
 
     data: Mapping[str, Any]
     results: tuple[CaseResult, ...]
@@ -129,9 +129,9 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Any, name: str, path: Path | None = None) -> Record:
-        """Check kind, schema number and shape; ``name`` is what messages call the record.
+        """Check the kind, schema number and shape; ``name`` is the name of the record in messages.
 
-        What pytest-benchmark writes becomes a record.
+        A file of pytest-benchmark becomes a record.
         """
         if is_foreign(data):
             try:
@@ -163,10 +163,10 @@ class Record:
         return cls(data, tuple(results), path)
 
     def state(self) -> StateReader:
-        """What the numbers were computed from: the file next to the record.
+        """Open the state: the counts behind the numbers, in the file next to the record.
 
         Raises:
-            NoState: it is missing, or it is not the one that the record was written with.
+            NoState: the file is missing, or belongs to another record.
         """
         about = self.data.get("state")
         if about is None or self.path is None:
@@ -175,11 +175,11 @@ class Record:
 
     @property
     def benchmarks(self) -> list[str]:
-        """Names of the benchmarks that it has results of, sorted."""
+        """Names of the benchmarks with results, sorted."""
         return sorted(self._by_benchmark)
 
     def of(self, benchmark: str) -> list[CaseResult]:
-        """Results of one benchmark, in the order of the suite."""
+        """Return the results of one benchmark, in the order of the suite."""
         return list(self._by_benchmark.get(benchmark, ()))
 
     @cached_property
@@ -192,7 +192,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRecordKind:
-    """A kind of record whose numbers are cases though no run wrote it: it is read and compared as that of a run.
+    """A kind of record with cases that no run wrote. It is read and compared like the record of a run.
 
     Features offer them: ``CASE_RECORDS`` under the group of all kinds of record. Tables and sections are types of
     ``report``, which is above this room.
@@ -205,7 +205,7 @@ class CaseRecordKind:
 
 
 def case_record_kind(name: Any) -> CaseRecordKind | None:
-    """Return the kind of that name; None for the record of a run, and for what is unknown."""
+    """Return the kind of record with this name; None for a run, and for unknown names."""
     if name == KIND or not isinstance(name, str):
         return None
     return registry.offered("pyharness.records", "CASE_RECORDS").get(name)
@@ -217,7 +217,7 @@ def read(path: Path) -> Record:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Say whether a file is the record of a run that was interrupted: what it had finished is in its journal, too."""
+    """Return whether a file is the record of an interrupted run, whose finished cases are also in its journal."""
     try:
         return path.is_file() and read(path).data["complete"] is False
     except (InputError, OSError):

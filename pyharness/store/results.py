@@ -1,4 +1,4 @@
-"""Results of cases as JSON values, and back; what older records keep among details is a measurement again."""
+"""Results of cases as JSON values, and back. Older records keep some measurements in details: these are moved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIFTED = frozenset(metric for places in _LIFTED.values() for _, metric in places
 
 
 def lifted(benchmark: str, measurements: Sequence[Measurement], details: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Measurements of a case that stand among its details alone."""
+    """Return measurements that an older record keeps only in the details of a case."""
     measured = {measurement.metric for measurement in measurements}
     for keys, metric in _LIFTED.get(benchmark, ()):
         value: Any = details
@@ -45,7 +45,7 @@ _DIGEST = re.compile("[0-9a-f]{16}")
 
 
 def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
-    """Without the fields that are empty; ``value`` is always there."""
+    """Return a measurement as JSON values without empty fields; ``value`` is always present."""
     content: dict[str, Any] = {"metric": measurement.metric, "value": measurement.value}
     for name in ("reason", "part", "no_interval", "no_pair"):
         if (value := getattr(measurement, name)) is not None:
@@ -59,7 +59,7 @@ def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
 
 
 def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
-    """Inverse of ``measurement_as_json``; raises ``Misshapen`` for what it cannot have written."""
+    """Inverse of ``measurement_as_json``; raise ``Misshapen`` for anything that it cannot have written."""
     replicates = get(data, "replicates", list, default=[])
     if len(replicates) > GROUPS:
         raise Misshapen(f"'replicates' has {len(replicates)} values; there are {GROUPS} groups")
@@ -81,7 +81,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
 
 
 def first_twice(names: Iterable[T]) -> T | None:
-    """Return the first of some names that was there before."""
+    """Return the first name that occurs twice."""
     met: set[T] = set()
     for name in names:
         if name in met:
@@ -91,12 +91,12 @@ def first_twice(names: Iterable[T]) -> T | None:
 
 
 def case_as_json(case: Case) -> dict[str, Any]:
-    """What a result of a record says of its case."""
+    """Return the fields of a result that name its case."""
     return {"key": case.key, **shape.as_json(Case, case)}
 
 
 def result_as_json(result: CaseResult) -> dict[str, Any]:
-    """One case of a record."""
+    """Return one result as a record holds it."""
     return {
         **case_as_json(result.case),
         "status": result.status,
@@ -107,7 +107,7 @@ def result_as_json(result: CaseResult) -> dict[str, Any]:
 
 
 def result_from_json(data: Mapping[str, Any]) -> CaseResult:
-    """Inverse of ``result_as_json``; raises ``Misshapen`` for what it cannot have written."""
+    """Inverse of ``result_as_json``; raise ``Misshapen`` for anything that it cannot have written."""
     corpus = get(data, "corpus", str, None)
     case = Case(get(data, "benchmark", str), get(data, "tokenizer", str), corpus, get(data, "parameters", dict))
     status = get(data, "status", str)
@@ -139,7 +139,7 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
 
 
 def _details_as_json(result: CaseResult) -> dict[str, Any]:
-    """Details as a record holds them: what programs read of them is typed in a result, and stands among them here."""
+    """Return details as a record holds them, including values that have a field of their own in a result."""
     details: dict[str, Any] = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
     if result.trained_on is not None:
         details["trained_on"] = result.trained_on
@@ -148,20 +148,20 @@ def _details_as_json(result: CaseResult) -> dict[str, Any]:
 
 
 def text_read_as_json(tally: TextRead) -> dict[str, Any]:
-    """Account of a text; without beginnings where it was not read from its front."""
+    """Return the account of a text; without beginnings if it was not read from its front."""
     values = asdict(tally)
     beginnings = values.pop("beginnings")
     return values if beginnings is None else {**values, "beginnings": list(beginnings)}
 
 
 def trained_on_of(details: Mapping[str, Any]) -> float | None:
-    """Share of a text that stands among details; None if it is missing or malformed."""
+    """Return the share of trained-on text from details; None if it is missing or malformed."""
     share = details.get("trained_on")
     return share if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1 else None
 
 
 def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Sums by group of documents that stand among details, those of integers."""
+    """Return sums by group of documents from details, only those of integers."""
     groups = details.get("groups")
     sums = groups.items() if isinstance(groups, dict) else ()
     return {
@@ -172,7 +172,7 @@ def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
-    """Histograms that stand among details, those that are some: ascending edges, and a count of 0 or more per bin."""
+    """Return valid histograms from details: ascending edges, and a count of 0 or more per bin."""
     named = details.get("histograms")
     histograms = {}
     for name, one in named.items() if isinstance(named, dict) else ():
@@ -192,6 +192,6 @@ def _is_one(histogram: Histogram) -> bool:
 
 
 def ids_of(details: Mapping[str, Any]) -> str | None:
-    """Digest of all ids that stands among details; None if it is missing or malformed."""
+    """Return the digest of all ids from details; None if it is missing or malformed."""
     ids = details.get("ids")
     return ids if isinstance(ids, str) and _DIGEST.fullmatch(ids) else None

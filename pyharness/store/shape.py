@@ -1,7 +1,7 @@
-"""JSON values of records: checks of their shapes, and nouns made of them.
+"""JSON values of records: checks of their shapes, and conversion to data classes.
 
-A noun is a frozen dataclass of numbers, text, nouns, tuples and mappings: what stands where is what the types of its
-fields say. A tuple of nouns of numbers can be written by columns: a list for each field.
+A data class here is frozen. Its fields are numbers, text, data classes, tuples and mappings, and their types declare
+the shape. A tuple of data classes of numbers can be written by columns: one list per field.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEEPEST = 64  # levels of lists and objects within a record
 
 
 class Misshapen(InputError):
-    """A JSON value is not what a record has in its place."""
+    """A JSON value has another shape than a record requires there."""
 
 
 _MISSING: Any = object()
@@ -32,7 +32,7 @@ _WORDS: Mapping[type | None, str] = {
 
 
 def get(data: Any, name: str, *kinds: type | None, default: Any = _MISSING) -> Any:
-    """Return the value of a key, which must be of one of the kinds (None: null; ``object``: anything)."""
+    """Return the value of a key, if it has one of these types (None: null; ``object``: anything)."""
     if not isinstance(data, dict):
         raise Misshapen(f"{short(data)} stands where an object with {name!r} is due")
     if name not in data:
@@ -60,13 +60,13 @@ def number_or_null(value: Any, name: str) -> Any:
 
 
 def tally_of(data: Any) -> TextRead | None:
-    """Account of the text that was read, where there is one."""
+    """Return the account of the text that was read, if any."""
     tally = get(data, "tally", dict, None, default=None)
     return None if tally is None else from_json(TextRead, tally, "tally")
 
 
 def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> None:
-    """Refuse a schema number that is malformed, or of a newer pyharness: ``name`` is not ``what`` it should be."""
+    """Refuse a schema number that is malformed or of a newer pyharness. ``name`` and ``what`` are for the message."""
     schema = data.get("schema")
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise InputError(f"{name} is not {what}: its schema is {short(schema)}, not a number from 1")
@@ -78,7 +78,7 @@ def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> 
 
 
 def check_values(data: Any) -> None:
-    """Refuse numbers that are not finite or that nothing measured here can reach, and bottomless nesting."""
+    """Refuse numbers that are not finite or impossibly large, and nesting that is too deep."""
     levels: list[Iterator[Any]] = [iter((data,))]  # not a list of values: there may be millions
     while levels:
         value = next(levels[-1], _MISSING)
@@ -95,7 +95,7 @@ def check_values(data: Any) -> None:
 
 
 def short(value: object) -> str:
-    """Return a value as messages show it: JSON of at most 60 characters."""
+    """Return a value for a message: JSON of at most 60 characters."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -105,7 +105,7 @@ _SCALARS: Mapping[Any, str] = {int: "a whole number", float: "a number", str: "t
 
 
 def as_json(kind: Any, value: Any, columnar: tuple[type, ...] = ()) -> Any:
-    """Return a value of a type as JSON values; tuples of the types in ``columnar`` become columns."""
+    """Return an instance as JSON values; tuples of types in ``columnar`` become columns."""
     if kind is Any:
         return value
     if isinstance(kind, UnionType):
@@ -125,10 +125,10 @@ def as_json(kind: Any, value: Any, columnar: tuple[type, ...] = ()) -> Any:
 
 
 def from_json(kind: type[T], data: Any, name: str, columnar: tuple[type, ...] = ()) -> T:
-    """Inverse of ``as_json``: ``name`` is what messages call the value.
+    """Inverse of ``as_json``; ``name`` is the name of the value in messages.
 
     Raises:
-        Misshapen: it is nothing that ``as_json`` can have made. Fields that are not known are passed over.
+        Misshapen: ``as_json`` cannot have made the value. Unknown fields are ignored.
     """
     read: T = _from_json(kind, data, name, columnar)
     return read

@@ -1,11 +1,11 @@
-"""States: the integer arrays that a record's numbers are computed from, in one compressed file next to it.
+"""States: the integer arrays behind a record's numbers, in one compressed file next to it.
 
-The file is a zip archive: ``arrays/DIGEST.npy`` is an array that NumPy reads (``allow_pickle`` is never needed), named
-by the BLAKE2b of its bytes, so that what two cases share (a vocabulary, say) is there once; ``index.json`` says which
-arrays a case has, and by which names. The same arrays give the same bytes. The record has the file's name, size and
-SHA-256. While a run lives, each case has a file of this kind to itself; a worker writes it, and its parent checks it.
+The file is a zip archive. ``arrays/DIGEST.npy`` is an array that NumPy reads without ``allow_pickle``. Its name is the
+BLAKE2b of its bytes, so an array that two cases share is stored once. ``index.json`` lists the arrays of each case by
+name. Equal arrays give equal bytes. The record has the file's name, size and SHA-256. During a run each case has such a
+file of its own: a worker writes it, and its parent checks it.
 
-Nothing is trusted: sizes are checked before anything is allocated, members are stored or deflated, and arrays are
+Nothing is trusted. Sizes are checked before anything is allocated, members are stored or deflated, and arrays are
 integers of at most 64 bits.
 """
 
@@ -46,11 +46,11 @@ _NPY: Any = np.lib.format
 
 
 class NoState(InputError):
-    """There is no state next to a record, or none that can be used."""
+    """A record has no state next to it, or none that can be read."""
 
 
 def path_beside(record: Path) -> Path:
-    """Where the state of a record is written."""
+    """Return the path of the state of a record."""
     return record.parent / f"{record.name}.state.zip"  # with_name refuses "", which a shell's empty variable gives
 
 
@@ -58,7 +58,7 @@ def path_beside(record: Path) -> Path:
 
 
 class StateWriter:
-    """Writes a file of states, case by case; arrays that are there already are not written again."""
+    """Writes a file of states, case by case; an array that is already in it is not written again."""
 
     def __init__(self, file: Path | IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
@@ -75,7 +75,7 @@ class StateWriter:
         self._archive.close()
 
     def add(self, case: str, state: Mapping[str, Any]) -> None:
-        """Write the arrays of a case; raises ``ValueError`` for what no reader would take."""
+        """Write the arrays of a case; raise ``ValueError`` if a reader would refuse them."""
         sizes = [_check(name, array).nbytes for name, array in state.items()]
         if sum(sizes) > LARGEST_STATE:
             raise ValueError(f"a state of {sum(sizes):,} bytes is more than {LARGEST_STATE:,}")
@@ -114,12 +114,12 @@ def _member(digest: str) -> str:
 
 
 class StateReader:
-    """A file of states that has been checked as far as its index; arrays are read case by case.
+    """A file of states with a checked index; arrays are read case by case.
 
-    ``about`` is what a record says of the file, which must be so.
+    ``about`` has the facts of the file in the record, which must hold.
 
     Raises:
-        NoState: there is no such file, or it is another, or damaged, or no file of states.
+        NoState: the file is missing, damaged, of another record, or not a file of states.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any] | None = None) -> None:
@@ -150,15 +150,15 @@ class StateReader:
 
     @property
     def cases(self) -> Collection[str]:
-        """Keys of the cases that it has."""
+        """Return the keys of its cases."""
         return self._cases.keys()
 
     def of(self, case: str) -> State:
-        """Arrays of a case, by name."""
+        """Return the arrays of a case by name."""
         return dict(self.arrays(case))
 
     def arrays(self, case: str) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Arrays of a case with their names, one by one."""
+        """Yield the arrays of a case with their names."""
         with self._damage():
             members = {name: self._archive.getinfo(_member(digest)) for name, digest in self._cases[case].items()}
             if sum(member.file_size for member in members.values()) > LARGEST_STATE + _LONGEST_HEADER * len(members):
@@ -226,7 +226,7 @@ def _names_arrays(arrays: object) -> bool:
 
 
 def check(path: Path, case: str) -> None:
-    """Read all arrays of a case once; raises ``NoState`` for what cannot be read again."""
+    """Read all arrays of a case once; raise ``NoState`` if one cannot be read."""
     with StateReader(path) as states:
         if case not in states:
             raise NoState(f"state {str(path)!r} has no case {case[:200]!r}")
@@ -239,7 +239,7 @@ _OURS = re.compile(r"[0-9a-f]{32}\.state\.zip|\.[0-9a-f]{32}\.state\.zip\.[0-9a-
 
 
 def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
-    """Write the file of one case, whole or not at all; raises ``ValueError`` for arrays that are no state."""
+    """Write the file of one case atomically; raise ``ValueError`` if the arrays are not a state."""
 
     def write(file: IO[bytes]) -> None:
         with StateWriter(file) as states:
@@ -249,7 +249,7 @@ def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
 
 
 class CaseStates:
-    """Files that a run keeps for the state of its record; none for a record that goes into a device or a pipe."""
+    """The state files of a run, one per case; there are none if the record goes to a device or a pipe."""
 
     def __init__(self, record: Path | None) -> None:
         self._record = record
@@ -257,7 +257,7 @@ class CaseStates:
         self._digests: dict[str, str] = {}
 
     def path_of(self, case: str) -> Path | None:
-        """Where the worker of a case leaves its state."""
+        """Return the path at which the worker of a case writes its state."""
         if self._folder is None:
             return None
         try:
@@ -267,7 +267,7 @@ class CaseStates:
         return self._folder / (hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _ENDING)
 
     def take(self, case: str) -> str | None:
-        """Check what the worker of a case has left; returns its digest. Raises ``NoState`` where it is damaged."""
+        """Check the state that a worker wrote, and return its digest; raise ``NoState`` if it is damaged."""
         path = self.path_of(case)
         self._digests.pop(case, None)
         if path is None or not path.is_file():
@@ -277,13 +277,13 @@ class CaseStates:
         return self._digests[case]
 
     def discard(self, case: str) -> None:
-        """Forget what an earlier worker of a case has left."""
+        """Remove the state that an earlier worker of a case wrote."""
         self._digests.pop(case, None)
         if (path := self.path_of(case)) is not None:
             path.unlink(missing_ok=True)
 
     def resume(self, case: str, digest: str | None) -> bool:
-        """Take a finished case over from a journal; False: its state is gone, so that it must be measured again."""
+        """Take the state of a finished case; return False if it is gone, so that the case must be measured again."""
         if digest is None or self._folder is None:
             return True
         with contextlib.suppress(NoState, OSError):
@@ -291,10 +291,10 @@ class CaseStates:
         return False
 
     def write(self, cases: Iterable[str]) -> dict[str, Any] | None:
-        """Write the file next to the record, over one that is there; returns what the record says of it.
+        """Write the state next to the record, replacing an older one; return its facts for the record.
 
         Raises:
-            InputError: it cannot be written; everything is in the journal and next to it then.
+            InputError: the file cannot be written. Then everything is still in the journal and the folder next to it.
         """
         kept = [case for case in cases if case in self._digests]
         if self._record is None or self._folder is None:
@@ -315,7 +315,7 @@ class CaseStates:
                     states.add(case, state.of(case))
 
     def remove(self) -> None:
-        """Remove the folder, once the record holds everything."""
+        """Remove the folder: the record is written."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):

@@ -43,7 +43,7 @@ def write(path: Path, content: Content, *, overwrite: bool = False, advice: str 
 
 
 def replace(path: Path, content: Content) -> None:
-    """Write over an existing file like ``write``, but let ``OSError`` out, for callers with a message of their own."""
+    """Overwrite a file like ``write``, but let ``OSError`` through for callers that word their own message."""
     if is_stream(path):
         _write_through(path, _data(content))
         return

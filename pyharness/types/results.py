@@ -191,7 +191,7 @@ class CaseResult:
 
     @property
     def ranks(self) -> bool:
-        """Whether the result is ranked: not where the row was trained on the text."""
+        """Whether the row is ranked on this text. A row that was trained on it is not."""
         return self.trained_on is None or self.trained_on < TRAINED_ON_TOO_MUCH
 
 

@@ -54,7 +54,7 @@ class ClockWatch:
 
     @property
     def about(self) -> str:
-        """Say in words what was watched; nvidia-smi may run without knowing a clock."""
+        """Describe what was watched. nvidia-smi may run and still report no clock."""
         if not self._readings:
             return "clocks are not watched, nvidia-smi does not tell them: no sample is dropped."
         return (

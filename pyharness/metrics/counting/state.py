@@ -85,7 +85,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Shares:
-    """Relative frequencies of the ids that occur, in descending order: equal ones are computed with once."""
+    """Relative frequencies of the ids that occur, in descending order. Equal frequencies are stored once."""
 
     distinct: NDArray[np.float64]  # [distinct shares]
     types: NDArray[np.int64]  # [distinct shares], how many ids have each
@@ -93,7 +93,7 @@ class Shares:
 
     @classmethod
     def of(cls, histogram: NDArray[np.uint64]) -> Shares:
-        """Take the ids that a histogram has counts of: one at least."""
+        """Build the shares of a histogram in which at least one id occurs."""
         counts = histogram[histogram > 0]
         if int(counts.max()) < 1 << 32:
             counts = counts.astype(np.uint32)  # sorted in a third of the time

@@ -179,7 +179,7 @@ def _points(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) ->
 
 
 def frontier(sheet: Sheet) -> list[str]:
-    """Return rows that no other row beats: none is as good in the first two numbers, and better in one of them."""
+    """Return the Pareto front of the first two numbers: no other row is as good in both and better in one."""
     signs = [-1 if heading.direction == "lower" else 1 for heading in sheet.headings[1:3]]
     numbers = {str(row[0].value): row[1:3] for row in sheet.rows if all(map(_is_number, row[1:3]))}
     places = {row: [sign * _number(one) for sign, one in zip(signs, of, strict=True)] for row, of in numbers.items()}

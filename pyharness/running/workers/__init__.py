@@ -1,1 +1,1 @@
-"""Processes that cases run in: asked by the parent, answering by messages that both sides check."""
+"""Processes that run cases: the parent asks, a worker answers, and both check the messages."""

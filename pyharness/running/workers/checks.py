@@ -1,6 +1,6 @@
-"""What plug-ins gave, checked in the worker, with the objects at hand: a wrong value is named and costs one case.
+"""Checks, in the worker, of values that plug-ins return. A wrong value fails one case, and the message names it.
 
-Messages say whose value or exception it was, cut to the length that a table or a log can bear.
+Messages name the origin of a value or an exception. They are cut to a length that fits a table or a log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_TRACEBACK = 20_000
 
 
 def maker(thing: object) -> str:
-    """Say whose a function, class or object is: ``module.name``, and the distribution unless it is ours."""
+    """Name the origin of a function, class or object: ``module.name``, and its package unless it is ours."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     module = str(getattr(named, "__module__", "?"))
     name = f"{module}.{getattr(named, '__qualname__', '?')}"
@@ -45,7 +45,7 @@ def _distribution(module: str) -> str | None:
 
 
 def said_by(error: BaseException) -> str:
-    """An exception in one line: its type, the start of its message, and the stranger's function that raised it."""
+    """Describe an exception in one line: type, start of the message, and the plug-in's function that raised it."""
     try:
         message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
     except Exception:  # a stranger's __str__
@@ -55,7 +55,7 @@ def said_by(error: BaseException) -> str:
 
 
 def _innermost(trace: TracebackType | None) -> str | None:
-    """The innermost function that is Python and not ours."""
+    """Return the innermost Python function that is not ours."""
     name = None
     for frame, _ in traceback.walk_tb(trace):
         module = str(frame.f_globals.get("__name__", "?"))
@@ -65,18 +65,18 @@ def _innermost(trace: TracebackType | None) -> str | None:
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback of an exception, its end if it is long."""
+    """Return the traceback of an exception; only the end of a long one."""
     shown = traceback.TracebackException.from_exception(error, limit=-100, compact=True)
     return "".join(line[:LONGEST_TEXT] for line in shown.format())[-LONGEST_TRACEBACK:]
 
 
 def shortened(text: str) -> str:
-    """Cut a text to the length that a line of a table or a log can bear."""
+    """Cut a text to a length that fits a table or a log."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it, at most 80 characters; a stranger's ``__repr__`` may raise."""
+    """Return a value for a message, at most 80 characters. The ``__repr__`` of a plug-in may raise."""
     try:
         text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else f"a number of {_digits(value)}"
     except Exception:  # a stranger's __repr__
@@ -96,11 +96,11 @@ DEEPEST = 48  # levels of details: a record allows 64, of which it needs some it
 
 
 class WrongValue(Exception):
-    """A plug-in gave a value that has no place in a record; the message names it."""
+    """A plug-in returned a value that no record can hold; the message names it."""
 
 
 def facts(tokenizer: object) -> dict[str, Any]:
-    """Attributes of a loaded tokenizer that a record keeps, checked."""
+    """Return the checked attributes of a loaded tokenizer that a record keeps."""
     whose = f"tokenizer {maker(tokenizer)}"
     notes = _notes(getattr(tokenizer, "notes", None), whose)
     round_trip = getattr(tokenizer, "round_trip", None)
@@ -111,7 +111,7 @@ def facts(tokenizer: object) -> dict[str, Any]:
 
 
 def facts_instead(instead: Instead, made: object) -> dict[str, Any]:
-    """What a record keeps of what stands in a tokenizer's place, checked; ``notes`` and ``vocab_size`` as any row's."""
+    """Return the checked facts of a row without a tokenizer, such as one with a segmenter."""
     whose = maker(made)
     details = _details(instead.facts(made), whose)
     sizes = {"vocab_size": _size(details["vocab_size"], "vocab_size", whose)} if "vocab_size" in details else {}
@@ -133,7 +133,7 @@ def _size(value: Any, name: str, whose: str) -> int:
 
 
 def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) -> dict[str, Any]:
-    """The findings of a benchmark as a record has them, checked; ``trained_on`` is a share of the text."""
+    """Return the checked findings of a benchmark for a record; ``trained_on`` is a share of the text."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
     if not isinstance(given, Findings):
         raise WrongValue(f"{whose} gave {shown(given)}, not Findings")
@@ -166,7 +166,7 @@ def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) 
 
 
 def keep_state(benchmark: Benchmark, given: Findings, path: Path, case: str) -> None:
-    """Leave what the numbers are computed from where the parent looks for it."""
+    """Write the state of a case to the file that the parent reads."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
     state: Any = given.state
     if not isinstance(state, Mapping):
@@ -248,7 +248,7 @@ def _details(details: object, whose: str) -> dict[str, Any]:
 
 
 def _name_items(place: str, values: Any, whose: str) -> Iterator[tuple[str, Any]]:
-    """Items of a dict with the names of their places; those of a list share its own."""
+    """Yield the items of a dict with the names of their places; items of a list share its name."""
     if not isinstance(values, dict):
         yield from ((place, value) for value in values)
         return

@@ -1,4 +1,4 @@
-"""What a worker is asked, and what it answers, which is checked where it crosses: nothing of its process is trusted."""
+"""Requests to a worker, and its answers. The parent checks every answer: it trusts nothing from that process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.types import Case, CaseResult, Failure, Measurement
 
 @dataclass(frozen=True, slots=True)
 class CaseAnswer:
-    """What a worker says of a case."""
+    """A worker's answer about a case."""
 
     line: bytes  # its result as a line of the record: JSON
     result: Mapping[str, Any]  # the values in it
@@ -26,7 +26,7 @@ _OF_A_MEASUREMENT = frozenset(field.name for field in fields(Measurement))
 
 
 def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
-    """Result of a case, and its text for the record; raises ``Misshapen`` for what no worker of ours says."""
+    """Return the result of a case, and its text for the record; raise ``Misshapen`` if it is malformed."""
     check_values([[answer.result, answer.beside]])  # as deep as it stands in the record
     result, text = store.result_from_json(answer.result), Encoded(answer.line.decode())
     # Parameters 1, 1.0 and true are equal, and their keys differ.
@@ -43,17 +43,17 @@ def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
 
 
 def has_failed(answer: CaseAnswer) -> bool:
-    """Say whether a case failed, be it by an exception or by what its benchmark found."""
+    """Return whether a case failed, by an exception or by the findings of its benchmark."""
     return answer.result.get("status") == "failed"
 
 
 def fingerprint_of(answer: CaseAnswer) -> str:
-    """What stands for the ids or files that a worker has timed; empty where its benchmark gives none."""
+    """Return the digest of the ids or files that a worker timed; empty if the benchmark gives none."""
     return str(get(answer.beside, "fingerprint", str, default=""))
 
 
 def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
-    """Facts of the tokenizer that a worker has loaded, checked."""
+    """Return the checked facts of the tokenizer that a worker has loaded."""
     if (facts := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None
     get(facts, "vocab_size", int, default=0)
@@ -69,7 +69,7 @@ def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A case, the specifications behind its labels, and the paths of what it reads and leaves."""
+    """A case, the specifications of its row and corpus, and paths of its inputs and outputs."""
 
     case: Case
     tokenizer: str

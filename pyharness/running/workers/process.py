@@ -1,4 +1,4 @@
-"""Worker processes as their parent sees them: one serves rows of one library, and what is timed has a fresh one."""
+"""Worker processes, from their parent's side: one serves rows of one library; a timed case has a fresh one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from pyharness.types import Case, TokenizerSpec
 
 
 class WorkerDied(Exception):
-    """The worker process ended or was ended."""
+    """The worker process ended or was killed."""
 
 
 def threads_of(case: Case, side_by_side: int = 1) -> int:
-    """Threads that a case runs on: as it says, else one where it is timed, else its part of all cores."""
+    """Return the threads of a case: the given number, or one if it is timed, or its share of all cores."""
     return int(case.parameters.get("threads", 1 if benchmarks()[case.benchmark].timed else cores() // side_by_side))
 
 
 class Workers(Asked):
-    """Workers of a run, one at a time. Rows of one library follow each other in one: a start takes longer than a case.
+    """Runs workers one at a time. Rows of one library share a worker, because a start takes longer than a case.
 
     Args:
         suite: its limits.
@@ -44,7 +44,7 @@ class Workers(Asked):
         self._threads = 0  # of the worker there is
 
     def measure(self, request: Request, progress: Callable[[int], None]) -> CaseAnswer:
-        """Answer of a worker to a request; raises ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
+        """Send a request and return the answer; raise ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
         timed = benchmarks()[request.case.benchmark].timed
         libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
         if timed or len(libraries) > 1 or self._threads != request.threads:

@@ -31,7 +31,7 @@ PROGRESS_SECONDS = 0.2
 
 
 class Row:
-    """A tokenizer of this process: its specification, resolved once, and the tokenizer, loaded when it is needed."""
+    """A tokenizer of this process: its specification, resolved once, and the tokenizer, loaded on first use."""
 
     def __init__(self, specification: str) -> None:
         self.spec: TokenizerSpec = tokenizers.resolve(specification)
@@ -46,7 +46,7 @@ class Row:
         return self._tokenizer
 
     def facts(self) -> dict[str, Any]:
-        """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
+        """Describe the loaded tokenizer, or its replacement, for the record."""
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
         if (instead := self.spec.instead) is not None:
             return about | checks.facts_instead(instead, instead.make(self.spec))
@@ -62,14 +62,14 @@ _open = cache(corpora.open_corpus)
 
 
 class Reporter:
-    """Sends progress, not more often than a person can read."""
+    """Sends progress, no more often than a person can read."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self.sent = 0.0
 
     def __call__(self, done: int) -> None:
-        """Report bytes of text done."""
+        """Report the bytes read so far."""
         if time.monotonic() - self.sent > PROGRESS_SECONDS:
             self.sent = time.monotonic()
             send(self.out, {"progress": operator.index(done)})
@@ -82,7 +82,7 @@ def send(out: TextIO, message: Mapping[str, Any]) -> None:
 
 
 def serve(request: Request, out: TextIO) -> None:
-    """Run one case; its result, as a line of the record, is the last message. An exception becomes a result."""
+    """Run one case. The last message is its result, as a line of the record; an exception becomes a failed result."""
     try:
         result, beside = _measure(request, out)
     except Unsupported as reason:
@@ -119,7 +119,7 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
-    """The text of a case; of a row that was trained here, it counts what of it the row was trained on."""
+    """Return the text of a case. If the row was trained here, it also counts the bytes that the row was trained on."""
     corpus = None if request.corpus is None else _open(request.corpus)
     if corpus is None or row.trained_on is None or kind_of(corpus) not in ("text", "parallel"):
         return corpus
@@ -141,7 +141,7 @@ def _work(request: Request, row: Row, corpus: Corpus | None, progress: Reporter)
 
 
 def main() -> None:
-    """Serve requests until standard input ends. A library that reads from it finds nothing there."""
+    """Serve requests until standard input ends. A library that reads standard input finds it empty."""
     requests, protocol = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -22,7 +22,7 @@ KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
 
 
 class RsBpeTokenizer:
-    """One of its two vocabularies. It has no special tokens at all."""
+    """One of the two vocabularies of rs-bpe. It has no special tokens."""
 
     round_trip: RoundTrip = "exact"
     notes: tuple[str, ...] = ("runs on one thread: its parallel call gives no control over threads",)

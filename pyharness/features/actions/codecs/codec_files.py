@@ -37,7 +37,7 @@ _BEGINNING = f'{{"format": "{FORMAT}"'.encode()
 
 
 def content_of(fitted: FittedCodec) -> bytes:
-    """Return the file of a codec."""
+    """Return the bytes of a codec's file."""
     content = _content(fitted)
     return (json.dumps({"format": FORMAT, "digest": digest_of(content), **content}) + "\n").encode()
 

@@ -81,7 +81,7 @@ def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) ->
 
 
 def frequency_order(model: BpeModel, counts: Counts) -> Ids:
-    """Return tokens by ascending frequency; of equal ones, the larger id first.
+    """Return tokens by ascending frequency; of a tie, the larger id first.
 
     >>> model = import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")  # ab, abc
     >>> frequency_order(model, np.zeros(258, np.uint64)).tolist()
@@ -101,7 +101,7 @@ def last_n(model: BpeModel) -> Ids:
 
 
 def leaf_last_n(model: BpeModel, threads: int = 1) -> Ids:
-    """Return tokens by descending id, but none before tokens that have it as a part: see :func:`leaf_order`.
+    """Return tokens by descending id, but each after the tokens that have it as a part (see :func:`leaf_order`).
 
     >>> leaf_last_n(import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")).tolist()
     [257, 256]

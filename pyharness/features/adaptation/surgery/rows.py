@@ -48,7 +48,7 @@ def to_bytes(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
 
 
 def rows_of(tensor: StoredTensor) -> int:
-    """Return the number of rows, one for each id; a matrix of one row counts as a vector, with a number for each."""
+    """Return the number of rows, one per id. A matrix of one row counts as a vector, with one number per id."""
     return tensor.shape[-1] if tensor.shape[0] == 1 else tensor.shape[0]
 
 

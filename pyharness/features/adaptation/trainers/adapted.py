@@ -21,7 +21,7 @@ from pyharness.types import Ids, TokenKind
 
 
 def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the settings files by name, with the new ids; and notes on programs that will not know the edited file.
+    """Return settings files by name, with the new ids, and notes on programs that do not know the edited file.
 
     Args:
         base: the original.

@@ -212,7 +212,7 @@ def commits(sources: Pair) -> dict[Side, dict[str, str]]:
 
 
 def distribution(source: Source) -> str:
-    """Return the name of the distribution as far as it is known before a build; "" where it is not."""
+    """Return the name of the distribution, or "" if only a build can tell."""
     if isinstance(source, Wheel):
         return source.distribution
     if not isinstance(source, Revision):

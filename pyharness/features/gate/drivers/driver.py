@@ -122,7 +122,7 @@ class Driver:
         return {"calls": len(kept), "wall": wall, "cpu": cpu, "faults": faults, "digest": done}
 
     def settle(self, core: int | None) -> None:
-        """Pin the process to processor ``core`` modulo those it may use; None: allow all of them."""
+        """Pin the process to one processor: number ``core`` modulo the count of usable ones; None: allow all."""
         if self.cores:
             os.sched_setaffinity(0, self.cores if core is None else [self.cores[core % len(self.cores)]])
 

@@ -138,7 +138,7 @@ def merge_pieces(setting: Any) -> Workload:
 
 
 def tokenizer_encode(setting: Any) -> Workload:
-    """Encode one text, or ``texts`` of it, by a pyharness row: the arm's, or ``tokenizer`` of the options."""
+    """Encode one text, or ``texts`` parts of it, with a pyharness row: the arm's, or ``tokenizer`` of the options."""
     tokenizer, parts, threads = _row(setting), setting.options.get("texts", 1), setting.threads
     single, batch = (_face("pyharness.tokenizers", name) for name in ("timed_single", "timed_call"))
     return Workload(
@@ -160,7 +160,7 @@ def _result(kept: Any) -> Any:
 
 
 def tokenizer_decode(setting: Any) -> Workload:
-    """Decode the ids of one text to bytes, by a pyharness row."""
+    """Decode the ids of one text to bytes with a pyharness row."""
     tokenizer = _row(setting)
     timed_decode = _face("pyharness.tokenizers", "timed_decode")
     return Workload(_timed, _result, lambda text: timed_decode(tokenizer, tokenizer.encode_batch([text])))
@@ -173,7 +173,7 @@ def _row(setting: Any) -> Any:
 
 
 def split(setting: Any) -> Workload:
-    """Split one text to pieces, by the split pattern of the options."""
+    """Split one text to pieces with the split pattern of the options."""
     splitter = _face("pyharness.bpe", "TextSplitter")(setting.options.get("pattern", "gpt2"))
     return Workload(lambda text: splitter.split_batch([text]), lambda pieces: _bytes(pieces.ends))
 
@@ -279,14 +279,14 @@ def _made_up(setting: Any) -> list[bytes]:
 
 
 def tiktoken_encode(setting: Any) -> Workload:
-    """Encode one text to ids by tiktoken."""
+    """Encode one text to ids with tiktoken."""
     ranks = {token: rank for rank, token in enumerate(_made_up(setting))}
     made = _face("tiktoken", "Encoding")("made-up", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
     return Workload(made.encode_ordinary, _array, ids=list)
 
 
 def tokenizers_encode(setting: Any) -> Workload:
-    """Encode one text to ids by tokenizers; characters beyond Latin-1 are left out."""
+    """Encode one text to ids with the tokenizers library, without characters beyond Latin-1."""
     tokenizers = _library("tokenizers")
     tokens = [token.decode("latin-1") for token in _made_up(setting)]
     entries = set(tokens)
@@ -298,12 +298,12 @@ def tokenizers_encode(setting: Any) -> Workload:
 
 
 def regular_expression(_: Any) -> Workload:
-    """Find the words of one text by the standard library's ``re``."""
+    """Find the words of one text with the standard library's ``re``."""
     find = re.compile(WORDS.pattern.decode()).findall
     return Workload(find, lambda words: "\0".join(words).encode())
 
 
 def compress(setting: Any) -> Workload:
-    """Compress one text by the standard library's ``zlib``."""
+    """Compress one text with the standard library's ``zlib``."""
     level = setting.options.get("level", 1)
     return Workload(lambda data: zlib.compress(data, level), bytes, item=str.encode)

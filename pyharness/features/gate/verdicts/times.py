@@ -169,7 +169,7 @@ WIDE = 2.0  # standard errors of a 95 % interval, as far as rounds show it
 
 
 def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
-    """Judge benchmarks, in the order given. The screen only selects: it enters no test, which so keeps its level.
+    """Judge benchmarks, in the order given. The screen only selects. It enters no test, so tests keep their level.
 
     A benchmark with launches is tested, whatever their reason: they show more than the screen.
     """
