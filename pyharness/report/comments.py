@@ -7,17 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pyharness.report.differences import INCONCLUSIVE, Difference, judged_otherwise, resolved_first
+from pyharness.report.differences import (
+    INCONCLUSIVE,
+    Difference,
+    judged_otherwise,
+    notes_below,
+    one_table,
+    resolved_first,
+)
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
 from pyharness.report.failures import JudgedComparison
 from pyharness.report.provenance import foot_blocks
 from pyharness.report.ranking import ranking_sheets
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.cases import not_measured
 from pyharness.report.summary import summary_sheets
 from pyharness.report.tables import listing_sheets, measured_sheets
 from pyharness.store import KIND, Record
-from pyharness.types import Format, counted
+from pyharness.types import counted
 
 _OF_A_DATE = 10
 
@@ -76,15 +83,6 @@ def _of(data: Mapping[str, Any]) -> str:
 # --------------------------------------------------- a comparison: inconclusive, resolved, the worse before the better
 
 
-_VALUE, _DIFFERENCE, _SHARE = Format("{:.5g}"), Format("{:+.4g}"), Format("{:+.3g} %", 100, "%")
-_HEADINGS = (
-    Heading("cases", "name"), Heading("metric", "word"), Heading("verdict", "word"), Heading("A"), Heading("B"),
-    Heading("B - A"), Heading("of A"),
-)  # fmt: skip
-_OF_TEXT = "[low, high]: paired 95 % CI of B - A. None: too few documents, or"
-_NOTES = (f"{_OF_TEXT} a metric without an interval.",)
-_IN_TURN = "[low, high] of times: of the median over rounds of B - A, which may lie to one side of the B - A shown."
-_OUT_OF_TURN = "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds."
 _WITHOUT = "without a verdict"
 
 
@@ -103,14 +101,14 @@ def comparison_comment(
     inconclusive = [one for one in rest if one.verdict == INCONCLUSIVE]
     opened, rest = [*inconclusive, *resolved], rest[len(inconclusive) :]
     compared = f"{counted(len(shown), 'difference')} B - A: {_verdicts((*opened, *rest))}."
-    notes = _notes(shown)
+    notes = notes_below(shown)
     return Comment(
         compared if judged is None else f"{judged.verdict}; {compared}",
         f"Compared: {inert(title)}",
         () if judged is None else tuple(reason.line for reason in judged.reasons if not reason.of_a_number),
         (
-            CommentPart((_sheet(opened, (*judged_otherwise(opened), *notes)),) if opened else ()),
-            CommentPart((_sheet(rest, notes),) if rest else (), _verdicts(rest)),
+            CommentPart((one_table(opened, (*judged_otherwise(opened), *notes)),) if opened else ()),
+            CommentPart((one_table(rest, notes),) if rest else (), _verdicts(rest)),
         ),
     )
 
@@ -118,27 +116,3 @@ def comparison_comment(
 def _verdicts(differences: Iterable[Difference]) -> str:
     counts = Counter(difference.verdict or _WITHOUT for difference in differences)
     return ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "none"
-
-
-def _notes(differences: Sequence[Difference]) -> tuple[str, ...]:
-    times = [difference.interval is None for difference in differences if not difference.deterministic]
-    return (*_NOTES, *(_IN_TURN,) * (False in times), *(_OUT_OF_TURN,) * (True in times))
-
-
-def _sheet(differences: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
-    """Return a table whose title is the line above it."""
-    return Sheet("", _HEADINGS, tuple(_row(difference) for difference in differences), notes)
-
-
-def _row(one: Difference) -> tuple[Cell, ...]:
-    assert one.a is not None and one.b is not None  # noqa: S101, PT018 -- others are left out
-    interval, share = one.interval, Cell(None, reason="A is 0")
-    if one.a and interval is not None:
-        share = Cell(one.share, _SHARE, (interval[0] / abs(one.a), interval[1] / abs(one.a)), bounds=True)
-        interval = None  # one place is enough
-    elif one.a:
-        share = Cell(one.share, _SHARE)
-    return (
-        Cell(one.title), Cell(one.name), Cell(one.verdict or None), Cell(one.a, _VALUE), Cell(one.b, _VALUE),
-        Cell(one.b - one.a, _DIFFERENCE, interval, bounds=True), share,
-    )  # fmt: skip

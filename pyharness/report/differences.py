@@ -170,6 +170,7 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
 _IN_TURN = "[low, high]: 95 % CI of the median over rounds of the difference, which may lie outside."
+_CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _NEITHER = "No CI: too few documents, or none is defined for the metric."
 _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
@@ -202,7 +203,7 @@ def _is_shown(one: Difference, every: bool) -> bool:
 def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     """Explain the columns, and count what is only counted."""
     yield from notes_below(shown)
-    yield "change: B - A as a share of A."
+    yield _CHANGE
     if hidden:
         yield f"Not shown: {counted(hidden, 'number')}, not significant or with no better direction. --all shows them."
 
@@ -245,8 +246,9 @@ def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
+    neither = any(one.deterministic and one.interval is None for one in shown)
     trained = any(TRAINED_MARK in one.title for one in shown)
-    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: True, _OUT_OF_TURN: out_of_turn}
+    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: neither, _OUT_OF_TURN: out_of_turn}
     return tuple(note for note, wanted in chosen.items() if wanted)
 
 
@@ -258,6 +260,12 @@ def _sheet(title: str, shown: Sequence[Difference], every: bool) -> Sheet:
     """Return the differences of one pair of rows on a text."""
     notes = (*judged_otherwise(shown), *(along_curve(shown) if every else ()))
     return Sheet(title, _HEADINGS, tuple(map(_row, shown)), notes)
+
+
+def one_table(shown: Sequence[Difference], notes: Sequence[str]) -> Sheet:
+    """Return the differences of any rows and texts in one sheet without a title."""
+    headings = (Heading("cases", "name"), *_HEADINGS)
+    return Sheet("", headings, tuple((Cell(one.title), *_row(one)) for one in shown), (*notes, _CHANGE))
 
 
 def _row(one: Difference) -> tuple[Cell, ...]:

@@ -22,7 +22,7 @@ from strangers.records import named
 from workflows.commented import acts, tables
 from workflows.rendered import read
 
-SHARE = re.compile(r"[+-][\d.e-]+ % \[[+-][\d.e-]+, [+-][\d.e-]+\]")
+CHANGE = re.compile(r"([+-][\d.]+) % ±([\d.]+)")
 
 
 # ---------------------------------------------------------------------------------------------- what is said first
@@ -69,37 +69,39 @@ def test_resolved_differences_come_first_the_worse_before_the_better_and_the_lar
     opened, folded = text.split("<details>")
     assert opened.splitlines()[0] == "**8 differences B - A: 2 worse, 4 better, 2 not significant.**"
     (table,), (rest,) = tables(opened), tables(folded)
-    assert [row[2] for row in table[1:]] == ["worse"] * 2 + ["better"] * 4
+    assert [row[-1] for row in table[1:]] == ["- worse"] * 2 + ["+ better"] * 4
     assert [row[0].split(" | ")[1] for row in table[1:]] == ["a -> b"] * 2 + ["a -> d"] * 2 + ["a -> c"] * 2
     assert "<summary>2 not significant</summary>" in folded
-    assert [row[2] for row in rest[1:]] == ["not significant"] * 2
-    assert all(SHARE.fullmatch(row[-1]) for row in (*table[1:], *rest[1:])), "an interval as text in every row"
+    assert [row[-1] for row in rest[1:]] == ["not significant"] * 2
+    assert all(CHANGE.fullmatch(row[-2]) for row in (*table[1:], *rest[1:])), "an interval as text in every row"
 
 
 def test_what_is_shown_is_the_comparison() -> None:
     differences = comparison.rows(compared(), "a", "b", "c", "d", "e")
     text = report.to_pull_request(comments.comparison_comment(differences, "t"))
     shown = [row for table in tables(text) for row in table[1:]]
-    assert Counter(row[2] for row in shown) == Counter(one.verdict for one in differences)
+    assert Counter(row[-1][2:] if row[-1][1] == " " else row[-1] for row in shown) == Counter(
+        one.verdict for one in differences
+    )
     by_case = {one.title: one for one in differences}
-    for title, _, verdict, a, b, difference, share in shown:
+    for title, _, a, b, change, _ in shown:
         one = by_case[title]
         assert one.interval is not None
         assert one.a is not None
         assert one.b is not None
-        numbers = [float(n) for n in re.findall(r"[+-][\d.]+(?:e-\d+)?", share)]
-        wanted = [100 * n / one.a for n in (one.b - one.a, *one.interval)]
-        assert verdict == one.verdict
-        assert [float(a), float(b)] == pytest.approx([one.a, one.b], 1e-4)
-        assert float(difference) == pytest.approx(one.b - one.a, 1e-3)
-        assert numbers == pytest.approx(wanted, 1e-2)
+        assert [float(a), float(b)] == pytest.approx([one.a, one.b], abs=5e-5)
+        found = CHANGE.fullmatch(change)
+        assert found is not None
+        half = (one.interval[1] - one.interval[0]) / 2
+        assert [float(n) for n in found.groups()] == pytest.approx(
+            [100 * n / one.a for n in (one.b - one.a, half)], abs=5e-3
+        )
 
 
-def test_of_nothing_there_is_no_share_and_the_interval_stands_with_the_difference() -> None:
+def test_of_nothing_there_is_no_share_and_the_difference_itself_is_shown() -> None:
     differences = comparison.rows(record(*column({"a": 0.0, "b": 3.0}, 0.1, 1)), "a", "b")
     ((_, row),) = tables(report.to_pull_request(comments.comparison_comment(differences, "t")))
-    assert re.fullmatch(r"\+3 \[\+[\d.]+, \+[\d.]+\]", row[-2])
-    assert row[-1] == "-"
+    assert (float(row[-2]), row[-1]) == (3, "+ better")
 
 
 # ---------------------------------------------------------------------------------------------- names of strangers
