@@ -26,7 +26,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import row_cell, smoke_test, trained_note, variant
 from pyharness.report.sheet.columns import Rows, cell
 from pyharness.report.sheet.strings import shorten_apart
-from pyharness.statistics.family import Parts, agreed, clear, needs_clarity, parts_of, told_apart
+from pyharness.statistics.family import Parts, agreed, needs_clarity, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
@@ -181,7 +181,7 @@ def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
 
 
 def text_needs_clarity(row: Contender) -> bool:
-    """Return whether documents are so unequal in size that a CI is not enough; False if sizes are unknown."""
+    """Return whether documents are so unequal in size that differences must be clear; False if sizes are unknown."""
     documents, sizes = (row.result.groups.get(name, ()) for name in ("documents", "bytes"))
     return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 
@@ -189,19 +189,18 @@ def text_needs_clarity(row: Contender) -> bool:
 def _test_apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
     """Return a function: whether a row is worse than another, by all pairs at once, and by ``compare`` on these two.
 
-    If a few documents leave ``compare`` without an interval, groups of documents have to agree instead. If such
-    documents may be lacking, an interval is not enough, and the difference has to be clear.
+    If a few documents leave ``compare`` without an interval, groups of documents have to agree instead. If documents
+    are of very unequal size, each difference has to be clear, too.
     """
     places = {row.label: place for place, row in enumerate(rows)}
     parts = parts_on_text(rows, metric)
-    told, agree = told_apart(parts), agreed(parts)
-    sure = clear(parts) if text_needs_clarity(rows[0]) else told
+    told, agree = told_apart(parts, text_needs_clarity(rows[0])), agreed(parts)
 
     def apart(better: Contender, row: Contender) -> bool:
         pair = places[better.label], places[row.label]
         if not told[pair] or (compared := difference(better, row, metric)) is None:
             return False
-        return bool(agree[pair]) if compared.interval is None else compared.verdict == "worse" and bool(sure[pair])
+        return bool(agree[pair]) if compared.interval is None else compared.verdict == "worse"
 
     return apart
 

@@ -37,8 +37,8 @@ Parts = NDArray[np.float64]  # [rows, GROUPS]
 
 OPPOSED = 1  # groups that may disagree, where a pair of rows has no interval
 # Groups that vary in bytes as fewer than 256 equal documents would, and twice as much as in documents: such a text may
-# lack the few documents that decide a pair. There an interval is not enough: the difference has to be ``clear``. Chosen
-# on JavaScript, C++, books and Hindi.
+# lack the few documents that decide a pair, or have too few of them. There each difference has to be ``clear``, with
+# an interval or without. Chosen on JavaScript, C++, books and Hindi.
 RANKED_ALIKE = 256
 RANKED_UNEQUAL = 2.0
 LARGE = 0.1  # a difference, in logarithms, that a few documents hardly undo: clear even if groups disagree
@@ -66,12 +66,12 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
     return parts
 
 
-def told_apart(parts: Parts) -> NDArray[np.bool_]:
-    """Return whether each two rows differ: bool [rows, rows]."""
+def told_apart(parts: Parts, clearly: bool = False) -> NDArray[np.bool_]:
+    """Return whether each two rows differ, and ``clear`` if asked to: bool [rows, rows]."""
     first, second, statistics, _ = _pairs(parts)
     told = np.zeros((len(parts), len(parts)), np.bool_)
     told[first, second] = told[second, first] = statistics > bound(parts)
-    return told
+    return told & clear(parts) if clearly else told
 
 
 def agreed(parts: Parts) -> NDArray[np.bool_]:
@@ -100,7 +100,7 @@ def _agreed(parts: Parts, opposed: int) -> NDArray[np.bool_]:
 
 
 def needs_clarity(documents: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Return whether a difference must be ``clear`` in spite of its interval, by the sizes of documents.
+    """Return whether a difference must be ``clear``, with an interval or without, by the sizes of documents.
 
     Args:
         documents: uncut ones of every group.

@@ -216,8 +216,8 @@ class Table:
         return self.signs(a, b) and (bool(self._agreed[a, b]) or self.shown(a, b))
 
     def rule(self, a: int, b: int) -> bool:
-        """As reports do: with an interval, a difference is clear, too, where documents are of unequal size."""
-        return self.before(a, b) and (bool(self._sure[a, b]) or not self.shown(a, b))
+        """As reports do: a difference is clear, too, where documents are of unequal size."""
+        return self.before(a, b) and bool(self._sure[a, b])
 
     def tied(self, a: int, b: int) -> bool:
         """By the rule; never without an interval."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,16 +95,17 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     assert all(row[2].reason == NO_INTERVAL for row in sheet.rows)
 
 
-@pytest.mark.parametrize(("against", "rank"), [(0, 2), (1, 2), (2, 1)])
-def test_rows_without_an_interval_need_groups_that_agree(against: int, rank: int) -> None:
+@pytest.mark.parametrize(("largest", "against", "rank"), [(1, 0, 2), (1, 1, 2), (1, 2, 1), (8, 0, 2), (8, 1, 1)])
+def test_rows_without_an_interval_need_groups_that_agree(largest: int, against: int, rank: int) -> None:
     """Three groups carry the variance, and no interval is shown: all groups but one have to say the same.
 
     Its half, with few degrees of freedom, would be wider than the difference, and tie what every group tells apart.
+    Where documents are of unequal size, one group against all others may be the only one with such a document.
     """
     apart = [0.06, 0.06, 0.06, *[0.004] * (29 - against), *[-0.004] * against]  # what a group has less, as a share
     lower = 4 * math.exp(-sum(apart) / 32)
     below = [lower * math.exp((one - sum(apart) / 32) / 31) for one in apart]
-    read = record(case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
+    read = of_sizes(largest, case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
     (difference,) = comparison.rows(read, "a", "b")
     assert difference.interval is None
     rows = [Contender(one.case.tokenizer, read, one) for one in read.results]
@@ -126,12 +128,16 @@ def test_of_documents_of_unequal_size_an_interval_is_not_enough(largest: int, ag
     apart[:against] = [-0.004] * against
     lower = 4 * math.exp(-sum(apart) / 32)
     below = [lower * math.exp((one - sum(apart) / 32) / 31) for one in apart]
-    sizes = {"documents": [4] * 32, "bytes": [1000 * largest] * 4 + [1000] * 28}
-    rows = [case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below)]
-    read = record(*(row | {"details": row["details"] | {"groups": GROUPS | sizes}} for row in rows))
+    read = of_sizes(largest, case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
     (difference,) = comparison.rows(read, "a", "b")
     assert difference.verdict == "worse"
     assert ranks_of(read)["b"].rank == rank
+
+
+def of_sizes(largest: int, *rows: dict[str, Any]) -> store.Record:
+    """Rows on a text of which four groups have so many times the bytes of the others."""
+    sizes = {"documents": [4] * 32, "bytes": [1000 * largest] * 4 + [1000] * 28}
+    return record(*(row | {"details": row["details"] | {"groups": GROUPS | sizes}} for row in rows))
 
 
 def test_equal_values_without_an_interval_are_no_evidence_of_a_tie() -> None:

@@ -32,7 +32,7 @@ from pyharness.report.ranking import (
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Figure, Section
-from pyharness.statistics.family import Overall, agreed, clear, overall, told_apart
+from pyharness.statistics.family import Overall, agreed, overall, told_apart
 from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format, Measurement
 
@@ -60,8 +60,8 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
 def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
     """Return a function: whether two rows differ over all texts, as in ``ranking`` on one text."""
     parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
-    told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
-    sure = clear(parts) if any(text_needs_clarity(column[rows[0]].row) for column in columns.values()) else told
+    clearly = any(text_needs_clarity(column[rows[0]].row) for column in columns.values())
+    told, agree, places = told_apart(parts, clearly), agreed(parts), {row: place for place, row in enumerate(rows)}
 
     def apart(better: str, row: str) -> bool:
         pair = places[better], places[row]
@@ -70,7 +70,7 @@ def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
         if between.interval is None:
             return bool(agree[pair])
         low, high = between.interval
-        return not low <= 1 <= high and bool(sure[pair])
+        return not low <= 1 <= high
 
     return apart
 

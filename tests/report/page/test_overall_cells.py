@@ -62,17 +62,38 @@ def test_rows_that_are_not_told_apart_share_a_rank() -> None:
 @pytest.mark.parametrize(("largest", "rank"), [(1, 2), (8, 1)])
 def test_of_documents_of_unequal_size_all_groups_have_to_agree(largest: int, rank: int) -> None:
     """It is so where one of the texts is such: a third of groups say otherwise, and the interval is clear of 1."""
-    data = json.loads(json.dumps(rows_of({"a": [4.0, 4.0], "bb": [3.97, 3.97]}, 5e-4).data))
-    for one in data["results"]:
-        sizes = [1000 * largest] * 4 + [1000] * 28
-        one["details"]["groups"] |= {
-            "documents": [4] * 32,
-            "bytes": sizes if one["corpus"] == "text-0" else [1000] * 32,
-        }
-    cell, found = cells_of(store.Record.from_json(data, "it"), "a")["bb"]
+    cell, found = cells_of(of_sizes(largest, rows_of({"a": [4.0, 4.0], "bb": [3.97, 3.97]}, 5e-4)), "a")["bb"]
     assert cell.interval is not None
     assert cell.interval[1] < 1
     assert found.value == rank
+
+
+@pytest.mark.parametrize(("largest", "rank"), [(1, 2), (8, 1)])
+def test_without_an_interval_one_group_may_disagree_unless_documents_are_of_unequal_size(
+    largest: int, rank: int
+) -> None:
+    apart = np.array([0.06] * 3 + [0.004] * 28 + [-0.004])  # what a group has less, as a share
+    lower = 4 * math.exp(-apart.mean())
+    below = {
+        "metric": METRIC, "value": lower, "replicates": (lower * np.exp((apart - apart.mean()) / 31)).tolist(),
+    }  # fmt: skip
+    results = [
+        made.case("compression", row, text, [one])
+        for text in ("text-0", "text-1")
+        for row, one in (("a", measured(4.0, 0)), ("b", below))
+    ]
+    cell, found = cells_of(of_sizes(largest, made.of_results(results, ["a", "b"], ["text-0", "text-1"])), "a")["b"]
+    assert cell.interval is None
+    assert found.value == rank
+
+
+def of_sizes(largest: int, record: store.Record) -> store.Record:
+    """The same where four groups of the first text have so many times the bytes of the others."""
+    data = json.loads(json.dumps(record.data))
+    for one in data["results"]:
+        many = largest if one["corpus"] == "text-0" else 1
+        one["details"]["groups"] |= {"documents": [4] * 32, "bytes": [1000 * many] * 4 + [1000] * 28}
+    return store.Record.from_json(data, "it")
 
 
 def test_ranks_follow_the_direction() -> None:
