@@ -145,7 +145,7 @@ def measurements(state: State) -> tuple[Measurement, ...]:
     if CLASSES[kind] == "lossy":
         promised = Measurement("round_trip_share", None, reason="a lossy tokenizer promises no round trip")
     elif CLASSES[kind] == "normalised" and not can_ask:
-        promised = Measurement("round_trip_share", None, reason="this engine's normaliser cannot be asked")
+        promised = Measurement("round_trip_share", None, reason="this engine does not expose its normaliser")
     return (
         promised, Measurement("exact_round_trip_share", exact / documents), *_by_part(state),
         Measurement("idempotent_share", idempotent / documents), Measurement("checked_documents", documents),
@@ -195,7 +195,7 @@ class IdsKept:
         """Read the ids that ``save`` wrote for the same text."""
         with np.load(path, allow_pickle=False) as archive:
             if archive["text"].tobytes() != self.text:
-                raise OtherText("its text is not the one that the home row's ids are of: it changed during the run")
+                raise OtherText("its text differs from the one that the home row read: it changed during the run")
             return Tokens(archive["ids"], offsets_of(archive["lengths"]))
 
 

@@ -211,7 +211,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     del data
     lengths = [one for result in results for one in result.measurements if one.metric == EXTRA_METRICS[1]]
     for home in dict.fromkeys(one.part for one in lengths if one.value is not None):
-        yield f"NSL: length in tokens, where that of {home} is 1."
+        yield f"NSL: tokens relative to {home}."
 
 
 TABLE = Table(
@@ -239,8 +239,8 @@ KNEE = Plot(
         notes=("V: without special tokens. V x d: parameters of an embedding of width d, where the record has them.",),
         joined=("list_unused",),
     ),
-    "A point is a row: vocabulary size across, tokens per word up. Rows that differ in size alone are joined: where "
-    "their line flattens, more vocabulary gives little.",
+    "A point is a row: vocabulary size across, tokens per word up. Rows that differ only in size are joined. Where "
+    "their line flattens, more vocabulary gains little.",
     drawing="points",
     log=True,
     joins=notes.recipe,

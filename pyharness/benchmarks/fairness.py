@@ -113,7 +113,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     del data
     homes = [one.part for result in results for one in result.measurements if one.metric == "aligned_rows"]
     for home in dict.fromkeys(filter(None, homes)):
-        yield f"median, least, most: tokens (or units) of a language, relative to those of {home} on the same rows."
+        yield f"median, least, most: tokens (or units) of a language relative to {home}, on the same sentences."
 
 
 def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
@@ -124,8 +124,8 @@ def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
-            text = f"{dear} with {worst}, {premium:.2g}x the tokens of {own[0].details.get('reference')}"
-            text += f"; at best {least:.2g}x: {easy} with {best}" if len(most) > 1 else ""
+            text = f"{dear} with {worst} needs {premium:.2g}x the tokens of {own[0].details.get('reference')}"
+            text += f"; with {best}, at most {least:.2g}x ({easy})" if len(most) > 1 else ""
             yield Answer("Dearest language", f"{text}.")
 
 

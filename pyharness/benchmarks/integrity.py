@@ -223,7 +223,7 @@ def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
             shares[result.case.tokenizer] = min(share, shares.get(result.case.tokenizer, 1.0))
     if shares:
         description = ", ".join(f"{row} {share:.4f}" for row, share in shares.items())
-        yield f"Exact, of text and stress set together, which an older record does not tell apart: {description}."
+        yield f"Exact shares of text and stress set together (an older record does not separate them): {description}."
 
 
 TABLE = Table(

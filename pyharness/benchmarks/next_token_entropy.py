@@ -62,12 +62,12 @@ BY_LENGTH = Table(
         *(Column("token_length_nll", f"NLL of {part}", part=part) for part in language_model.LENGTHS),
         *(Column("token_length_bits_per_byte", f"/byte {part}", part=part) for part in language_model.LENGTHS),
     ),
-    notes=("NLL of the tokens of 1, 2, 3, ... bytes, in bits: for a token, and for each of its bytes.",),
+    notes=("NLL of tokens of 1, 2, 3, ... bytes, in bits per token and per byte.",),
 )
 PLOTS = (
     Plot(
         Table("Bits per byte", columns=(Column("bits_per_byte", "bits/byte", interval=True),)),
-        "Bits that the model needs for a byte of the text: what compares tokenizers. Lines: 95 % intervals.",
+        "Bits that the model needs per byte of text, which compare tokenizers. Lines: 95 % CIs.",
     ),
     Plot(
         Table(
@@ -202,7 +202,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> di
     if context and stride > context:
         raise InputError(f"stride = {stride} leaves tokens out: it is more than context = {context}")
     if parameters["batch_tokens"] == 0:
-        raise InputError("batch_tokens = 0 is no batch; write the number of tokens that fit in memory at once")
+        raise InputError("batch_tokens = 0 is too small; write the number of tokens that fit in memory at once")
     dtype = DTYPES[device] if parameters["dtype"] == AUTO else parameters["dtype"]
     if dtype not in language_models.DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; known: {AUTO}, {', '.join(language_models.DTYPES)}")
@@ -321,7 +321,7 @@ TABLE = Table(
     ),
     notes=(
         _note_unchecked,
-        "NLL and entropy: bits per token; of these, bits/byte alone compares tokenizers.",
+        "NLL and entropy: bits per token. Only bits/byte compares tokenizers.",
         "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
     ),
 )

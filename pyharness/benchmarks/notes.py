@@ -23,7 +23,7 @@ def lossy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     """Warn of rows that look better because they lose text."""
     rows = [row for row in _rows(results) if about_row(data, row).get("round_trip") == "lossy"]
     if rows:
-        yield f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(rows)}."
+        yield f"Lossy rows, which look better by what they leave out (WordPiece: white space): {', '.join(rows)}."
 
 
 def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
@@ -38,7 +38,7 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     unknown = [row for row in trained if digest is not None and row not in told]
     seen = [row for row in unknown if about_row(data, row).get("revision") == digest]
     if seen:
-        yield f"Not held out, trained on the very text they are measured on: {', '.join(seen)}."
+        yield f"Trained on the text that they are measured on: {', '.join(seen)}."
     for row, options in trained.items():
         size, limit = options.get("vocab_size", ""), about_row(data, row).get("id_limit")
         if size.isdecimal() and isinstance(limit, int) and limit < int(size):

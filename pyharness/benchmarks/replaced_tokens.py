@@ -58,7 +58,7 @@ def _against(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
     others = {str(result.case.parameters["against"]) for result in results if "against" in result.case.parameters}
     if others:
         yield f"replaced %: of the V of {', '.join(sorted(others))}, trained alike."
-        yield "frequency %: by how much what came instead is commoner on this text (mean count)."
+        yield "frequency %: how much more often the new tokens occur than those they replace (mean count)."
     reported = {metric.name for metric in replaced_tokens.REPORTED}
     for result in results:
         reasons = [one.reason for one in result.measurements if one.metric in reported and one.reason]

@@ -48,7 +48,7 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
             return replace(result, reason=f"round {number}: {result.reason}") if len(results) > 1 else result
         if fingerprint != fingerprints[0]:
             return _fail_contradicted(first.case, number, "other ids or files")
-        if _named(result) != _named(first):
+        if _metric_parts(result) != _metric_parts(first):
             return _fail_contradicted(first.case, number, "other measurements")
     measurements = []
     for one in zip(*(result.measurements for result in results), strict=True):
@@ -59,7 +59,7 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
     return replace(first, measurements=tuple(measurements), details=details)
 
 
-def _named(result: CaseResult) -> list[tuple[str, str | None]]:
+def _metric_parts(result: CaseResult) -> list[tuple[str, str | None]]:
     return [(one.metric, one.part) for one in result.measurements]
 
 

@@ -101,9 +101,9 @@ def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> st
     """Check a trained tokenizer; return the checks in words, or raise ``Wrong``."""
     wanted = int(recipe.options.get("vocab_size", trained.vocab_size))
     if trained.vocab_size > wanted or (trained.complete and trained.vocab_size != wanted):
-        raise Wrong(f"{trained.vocab_size:,} ids, where {wanted:,} were asked for")
+        raise Wrong(f"{trained.vocab_size:,} ids instead of {wanted:,}")
     if not recipe.trainer.loadable:
-        return "number of ids only: nothing loads what it trains"
+        return "number of ids only: no library loads the result"
     name, content = next(iter(trained.files.items()))
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
         path = Path(folder) / name
@@ -192,7 +192,7 @@ def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
     measurements.append(Measurement("train_bytes_per_second", median(rates), samples=rates))
     memory = tuple(float(one["peak_memory_bytes"]) for one in probes)
     measurements.append(Measurement("train_peak_memory_bytes", median(memory), samples=memory))
-    reason = None if first["merges"] is not None else "not a tokenizer of merges, or the library does not say"
+    reason = None if first["merges"] is not None else "no merges, or the library does not report them"
     measurements.append(Measurement("trained_merges", first["merges"], reason=reason))
     measurements.append(Measurement("trained_vocabulary", first["vocab_size"]))
     return measurements
@@ -207,7 +207,7 @@ def _note_unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> 
         if size.isdecimal() and ids and ids[0] is not None and ids[0] < int(size):
             short.append(f"{result.case.tokenizer} ({int(size):,})")
     if short:
-        yield f"Fewer ids than asked for, the text gave no more: {', '.join(short)}."
+        yield f"Fewer ids than requested, because the text gave no more: {', '.join(short)}."
 
 
 RATIOS = {"train_seconds": "train_time_ratio"}
@@ -223,7 +223,7 @@ TABLE = Table(
         Column("train_seconds", "longest phase", pick="most", without=(TOTAL,), shows="part"),
     ),
     notes=(
-        "Text in memory, library imported; memory: beside both. Medians, each in a fresh process.",
+        "Text in memory, library imported; memory: on top of both. Medians, each in a fresh process.",
         notes.provenance,
         _note_unfinished,
         rounds.no_ratio(RATIOS),

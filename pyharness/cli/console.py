@@ -127,7 +127,7 @@ def complain_of(faults: Sequence[str]) -> None:
     for fault in shown:
         complain(f"error: {fault}")
     if len(faults) > len(shown):
-        complain(f"error: and {len(faults) - len(shown):,} more of these")
+        complain(f"error: {len(faults) - len(shown):,} more like these")
 
 
 def show(text: str) -> None:

@@ -34,18 +34,18 @@ RESULTS = "pyharness-results"
               help="Measure on this text and call it NAME; repeatable [default: the suite's, or sample].")  # fmt: skip
 @click.option(
     "-b", "--benchmark", "chosen", multiple=True, metavar="NAME[?KEY=VALUE]", shell_complete=usage.benchmarks,
-    help="Run this benchmark alone; repeatable [default: the suite's, or six common ones].",
+    help="Run only this benchmark; repeatable [default: the suite's, or six common ones].",
 )  # fmt: skip
 @click.option("--reference", metavar="NAME", help="Row that NSL and ratios are relative to [default: the suite's, "
               "or none].")  # fmt: skip
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
-              help="Memory of a case at most, such as 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
-@click.option("--max-bytes", metavar="SIZE", help="Bytes to read of each text, such as 20MB, in whole documents. "
-              "A smaller max_bytes= of the text holds [default: all of it].")  # fmt: skip
+              help="Memory limit of a case, such as 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
+@click.option("--max-bytes", metavar="SIZE", help="Read at most this much of each text, such as 20MB. "
+              "A smaller max_bytes= of a corpus applies [default: all].")  # fmt: skip
 @click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this time, such as 10m or 2h. "
-              "--resume goes on with the others [default: none].")  # fmt: skip
+              "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")

@@ -82,7 +82,7 @@ def _summarise(row: str, trained: TrainedSymbols, out: Path, *, flattering: bool
         ("model", f"order {model.order}, {model.alphabet_size:,} symbols: ids of {row}"),
         ("n-grams", ", ".join(f"{count:,} of {n}" for n, count in enumerate(model.distinct_ngrams, start=1))),
         ("text", f"{tally.bytes / 1e6:,.1f} MB in {counted(tally.documents, 'document')}"),
-        ("bits/symbol", f"{judged.nll:.4f} on {where}; expected, {judged.entropy:.4f}"),
+        ("bits/symbol", f"{judged.nll:.4f} on {where}; the model expects {judged.entropy:.4f}"),
         ("bits/byte", f"{judged.bits_per_byte:.4f}"),
         ("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())),
         ("file", f"{out}, SHA-256 {model.digest}"),

@@ -227,7 +227,7 @@ def _train_on_text(
             )  # fmt: skip
         training.check(trainer, request, folder, exports, force)
         if trainer.library != "pyharness" and not quiet:
-            complain(f"{trainer.library} looks for no signal: Ctrl-C ends this process at once, and nothing is written")
+            complain(f"{trainer.library} ignores signals: Ctrl-C ends this process at once, and nothing is written")
         with _interruptible(trainer):
             trained = trainers.train(trainer, request)
         outcome = training.keep(trainer, request, trained, text, folder, exports, force=force)

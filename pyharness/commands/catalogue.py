@@ -16,13 +16,13 @@ PROSE = ("about", "parameters")  # keys of rows whose values are long
 GROUP = "benchmark"  # key of rows: a table for people has one value of it
 
 
-def _listed(known: Mapping[str, Any]) -> list[Any]:
-    """Return what is listed, in the order that it declares."""
+def _sort(known: Mapping[str, Any]) -> list[Any]:
+    """Return the values in the order that they declare."""
     return sorted(known.values(), key=lambda one: one.place)
 
 
 def _tokenizers() -> list[Row]:
-    listed = _listed({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
+    listed = _sort({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
     engines = tokenizers.engines_by_name().values()
     rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in listed]
     rows += [(f"{engine.name}+...", engine.extra, engine.summary) for engine in engines]
@@ -37,7 +37,7 @@ def _family(family: TokenizerFamily) -> tuple[str, str | None, str]:
 def _corpora() -> list[Row]:
     return [
         {"name": family.name, "extra": family.extra, "about": f"{family.summary}; for example {family.example}"}
-        for family in _listed(corpora.families())
+        for family in _sort(corpora.families())
     ]
 
 
@@ -53,8 +53,8 @@ def _trainers() -> list[Row]:
 def _metrics() -> list[Row]:
     """Return metrics by benchmark; those of a pass first, as the pass gives them to several benchmarks."""
     metrics = all_metrics()
-    measured = {name: one.name for one in reversed(_listed(benchmarks())) for name in one.metrics}
-    groups = {one.name: place for place, one in enumerate(_listed(benchmarks()))}
+    measured = {name: one.name for one in reversed(_sort(benchmarks())) for name in one.metrics}
+    groups = {one.name: place for place, one in enumerate(_sort(benchmarks()))}
     names = sorted(metrics, key=lambda name: groups.get(measured.get(name, ""), len(groups)))
     return [
         {"name": name, "unit": metric.unit, "better": metric.direction, "about": metric.summary,
@@ -71,7 +71,7 @@ def _benchmarks() -> list[Row]:
             "parameters": ", ".join(f"{name}={value}" for name, value in benchmark.parameters.items()),
             "about": benchmark.summary,
         }
-        for benchmark in _listed(benchmarks())
+        for benchmark in _sort(benchmarks())
     ]
 
 

@@ -86,7 +86,7 @@ class _Held:
                 "--lines, our own encoder (native+SPEC) or a larger --max-document-bytes"
             )
         return InputError(
-            f"{self._name} has {len(self._data):,} bytes without a sure cut of the split pattern, from byte "
+            f"{self._name} has {len(self._data):,} bytes without a safe place to cut, from byte "
             f"{self._at:,} on: if that is text, raise --max-document-bytes"
         )
 

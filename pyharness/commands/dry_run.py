@@ -188,7 +188,7 @@ def _notes(run: DryRun) -> Iterator[str]:
     guess = run.estimate
     if guess.most:
         yield (
-            f"Between {in_words(guess.least)} and {in_words(guess.most)}, while this machine is as busy as now: rates "
+            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now: rates "
             f"of a common tokenizer on a quiet machine, times {guess.process_starts_in / STARTED_IN:.1f}, as a process "
             f"takes {guess.process_starts_in:.2f} s to start here now, and {STARTED_IN} s there."
         )
@@ -197,9 +197,9 @@ def _notes(run: DryRun) -> Iterator[str]:
     left_out = [f"{kind} of {counted(count, 'tokenizer')}" for kind, count in lacking.items() if count]
     left_out += [f"{counted(count, 'case')} of {name}" for name, count in guess.without.items()]
     if left_out:
-        yield f"Not in it, as it cannot be foretold: {', '.join(left_out)}."
+        yield f"Not included, because it cannot be estimated: {', '.join(left_out)}."
     if lacking["training"]:
-        yield "Rows that are trained first may bring more cases: checks against the library of their files."
+        yield "Rows that are trained first may add cases: checks against the library of their files."
 
 
 def _rows_sheet(run: DryRun) -> report.Sheet:
@@ -221,9 +221,9 @@ def _texts_sheet(run: DryRun) -> report.Sheet:
     )
     notes = []
     if any(not corpus.whole and corpus.bytes is not None for corpus in run.corpora):
-        notes.append(f">: a text was read for {READ_SECONDS:g} s, and goes on.")
+        notes.append(f">: at least. Reading stopped after {READ_SECONDS:g} s.")
     if any(one.bytes is None for one in run.corpora):
-        notes.append("-: on a network, and not read.")
+        notes.append("-: on a network; not read.")
     return report.Sheet("Texts", headings, rows, tuple(notes))
 
 

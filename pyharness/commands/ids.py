@@ -129,7 +129,7 @@ def _text(where: str, data: bytes) -> Ids:
 
 
 def _no_id(where: str, word: bytes) -> InputError:
-    return InputError(f"{where}: {word[:40].decode(errors='replace')!r} is no id; ids are numbers below 2^32")
+    return InputError(f"{where}: {word[:40].decode(errors='replace')!r} is not an id; ids are numbers below 2^32")
 
 
 def _json(where: str, part: _LinePart) -> Ids:

@@ -270,7 +270,7 @@ def _against_text(label: str, about: Mapping[str, Any], results: Sequence[CaseRe
     fronts = [result for result in results if _verifies(result)]
     tally = about.get("tally")
     if (readers := whole or fronts) and not any(_account(result) == tally for result in readers):
-        yield f"corpora.{label}.tally: it is of no case that has read it"
+        yield f"corpora.{label}.tally: no case that read the text has it"
     if readers and about.get("whole", bool(whole)) is not bool(whole):
         recorded, due = shortened(about.get("whole")), shortened(bool(whole))
         yield f"corpora.{label}.whole: {recorded} in the record, {due} by its cases"
@@ -297,7 +297,7 @@ def _verifies(result: CaseResult) -> bool:
 
 
 # Values that nothing here can verify: they stand as recorded.
-UNCHECKED = "when, where and how long; what is said of rows, and of texts beside tallies; summaries of metrics"
+UNCHECKED = "date, machine and duration; facts of rows, and of texts except tallies; summaries of metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +360,7 @@ def lines(found: Rederivation) -> Iterator[str]:
         else:
             equal.setdefault(one.result.case.benchmark, []).append(one.values)
     if found.differences:
-        yield f"beside the numbers: {counted(len(found.differences), 'difference')}"
+        yield f"apart from the numbers: {counted(len(found.differences), 'difference')}"
         yield from _first(found.differences)
     for benchmark, sizes in equal.items():
         yield f"{benchmark}: {counted(len(sizes), 'case')}, {sum(sizes):,} values equal to the last bit"

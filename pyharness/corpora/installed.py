@@ -39,7 +39,7 @@ def source_files() -> list[Path]:
             f"there is no Python source in {sysconfig.get_path('stdlib')}: this Python came without it; "
             "use 'sample', or your own files with path:"
         )
-    return [files[name] for name in sorted(files, key=_shuffle)]
+    return [files[name] for name in sorted(files, key=_digest)]
 
 
 def _below(root: Path) -> Iterator[Path]:
@@ -48,7 +48,7 @@ def _below(root: Path) -> Iterator[Path]:
         yield from (Path(directory, name) for name in names if name.endswith(".py"))
 
 
-def _shuffle(name: str) -> bytes:
+def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
 
@@ -59,7 +59,7 @@ def _code() -> Iterator[Fragment]:
 
 def _docs() -> Iterator[Fragment]:
     topics = _topics()
-    for name in sorted(topics, key=_shuffle):
+    for name in sorted(topics, key=_digest):
         yield Fragment(topics[name])
     for file in source_files():
         for text in docstrings(b"".join(blocks(file))):

@@ -54,7 +54,7 @@ CORPORA = (
         name="repeat",
         place=5,
         open=_open,
-        summary="N passes over another corpus, each exactly alike (options are the other corpus's)",
+        summary="N identical passes over another corpus (options are those of that corpus)",
         example="repeat:10:sample",
         wraps=True,
     ),

@@ -75,7 +75,7 @@ CORPORA = (
         name="shard",
         place=6,
         open=_open,
-        summary="one of COUNT parts of another corpus, or some: whole documents, and whole works where it names them",
+        summary="one or several of COUNT parts of another corpus: whole documents, and whole works if it names them",
         example="shard:1-3/4:sample",
         wraps=True,
     ),

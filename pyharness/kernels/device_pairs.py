@@ -47,7 +47,7 @@ def count_on_device(
         counter = place.module.PairCounter(
             "partition" if method == "auto" else method, place.allocate, place.device.number, tuning | TUNING
         )
-        chunks = _streamed if streamed else _resident
+        chunks = _stream_chunks if streamed else _resident
         for chunk in chunks(tokens, offsets, weights, place, free):
             counter.add(chunk.tokens, chunk.first, chunk.offsets, chunk.weights, place.stream)
         rows = counter.order(place.stream)
@@ -74,7 +74,7 @@ def _place(tokens: Any, kernels: str | Device, stream: Any) -> Place:
     return Place(_emulated, library_of(tokens, HOST), HOST, stream_handle(stream, library_of(tokens, HOST), HOST), 1)
 
 
-def _streamed(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) -> Iterator[Chunk]:
+def _stream_chunks(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) -> Iterator[Chunk]:
     if tokens.ndim != 1:
         raise ValueError("tokens must have one dimension")
     if tokens.dtype != np.uint32:

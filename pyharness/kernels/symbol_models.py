@@ -103,7 +103,7 @@ class SymbolModel:
         try:
             return cls(_core.SymbolModel(trie, threads))
         except ValueError as error:  # forged counts with a valid digest
-            raise InputError(f"{str(path)!r} is no symbol model: {error}") from None
+            raise InputError(f"{str(path)!r} is not a symbol model: {error}") from None
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Write the counts into one file, whole or not at all.
@@ -259,7 +259,7 @@ def read_trie(path: Path, alphabet_size: int | None) -> SymbolTrie:
     """
     try:
         if not path.is_file():
-            raise InputError(f"{str(path)!r} is no file; name a symbol model, or {_ADVICE}")
+            raise InputError(f"{str(path)!r} is not a file; name a symbol model, or {_ADVICE}")
         with path.open("rb") as file:
             return _read(file, repr(str(path)), alphabet_size)
     except OSError as error:
@@ -286,7 +286,7 @@ def _read(file: BinaryIO, name: str, alphabet_size: int | None) -> SymbolTrie:
 
 def _parse(head: bytes, name: str) -> _Header:
     if head[: len(_MAGIC)] != _MAGIC:
-        raise InputError(f"{name} is no symbol model: it begins otherwise; {_ADVICE}")
+        raise InputError(f"{name} is not a symbol model: it begins otherwise; {_ADVICE}")
     if len(head) < _HEADER.size + _DIGEST_BYTES:
         raise InputError(f"the symbol model {name} was cut off: it has {len(head):,} bytes, and no whole header")
     _, version, alphabet_size, order, count_bytes, *sizes = _HEADER.unpack_from(head)

@@ -96,7 +96,7 @@ def listed(path: Path) -> tuple[Path, ...]:
     by_tensor = parse_json(vocabulary_file.read(path / INDEX), str(path / INDEX)).get("weight_map")
     names = list(by_tensor.values()) if isinstance(by_tensor, dict) else []
     if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in names):
-        raise InputError(f"{path / INDEX} is broken: its weight_map does not name safetensors files beside it")
+        raise InputError(f"{path / INDEX} is broken: its weight_map does not name safetensors files next to it")
     return tuple(path / name for name in sorted(set(names)))
 
 
@@ -182,7 +182,7 @@ def obtain(name: str) -> ModelFolder:
         )
     except Exception as error:  # no such repository, gated, no token, no connection: the library has a dozen kinds
         reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{_missing(name)}, nor to be had ({type(error).__name__}: {reason})") from None
+        raise InputError(f"{_missing(name)}, and could not be downloaded ({type(error).__name__}: {reason})") from None
     return ModelFolder.read(name, Path(path))
 
 

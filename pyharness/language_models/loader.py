@@ -139,7 +139,7 @@ def _class_of(folder: ModelFolder) -> tuple[Any, Any]:
     if kind not in KNOWN or not isinstance(named, list) or KNOWN[kind] not in named:
         own_code = " and brings code of its own, which is never run" if "auto_map" in folder.config else ""
         raise InputError(
-            f"language model {folder.name!r} is no causal language model that transformers knows: its config.json "
+            f"language model {folder.name!r} is not a causal language model that transformers knows: its config.json "
             f"says model_type {kind!r}, architectures {str(named)[:80]}{own_code}"
         )
     try:
@@ -152,7 +152,7 @@ def _class_of(folder: ModelFolder) -> tuple[Any, Any]:
 def _longest(folder: ModelFolder, positions: Any) -> int | None:
     if positions is not None and (not isinstance(positions, int) or positions < 2):
         raise InputError(
-            f"language model {folder.name!r}: max_position_embeddings = {positions!r} is no number of tokens from 2"
+            f"language model {folder.name!r}: max_position_embeddings = {positions!r} is not a number of tokens from 2"
         )
     return positions
 
@@ -193,7 +193,7 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
     if absent := sorted({*about["missing_keys"], *(str(key) for key in about["mismatched_keys"])}):
         raise InputError(
             f"language model {folder.name!r} lacks {len(absent)} weights that it would be given at random, such as "
-            f"{absent[0]!r}: it is no whole causal language model"
+            f"{absent[0]!r}: it is not a complete causal language model"
         )
     return network.to(device).eval().requires_grad_(False)
 

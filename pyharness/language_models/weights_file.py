@@ -75,7 +75,7 @@ def _read(path: Path, size: int, *version: int) -> WeightsFile:
     tensors = sorted((_tensor(path, name, header[name], data) for name in header), key=lambda one: (one.start, one.end))
     ends = [data, *(tensor.end for tensor in tensors)]
     if ends[:-1] != [tensor.start for tensor in tensors] or ends[-1] != size:
-        raise InputError(f"{path} is no whole safetensors file: its tensors do not fill its {size:,} bytes")
+        raise InputError(f"{path} is not a whole safetensors file: its tensors do not fill its {size:,} bytes")
     return WeightsFile(path, MappingProxyType({tensor.name: tensor for tensor in tensors}), metadata)
 
 
@@ -101,14 +101,14 @@ def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
                 "300,000 tensors: save the model in several files"
             )
         if not 0 < length <= size - _LENGTH:
-            raise InputError(f"{path} is no safetensors file, or is cut off")
+            raise InputError(f"{path} is not a safetensors file, or is cut off")
         text = file.read(length)
     try:
         header = parse_json(text, "it")
         if rb"\u" in text:  # only this spelling can give half of a pair of surrogates, which is not text
             json.dumps(header, ensure_ascii=False).encode()
     except (InputError, UnicodeEncodeError):
-        raise InputError(f"{path} is no safetensors file: its header is broken") from None
+        raise InputError(f"{path} is not a safetensors file: its header is broken") from None
     return header, _LENGTH + length
 
 
@@ -116,18 +116,18 @@ def _tensor(path: Path, name: str, about: Any, data: int) -> StoredTensor:
     try:
         dtype, shape, (start, end) = about["dtype"], about["shape"], about["data_offsets"]
     except (TypeError, KeyError, ValueError):
-        raise _broken(path, name) from None
+        raise _refusal(path, name) from None
     whole = all(type(number) is int and number >= 0 for number in (start, end, *_list(shape, path, name)))
     if not isinstance(dtype, str) or not whole or end < start:
-        raise _broken(path, name)
+        raise _refusal(path, name)
     return StoredTensor(name, dtype, tuple(shape), data + start, data + end)
 
 
 def _list(shape: Any, path: Path, name: str) -> list[Any]:
     if not isinstance(shape, list):
-        raise _broken(path, name)
+        raise _refusal(path, name)
     return shape
 
 
-def _broken(path: Path, name: str) -> InputError:
-    return InputError(f"{path} is no safetensors file: its header is broken, where it describes {name[:80]!r}")
+def _refusal(path: Path, name: str) -> InputError:
+    return InputError(f"{path} is not a safetensors file: its header is broken, where it describes {name[:80]!r}")

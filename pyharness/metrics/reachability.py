@@ -273,7 +273,7 @@ REPORTED = (
         exact=True,
     ),
     Metric("no_witness_found", "token", "none", "layer 3: ids without a witness and without an argument"),
-    Metric("undecodable", "token", "none", "ids whose bytes alone are no text, not seen in a corpus either"),
+    Metric("undecodable", "token", "none", "ids whose bytes alone are not text, not seen in a corpus either"),
     Metric("unused_on_corpus", "token", "lower", "ids of V never emitted on the corpus given for witnesses"),
     Metric("merge_depth_max", "merge", "none", "largest depth of a token in the merge graph"),
     Metric("merge_depth_mean", "merge", "none", "mean depth of the tokens that rules make"),

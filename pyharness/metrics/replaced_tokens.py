@@ -83,7 +83,7 @@ REPORTED = (
     ),
     Metric(
         "replaced_token_frequency", "share", "higher",
-        "mean count of the tokens it has instead, relative to that of the tokens they replace, minus 1",
+        "mean count of the new tokens, relative to that of the tokens they replace, minus 1",
         format=Format("{:+.2f}", 100, "%"),
     ),
 )  # fmt: skip

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pyharness.types import COUNT, MEGA_PER_SECOND, MEGABYTES, RATIO, SECONDS, Format, Metric
+from pyharness.types import COUNT, MEGABYTES, MEGABYTES_PER_SECOND, RATIO, SECONDS, Format, Metric
 
 _MICROSECONDS = Format("{:.1f}", 1e6, "µs")
 _ANY_SECONDS = Format("{:.3e}", 1, "s")  # of nanoseconds or of minutes
 
 
-def _rate(name: str, unit: str, summary: str, shown: Format = MEGA_PER_SECOND) -> Metric:
+def _rate(name: str, unit: str, summary: str, shown: Format = MEGABYTES_PER_SECOND) -> Metric:
     return Metric(name, unit, "higher", summary, deterministic=False, format=shown)
 
 
@@ -22,14 +22,14 @@ def _ratio(name: str, higher: bool, summary: str) -> Metric:
 
 
 OF_TRAINING = (
-    _cost("train_seconds", "s", "time to train a tokenizer on text in memory, in a fresh process; by phase, as the "
-          "trainer tells them apart", SECONDS),
+    _cost("train_seconds", "s", "time to train a tokenizer on text in memory, in a fresh process; by phase "
+          "of the trainer", SECONDS),
     _rate("train_bytes_per_second", "byte/s", "bytes of text per second of training"),
-    _cost("train_peak_memory_bytes", "byte", "memory that a training takes beside the text and the imported library, "
+    _cost("train_peak_memory_bytes", "byte", "memory that a training takes on top of the text and the library, "
           "in a fresh process", MEGABYTES),
     _ratio("train_time_ratio", False, "time to train"),
     Metric("trained_merges", "merge", "none", "merges that were learnt", format=COUNT),
-    Metric("trained_vocabulary", "token", "none", "ids that a training reached, of those asked for", format=COUNT),
+    Metric("trained_vocabulary", "token", "none", "ids that a training reached, of those requested", format=COUNT),
 )  # fmt: skip
 REPORTED = (
     _rate("encode_bytes_per_second", "byte/s", "bytes of text encoded per second"),

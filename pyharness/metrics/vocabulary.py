@@ -42,7 +42,7 @@ REPORTED = (
         exact=True, format=Format("{:.1f}", 1e-6, "million"),
     ),
     Metric(
-        "scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, beside V",
+        "scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, relative to V",
         format=PERCENT,
     ),
 )  # fmt: skip

@@ -113,7 +113,7 @@ def _plugins(group: str) -> Iterator[tuple[str, Any]]:
         yield name, _import(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
     for own in filter(None, map(str.strip, os.environ.get("PYHARNESS_PLUGINS", "").split(","))):
         message = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
-        yield f"plug-in {own!r}", _import(message, "mend it or unset that", partial(importlib.import_module, own))
+        yield f"plug-in {own!r}", _import(message, "fix it or unset that", partial(importlib.import_module, own))
 
 
 def _import(said: str, advice: str, load: Callable[[], Any]) -> Any:

@@ -169,10 +169,10 @@ _FLAT = (
 )  # fmt: skip
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
-_IN_TURN = "[low, high]: 95 % CI of the median over rounds of the difference, which may lie outside."
+_IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_NEITHER = "No CI: too few documents, or none is defined for the metric."
+_NEITHER = "No CI: too few documents, or the metric has none."
 _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
 
 
@@ -317,8 +317,8 @@ def along_curve(shown: Sequence[Difference]) -> Iterator[str]:
     growing = [one for one in shown if one.grows_with_text and one.curve]
     if not growing:
         return
-    yield "These grow with the text, so that sign and size of B - A can change with more of it;"
-    yield "on 1/8, 1/4, 1/2 and all of it B - A is:"
+    yield "These grow with the text, so sign and size of B - A can change with more text."
+    yield "B - A on 1/8, 1/4, 1/2 and all of it:"
     for one in growing:
         steps = ", ".join(NOTHING if step is None else f"{step:+.3g}" for step in one.curve)
         yield f"{one.metric}: {steps}"

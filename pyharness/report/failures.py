@@ -63,9 +63,9 @@ def _where(pair: Pair, other: CaseResult, states: States) -> str:
         return f"where is not known: {error}"
     mismatch = first_difference(mine, theirs)
     if mismatch is None:
-        return f"behind the {min(len(mine.keys), len(theirs.keys)):,} documents whose digests are kept"
+        return f"after the {min(len(mine.keys), len(theirs.keys)):,} documents whose digests are kept"
     read = pair.one.tally.documents if pair.one.tally is not None else mismatch.document + 1
-    behind = "" if mismatch.document < read else f", behind the {read:,} of the corpus"
+    behind = "" if mismatch.document < read else f", after the {read:,} of the corpus"
     return (
         f"in {mismatch.documents:,} of {counted(mismatch.compared, 'document')}, first in document {mismatch.document} "
         f"(from 0{behind}), at ids {mismatch.token} to {mismatch.last_token}{_of_text(pair, mismatch.text)}"
@@ -166,7 +166,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     reasons += _of_documents(numbers, fail_on)
     reasons += _of_ids(pairs, fail_on)
     if not numbers:
-        reasons.append(Reason(Kind.NOT_COMPARED, "no number has one of the other side beside it"))
+        reasons.append(Reason(Kind.NOT_COMPARED, "no number has a counterpart on the other side"))
     reasons += _of_new_cases(pairs)
     kinds = list(Kind)
     return JudgedComparison(fail_on, tuple(numbers), tuple(sorted(reasons, key=lambda one: kinds.index(one.kind))))
@@ -202,9 +202,9 @@ def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Itera
         match = theirs.get((mine.metric, mine.part))
         if mine.value is not None and (match is None or match.value is None):
             why = "" if match is None else f": {match.reason}"
-            yield Reason(Kind.NOT_COMPARED, f"{pair.title}: {_named(mine)} has no number in B{why}")
+            yield Reason(Kind.NOT_COMPARED, f"{pair.title}: {_metric_name(mine)} has no number in B{why}")
         elif mine.value is None and match is not None and match.value is not None and fail_on == "any":
-            yield Reason(Kind.DIFFERS, f"{pair.title}: {_named(mine)} has a number in B alone")
+            yield Reason(Kind.DIFFERS, f"{pair.title}: {_metric_name(mine)} has a number in B alone")
 
 
 def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
@@ -261,7 +261,7 @@ def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
         )
 
 
-def _named(one: Measurement) -> str:
+def _metric_name(one: Measurement) -> str:
     return one.metric if one.part is None else f"{one.metric} {one.part}"
 
 

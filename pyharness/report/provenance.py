@@ -38,14 +38,14 @@ def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
     if len(machines) > 1:
         yield "The machines differ: times are not compared."
     else:
-        yield "The machine is the same, as far as the records tell; times of two runs are not compared all the same."
+        yield "The machines look the same. Even so, times of two runs are not compared."
     digests: dict[str, set[object]] = {}
     for record in records.values():
         for label, about in record.data["corpora"].items():
             digests.setdefault(label, set()).add((about.get("tally") or {}).get("digest"))
     unlike = [label for label, of_label in digests.items() if len(of_label) > 1]
     if unlike:
-        yield f"Not the same text in all records, and in no comparison: {', '.join(unlike)}."
+        yield f"Not compared, because the text differs between the records: {', '.join(unlike)}."
 
 
 def _is_unlike(fact: str, values: Sequence[str | None]) -> bool:
@@ -96,7 +96,7 @@ _CUSTOM = "custom"  # the name of a suite from options
 def foot_blocks(record: Record) -> Iterator[Block]:
     """Yield how, where and from which texts a record was made."""
     data = record.data
-    yield _facts("How it was made", _made(data))
+    yield _facts("How it was made", _making(data))
     if (line := command(data)) is not None:
         yield "A command that measures the same:"
         yield Verbatim(line)
@@ -158,7 +158,7 @@ def file_name(name: str) -> str:
     return f"_{kept}" if kept.partition(".")[0].upper() in _DEVICES else kept
 
 
-def _made(data: Mapping[str, Any]) -> dict[str, Any]:
+def _making(data: Mapping[str, Any]) -> dict[str, Any]:
     suite = data.get("suite", {})
     seconds = data.get("seconds")
     return {

@@ -41,7 +41,7 @@ NOTES = (
     "Sorted by the geometric mean of the ratio to the best.",
 )
 # Reasons why a competing row has no rank.
-ALONE = "no other row to rank beside it"
+ALONE = "no other row to compare with"
 NO_INTERVAL = "no CI (too few documents or works)"
 NOT_POSITIVE = "a value, or one without some documents, is not above 0"
 NOT_COUNTED = "the record does not have its tokens by group of documents"
@@ -271,13 +271,13 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     """Explain ranks, missing ranks, rows that ranks flatter, and findings in the texts."""
     data = record.data
     yield from NOTES
-    yield from _not_ranked(columns)
+    yield from _explain_unranked(columns)
     yield from trained_note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in smoke_test(data, label))
 
 
-def _not_ranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
+def _explain_unranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
     """Explain why rows have no rank; name them if others of their text have one."""
     named: dict[str, dict[str, None]] = {}
     for column in columns:
@@ -351,7 +351,7 @@ def _labels(records: Mapping[str, Record]) -> dict[tuple[str, str], str]:
 def _of_benchmark(
     records: Mapping[str, Record], labels: Mapping[tuple[str, str], str], benchmark: str, metric: str
 ) -> list[Sheet]:
-    measured = {name: list(_measured(record, benchmark, metric)) for name, record in records.items()}
+    measured = {name: list(_rankable_results(record, benchmark, metric)) for name, record in records.items()}
     by_text: dict[_Text, dict[tuple[str, str], CaseResult]] = {}  # by the name of the record, and the row
     for name, results in measured.items():
         for one in results:
@@ -370,7 +370,7 @@ def _title(result: CaseResult, among: Sequence[CaseResult]) -> str:
     return ", ".join(filter(None, (result.case.corpus, variant(result, among))))
 
 
-def _measured(record: Record, benchmark: str, metric: str) -> Iterator[CaseResult]:
+def _rankable_results(record: Record, benchmark: str, metric: str) -> Iterator[CaseResult]:
     """Yield results that can be ranked with those of other records: results that say which text they read."""
     if metric in record.data["metrics"]:
         yield from (one for one in record.of(benchmark) if one.status == "ok" and one.tally is not None)

@@ -21,7 +21,7 @@ _HEADINGS = (Heading("question", "name", whole=True), Heading("answer", "prose")
 def summary_sheets(record: Record) -> list[Sheet]:
     """Return one sheet with a line per question; nothing if the record has no answer."""
     lines: dict[str, list[str]] = {}
-    for answer in (*_of_rankings(record), *_of_benchmarks(record), *_not_measured(record)):
+    for answer in (*_of_rankings(record), *_of_benchmarks(record), *_answer_unmeasured(record)):
         lines.setdefault(answer.question, []).append(answer.text)
     if not lines:
         return []
@@ -97,7 +97,7 @@ def _of_benchmarks(record: Record) -> Iterator[Answer]:
                 yield Answer(name, f"No answer: {type(error).__name__}: {str(error)[:200]}")
 
 
-def _not_measured(record: Record) -> Iterator[Answer]:
+def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     counts = Counter(result.status for result in record.results if result.status != "ok")
     reasons = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
     if not record.data["complete"]:

@@ -106,7 +106,7 @@ def plotted(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     """Yield every drawing of a benchmark, with the benchmark's name, and its tables that have rows."""
     finished = _group_finished(record)
     for name in _order(record):
-        own, reported = _reported(record, name)
+        own, reported = _reported_results(record, name)
         for plot in benchmarks()[name].plots if name in benchmarks() and own else ():
             filled = Filling(record.data, replace(plot.table, sized=False), own, reported, finished).sheets()
             yield name, plot, [sheet for sheet in filled if sheet.rows]
@@ -121,7 +121,7 @@ def _group_finished(record: Record) -> dict[str | None, list[CaseResult]]:
     return finished
 
 
-def _reported(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
+def _reported_results(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
     """Return results of a benchmark that have numbers, and its reported metrics."""
     own = [result for result in record.of(name) if result.status == "ok"]
     reported = {measurement.metric for result in own for measurement in result.measurements}
@@ -142,7 +142,7 @@ def _of_benchmark(
 ) -> Iterator[Sheet]:
     benchmark = benchmarks().get(name)
     declared = benchmark.tables if benchmark is not None else ()
-    own, reported = _reported(record, name)
+    own, reported = _reported_results(record, name)
     first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
     for table in (with_undeclared(first, own, every), *others):
         yield from Filling(record.data, table, own, reported, finished).sheets()
@@ -185,14 +185,14 @@ class Filling:
             groups.setdefault(json.dumps(parameters, sort_keys=True, default=str), []).append(result)
         for results in sorted(groups.values(), key=self._rank):
             shown: Mapping[str, Any] = results[0].case.parameters if results else {}
-            yield ", ".join(_named(name, shown[name], name in per) for name in names if name in shown), results
+            yield ", ".join(_parameter_name(name, shown[name], name in per) for name in names if name in shown), results
 
     def _rank(self, results: Sequence[CaseResult]) -> list[int]:
         values = [results[0].case.parameters.get(name) for name in self.table.per] if results else []
         return [value if isinstance(value, int) else 0 for value in values]
 
     def _sheet(self, label: str | None, variant: str, own: Sequence[CaseResult]) -> Sheet:
-        used = self._used(label, own)
+        used = self._list_used(label, own)
         measured = Rows(_by_row(used), self.data)
         rows = [row for row in used if self._belongs(measured, row, label, used[row])]
         columns = expanded(self.table.columns, measured, rows)
@@ -220,7 +220,7 @@ class Filling:
             if label is not None and note.startswith("No CI:") and "document" in note:
                 yield from cases.more_documents(self.data, label)
 
-    def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
+    def _list_used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
         """Return results of every row with the metrics read from them: all of the own benchmark, others of others."""
         wanted = self._foreign()
         used: dict[str, list[Used]] = {}
@@ -286,7 +286,7 @@ def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Meas
     return measured
 
 
-def _named(name: str, value: object, is_count: bool) -> str:
+def _parameter_name(name: str, value: object, is_count: bool) -> str:
     """Name a parameter in a title: ``2 threads``, or ``context=512``."""
     if not is_count:
         return f"{name}={value}"

@@ -223,7 +223,7 @@ class Deadline:
         match = _TIME.fullmatch(limit)
         seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
         if not seconds:
-            raise InputError(f"time limit {limit!r} is no time: write a number above 0 with s, m or h, such as 10m")
+            raise InputError(f"time limit {limit!r} is not a time: write a number above 0 with s, m or h, such as 10m")
         return cls(time.monotonic() + seconds, limit)
 
     @property

@@ -23,7 +23,7 @@ from pyharness.types import Case, CaseResult, InputError, TokenizerSpec
 
 INTERRUPTED = "the run was interrupted before this case"
 _TAKEN = (
-    "another has made it meanwhile; what was measured is in the journal beside it, and --resume --force writes that"
+    "another program has made it meanwhile; the results are in the journal next to it: --resume --force writes them"
 )
 
 

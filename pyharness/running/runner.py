@@ -59,7 +59,7 @@ class Run:
             try:
                 result = store.result_from_json(entry["result"])
             except (KeyError, TypeError, AttributeError) as error:
-                raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
+                raise InputError(f"cannot resume: the journal has an entry that is not a result ({error!r})") from None
             if "round" in entry:
                 turn = Turn(self.texts.checked(result), get(entry, "fingerprint", str))
                 self.turns[result.case.key, get(entry, "round", int)] = turn

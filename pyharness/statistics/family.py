@@ -80,17 +80,17 @@ def agreed(parts: Parts) -> NDArray[np.bool_]:
     ``OPPOSED`` groups may disagree; those without documents do not count. The size of a difference has no effect, nor
     has any large document: the other documents must confirm what a few of them show.
     """
-    return _agreed(parts, OPPOSED)
+    return _agree(parts, OPPOSED)
 
 
 def clear(parts: Parts) -> NDArray[np.bool_]:
     """Return, for each two rows, whether all groups without exception agree, or the difference is large."""
     sums = parts.sum(axis=1)  # their differences are those of the logarithms of values
     large: NDArray[np.bool_] = np.abs(sums[:, None] - sums) > LARGE
-    return _agreed(parts, 0) | large
+    return _agree(parts, 0) | large
 
 
-def _agreed(parts: Parts, opposed: int) -> NDArray[np.bool_]:
+def _agree(parts: Parts, opposed: int) -> NDArray[np.bool_]:
     agree = np.zeros((len(parts), len(parts)), np.bool_)
     for place, row in enumerate(parts):
         differences = parts - row

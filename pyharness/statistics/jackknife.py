@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "the same in every document"
+NO_SPREAD = "the value is the same in every document"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -118,11 +118,11 @@ def estimate(
     if (lack := too_few(documents)) is not None:
         return Measurement(metric, value, part=part, no_interval=lack)
     numbers, held = np.arange(GROUPS), np.array(documents) > 0
-    replicates = [_defined(of, numbers != group) if held[group] else None for group in range(GROUPS)]
+    replicates = [_value_or_none(of, numbers != group) if held[group] else None for group in range(GROUPS)]
     lack = None if sizes is None else unequal(documents, sizes)
     if sizes is None or not grows:
         return _with(Measurement(metric, value, part=part, no_pair=lack), replicates)
-    curve = tuple(_defined(of, numbers < count) if held[:count].any() else None for count in NESTED)
+    curve = tuple(_value_or_none(of, numbers < count) if held[:count].any() else None for count in NESTED)
     return _with(
         Measurement(metric, value, part=part, curve=curve, no_pair=lack), at_one_size(value, replicates, sizes)
     )
@@ -143,7 +143,7 @@ def estimate_of_works(
     if works < MIN_WORKS:
         lack = f"{works} independent wholes, such as clips (minimum {MIN_WORKS})"
         return Measurement(metric, value, part=part, no_interval=lack)
-    replicates = [_defined(of, np.arange(groups) != group) for group in range(groups)]
+    replicates = [_value_or_none(of, np.arange(groups) != group) for group in range(groups)]
     return _with(Measurement(metric, value, part=part), replicates)
 
 
@@ -174,7 +174,7 @@ def rounded(replicates: Sequence[float | None]) -> tuple[float | None, ...]:
     )
 
 
-def _defined(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
+def _value_or_none(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
     try:
         return of(groups)
     except Undefined:

@@ -135,7 +135,7 @@ class Journal:
         ours = isinstance(entries[0].get("header"), dict) if entries else _BEGINNING.startswith(begun)
         if not ours:
             self.close()
-            raise InputError(f"{str(self.path)!r} is in the way and no journal of a run: choose another --output")
+            raise InputError(f"{str(self.path)!r} exists and is not a journal of a run: choose another --output")
         self.file.truncate(whole)
         self.file.seek(0, os.SEEK_END)
         return entries

@@ -62,14 +62,14 @@ def _unpack(content: bytes) -> bytes:
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, MOST_UNPACKING)
     unpacked = reader.decompress(content, MOST_BYTES + 1)
     if len(unpacked) > MOST_BYTES:
-        raise ValueError(f"it holds more than {MOST_BYTES:,} bytes, which is the most that is read of one")
+        raise ValueError(f"it holds more than {MOST_BYTES:,} bytes, the most that is read")
     if not reader.eof:
         raise ValueError("it is cut off")
     return unpacked
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"it holds {text}, which is no number")
+    raise ValueError(f"it holds {text}, which is not a number")
 
 
 class Encoded(str):

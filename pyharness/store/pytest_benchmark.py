@@ -36,7 +36,7 @@ def as_record(data: Any, schema: int, kind: str) -> dict[str, Any]:
         try:
             name = get(one, "fullname", str)
             if name in results:
-                raise Misshapen(f"{short(name)} is there twice")
+                raise Misshapen(f"{short(name)} occurs twice")
             results[name] = _result(name, one)
             seconds += _seconds(get(one, "stats", dict), "total", default=0.0)
         except Misshapen as error:
@@ -84,7 +84,7 @@ def _seconds(stats: Mapping[str, Any], name: str, **default: float) -> float:
 def _sample(value: Any, name: str = "data") -> float:
     seconds: float = number(value, name)
     if not 0 <= seconds < LARGEST:
-        raise Misshapen(f"{name!r} is {seconds}, which is no time in seconds")
+        raise Misshapen(f"{name!r} is {seconds}, which is not a time in seconds")
     return seconds
 
 

@@ -20,7 +20,7 @@ from pyharness.types import CaseResult, Direction, InputError, TextRead
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
-_NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
+_NONE_KEPT = "none of its cases has any, or an older pyharness wrote it without; measure again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class Record:
             except Misshapen as error:
                 raise InputError(f"{name} is not a complete run record: result {number + 1}: {error}") from None
         if (twice := first_twice(result.case.key for result in results)) is not None:
-            raise InputError(f"{name} is not a complete run record: case {short(twice)} is there twice")
+            raise InputError(f"{name} is not a complete run record: case {short(twice)} occurs twice")
         return cls(data, tuple(results), path)
 
     def state(self) -> StateReader:

@@ -34,7 +34,7 @@ _WORDS: Mapping[type | None, str] = {
 def get(data: Any, name: str, *kinds: type | None, default: Any = _MISSING) -> Any:
     """Return the value of a key, if it has one of these types (None: null; ``object``: anything)."""
     if not isinstance(data, dict):
-        raise Misshapen(f"{short(data)} stands where an object with {name!r} is due")
+        raise Misshapen(f"{short(data)} is not an object with {name!r}")
     if name not in data:
         if default is _MISSING:
             raise Misshapen(f"{name!r} is missing")
@@ -89,7 +89,7 @@ def check_values(data: Any) -> None:
                 raise Misshapen(f"it is nested more than {DEEPEST} levels deep")
             levels.append(iter(value.values() if isinstance(value, dict) else value))
         elif isinstance(value, float) and not math.isfinite(value):
-            raise Misshapen(f"it holds {value}, which is no number")
+            raise Misshapen(f"it holds {value}, which is not a number")
         elif isinstance(value, int | float) and abs(value) > LARGEST:
             raise Misshapen(f"it holds a number beyond {LARGEST:g}")
 
@@ -159,7 +159,7 @@ def _noun(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> Any:
         raise Misshapen(f"{name!r} is {short(data)}; it must be an object")
     members = {}
     for field in fields(kind):
-        if field.name in data or field.name in _required(kind):
+        if field.name in data or field.name in _required_keys(kind):
             one = get(data, field.name, object)
             members[field.name] = _from_json(_fields(kind)[field.name], one, field.name, columnar)
     return kind(**members)
@@ -213,7 +213,7 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def _required(kind: Any) -> frozenset[str]:
+def _required_keys(kind: Any) -> frozenset[str]:
     return frozenset(
         field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
     )

@@ -38,7 +38,7 @@ LARGEST_STATE = 1 << 29  # bytes of the arrays of one case: what a reader may ho
 LARGEST_INDEX = 1 << 26
 LONGEST_NAME = 200
 _INDEX = "index.json"
-_OTHER = "it was changed, or is of another run; take both files from where they come from"
+_OTHER = "it was changed or is of another run; copy both files again"
 _PIECE = 1 << 20  # bytes that are unpacked at once
 _LONGEST_HEADER = 256  # of an array, in bytes; ours take 128
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # that every archive has: the same arrays give the same bytes
@@ -100,7 +100,7 @@ def _check(name: object, array: object) -> NDArray[Any]:
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         raise ValueError(f"an array is called {str(name)[:60]!r}; names are text of 1 to {LONGEST_NAME} characters")
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-        raise ValueError(f"{name!r} of a state is no array of integers")
+        raise ValueError(f"{name!r} of a state is not an array of integers")
     if array.nbytes > LARGEST_ARRAY:
         raise ValueError(f"{name!r} of a state has {array.nbytes:,} bytes; {LARGEST_ARRAY:,} are allowed")
     return array
@@ -185,7 +185,7 @@ class StateReader:
             raise ValueError(f"it is version {str(index.get('version'))[:20]}; this pyharness reads {VERSION}")
         cases = index.get("cases")
         if not isinstance(cases, dict) or not all(map(_names_arrays, cases.values())):
-            raise ValueError("its index is no table of cases and arrays")
+            raise ValueError("its index is not a table of cases and arrays")
         return cases
 
     def _array(self, name: str, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -196,9 +196,9 @@ class StateReader:
             shape, by_columns, dtype = _NPY.read_array_header_1_0(start, max_header_size=_LONGEST_HEADER)
             size = math.prod(shape) * dtype.itemsize
             if dtype.kind not in "iu" or by_columns or not 0 <= size <= LARGEST_ARRAY:
-                raise ValueError(f"{name!r} is no array of integers of at most {LARGEST_ARRAY:,} bytes")
+                raise ValueError(f"{name!r} is not an array of integers of at most {LARGEST_ARRAY:,} bytes")
             if start.tell() + size != member.file_size:
-                raise ValueError(f"{name!r} is cut, or goes on behind its end")
+                raise ValueError(f"{name!r} is cut off, or goes on after its end")
             values = bytearray(size)
             filled = start.readinto(values)
             while part := file.read(_PIECE):  # the last read finds the end, and checks the sum

@@ -40,9 +40,9 @@ def read(given: Any) -> Axes:
 
 def _values(axis: str, given: Any) -> tuple[Value, ...]:
     if not _NAME.fullmatch(axis):
-        raise InputError(f"axis {axis!r} is no name: write a letter, then letters, digits and _")
+        raise InputError(f"axis {axis!r} is not a name: write a letter, then letters, digits and _")
     if not isinstance(given, list) or not given:
-        raise InputError(f"axis {axis!r} = {shown(given)} is no list of values")
+        raise InputError(f"axis {axis!r} = {shown(given)} is not a list of values")
     values = tuple(_value(axis, value) for value in given)
     for name, times in Counter(value["name"] for value in values).items():
         if times > 1:

@@ -33,7 +33,7 @@ def named(text: str) -> tuple[str | None, str]:
         return None, text
     check_name(match[1])
     if "," in match[1]:
-        raise InputError(f"the name {match[1]!r} has a comma, which stands between names in a list: leave it out")
+        raise InputError(f"the name {match[1]!r} has a comma, which separates names in a list: leave it out")
     return match[1], match[2]
 
 
@@ -165,7 +165,7 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
         name, spec = named(item)
         return Entry(name or spec, _fill_in(spec, key == "tokenizers", variables), named=name is not None)
     if not isinstance(item, Mapping):
-        raise InputError(f"{shown(item)} in {key} is no entry: write text, or {{ name = ..., spec = ... }}")
+        raise InputError(f"{shown(item)} in {key} is not an entry: write text, or {{ name = ..., spec = ... }}")
     if set(item) - {"name", "spec"} or "spec" not in item:
         raise InputError(f"{shown(dict(item))} needs the key 'spec' and may have 'name'")
     table: Mapping[str, Any] = item
@@ -217,7 +217,7 @@ def _selection(item: str | Mapping[str, Any]) -> Selection:
     if isinstance(item, str):
         return Selection(item)
     if not isinstance(item, Mapping):
-        raise InputError(f"{shown(item)} in benchmarks is no entry: write text, or {{ name = ... }}")
+        raise InputError(f"{shown(item)} in benchmarks is not an entry: write text, or {{ name = ... }}")
     if not isinstance(item.get("name"), str):
         raise InputError(f"{shown(dict(item))} in benchmarks lacks the key 'name': the name of a benchmark, in quotes")
     parameters = {key: value for key, value in item.items() if key not in ("name", "tokenizers", "corpora")}
@@ -240,9 +240,9 @@ def _labels(item: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
 def _list(value: Any, key: str) -> list[Any]:
     """Check that a value is a list: a bare string would be read letter by letter."""
     if isinstance(value, str):
-        raise InputError(f"{key} = {shown(value)} is text where a list is due: write {key} = [{json.dumps(value)}]")
+        raise InputError(f"{key} = {shown(value)} is text, not a list: write {key} = [{json.dumps(value)}]")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
-        raise InputError(f"{key} = {shown(value)} is no list")
+        raise InputError(f"{key} = {shown(value)} is not a list")
     return list(value)
 
 

@@ -116,7 +116,7 @@ def memory_limit(value: Any) -> int | None:
     if isinstance(value, str):
         return size("memory_limit", value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f'memory_limit = {shown(value)} is no amount of memory, such as "4GB"')
+        raise InputError(f'memory_limit = {shown(value)} is not an amount of memory, such as "4GB"')
     return value
 
 

@@ -61,13 +61,13 @@ def parameter_points(benchmark: Benchmark, given: Mapping[str, Any], oversubscri
             raise InputError(f"benchmark {benchmark.name!r}: {name} = [] has no value; give one or leave it out")
         try:
             most = most_threads if name in given else None
-            axes[name] = [_checked(name, one, benchmark.parameters[name], most) for one in values]
+            axes[name] = [_check_value(name, one, benchmark.parameters[name], most) for one in values]
         except InputError as error:
             raise InputError(f"benchmark {benchmark.name!r}: {error}") from None
     return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
 
 
-def _checked(name: str, value: Any, default: Any, most_threads: int | None) -> Any:
+def _check_value(name: str, value: Any, default: Any, most_threads: int | None) -> Any:
     if name == "threads":
         return _threads(value, most_threads)
     sample = default[0] if isinstance(default, list | tuple) and default else default
@@ -130,7 +130,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
         with trainings.used():
             for entry in entries:
-                heard = None if listening is None else _hear(listening, entry, lock)
+                heard = None if listening is None else _listener(listening, entry, lock)
                 outcomes[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
@@ -158,7 +158,7 @@ def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
     return list(together.values())
 
 
-def _hear(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable[[TrainingProgress], None]:
+def _listener(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable[[TrainingProgress], None]:
     def hear(progress: TrainingProgress) -> None:
         with lock:
             listening(entry.label, progress)
@@ -352,7 +352,7 @@ def blamed(what: str) -> Iterator[None]:
 def checked_row(label: str, row: Any) -> TokenizerSpec:
     """Return the row of a tokenizer's specification, if a record can hold it."""
     if not isinstance(row, TokenizerSpec):
-        raise InputError(f"tokenizer {label!r} is {shown(row)}, not a TokenizerSpec: mend its plug-in")
+        raise InputError(f"tokenizer {label!r} is {shown(row)}, not a TokenizerSpec: fix its plug-in")
     _check(f"tokenizer {label!r}", row, _ROW)
     return row
 
@@ -360,7 +360,7 @@ def checked_row(label: str, row: Any) -> TokenizerSpec:
 def checked_corpus(label: str, corpus: Any) -> Corpus:
     """Return the corpus of a specification, if it is a corpus and a record can hold it."""
     if not isinstance(corpus, Corpus):
-        raise InputError(f"corpus {label!r} is {shown(corpus)}, which has not what a Corpus has: mend its plug-in")
+        raise InputError(f"corpus {label!r} is {shown(corpus)}, which lacks attributes of a Corpus: fix its plug-in")
     _check(f"corpus {label!r}", corpus, _TEXT_SOURCE)
     return corpus
 
@@ -369,7 +369,7 @@ def check_metrics(metrics: Mapping[str, Any]) -> None:
     """Refuse metrics whose description no record can hold."""
     for name, metric in metrics.items():
         if not isinstance(metric, Metric):
-            raise InputError(f"metric {name!r} is {shown(metric)}, not a Metric: mend its plug-in")
+            raise InputError(f"metric {name!r} is {shown(metric)}, not a Metric: fix its plug-in")
         _check(f"metric {name!r}", metric, _METRIC)
         if metric.direction not in _DIRECTIONS or not 0 <= metric.tolerance < 1:
             raise InputError(
@@ -383,4 +383,4 @@ def _check(what: str, thing: object, kinds: Mapping[str, tuple[type, ...]]) -> N
         value = getattr(thing, name)
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             wanted = " or ".join(_WORDS[kind] for kind in allowed)
-            raise InputError(f"{name} of {what} is {shown(value)}; it must be {wanted}: mend its plug-in")
+            raise InputError(f"{name} of {what} is {shown(value)}; it must be {wanted}: fix its plug-in")

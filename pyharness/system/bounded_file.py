@@ -57,7 +57,7 @@ def read(path: Path, most: int, what: str) -> bytes:
     with opened(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise InputError(f"{what} has more than {most:,} bytes, which is the most that is read of one")
+        raise InputError(f"{what} has more than {most:,} bytes, the most that is read")
     return data
 
 

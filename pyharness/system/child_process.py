@@ -137,7 +137,7 @@ class Child:
             try:
                 message = json.loads(line.decode())
             except (ValueError, RecursionError):
-                raise ChildDied(f"said what is no message: {line[:80]!r}") from None
+                raise ChildDied(f"wrote an invalid message: {line[:80]!r}") from None
             if not is_news(message):
                 return line, message
         raise ChildDied("ended with status 0 and without an answer")
@@ -189,10 +189,10 @@ class Child:
     def _check(self, deadline: float) -> None:
         if time.monotonic() > deadline:
             self.close()
-            raise Overdue("said nothing within the time limit")
+            raise Overdue("wrote nothing within the time limit")
         if len(self._buffer) > LONGEST_LINE:
             self.close()
-            raise ChildDied(f"said more than {LONGEST_LINE:,} bytes at once")
+            raise ChildDied(f"wrote more than {LONGEST_LINE:,} bytes at once")
         if time.monotonic() - self._looked > POLL_SECONDS:
             self._look()
             self._looked = time.monotonic()

@@ -95,7 +95,7 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
     ``force`` allows to replace a folder that was made here, which contains the file ``marker``.
     """
     if not path.name or path.name == "..":
-        raise InputError(f"{str(path)!r} is no name of a new folder")
+        raise InputError(f"{str(path)!r} cannot name a new folder")
     try:
         present = path.is_symlink() or path.exists()
         made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
@@ -154,7 +154,7 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 
 
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
-    clear_abandoned(_find_left(path))
+    clear_abandoned(_find_abandoned(path))
     _check_room(path.parent, sum(map(_size_of, files.values())))
     with lifeline.politely(), _make_beside(path) as draft:
         _fill(draft, files)
@@ -185,10 +185,10 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
             file.flush()
             os.fsync(file.fileno())
             if file.tell() != _size_of(content):
-                raise InputError(f"{name} was to have {_size_of(content):,} bytes, and has {file.tell():,}")
+                raise InputError(f"{name} should have {_size_of(content):,} bytes, and has {file.tell():,}")
 
 
-def _find_left(path: Path) -> Iterator[Path]:
+def _find_abandoned(path: Path) -> Iterator[Path]:
     """Yield temporary folders that were made next to one of this name."""
     name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also of older versions of pyharness
     return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))

@@ -148,7 +148,7 @@ def _wait_for(
                 raise
         written = sum(os.fstat(file.fileno()).st_size - size for file, size in zip(files, begun, strict=True))
         if written > MOST_SAID:
-            raise SaidTooMuch(name, f"says more than {MOST_SAID:,} bytes")
+            raise SaidTooMuch(name, f"wrote more than {MOST_SAID:,} bytes")
         if memory is not None and status is None and process_tree.own_resident(process.pid) > memory:
-            raise SaidTooMuch(name, f"holds more than {memory:,} bytes of memory")
+            raise SaidTooMuch(name, f"used more than {memory:,} bytes of memory")
     return status

@@ -69,7 +69,7 @@ class BpeOptions(Unknown, OwnOptions):
         "Written before every symbol that does not start a piece, such as ##", default=""
     )
     end_of_word_suffix: str = option(
-        "Written behind the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
+        "Written after the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
     )
     tie_rule: TieRule = option(
         "Which of equally frequent pairs is merged first: as tokenizers (which numbers bytes in another order), "
@@ -87,7 +87,7 @@ class BpeOptions(Unknown, OwnOptions):
 class ScaffoldOptions(OwnOptions):
     """Options of Scaffold-BPE."""
 
-    demolition: DemolitionRule = option("How tokens that left are written: eq6, the paper's, or shortest",
+    demolition: DemolitionRule = option("How removed tokens are written: eq6 (the paper's) or shortest",
                                         default="eq6")  # fmt: skip
     trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
 
@@ -192,7 +192,7 @@ TRAINERS = (
         name="wordpiece",
         train=f"{_HERE}.huggingface:train_wordpiece",
         options=WordPieceOptions,
-        summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
+        summary="WordPiece as in BERT: BertNormalizer (cased), BertPreTokenizer, ##",
         algorithm="wordpiece",
         deterministic=False,
     ),

@@ -137,7 +137,7 @@ class _Pairs:
         for index in sorted(self.words_with[self.slots[left, right]]):
             word = self.words[index]
             self._count(index, -1)
-            self.words[index] = _merged(word, left, right, result)
+            self.words[index] = _merge(word, left, right, result)
             self._count(index, 1)
 
     def _count(self, index: int, sign: int) -> None:
@@ -174,7 +174,7 @@ class _Pairs:
         self.free.append(slot)
 
 
-def _merged(word: Sequence[int], left: int, right: int, result: int) -> list[int]:
+def _merge(word: Sequence[int], left: int, right: int, result: int) -> list[int]:
     merged, at = [], 0
     while at < len(word):
         if word[at] == left and at + 1 < len(word) and word[at + 1] == right:
@@ -194,7 +194,7 @@ def train_wordpiece(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     special = with_unknown(options)
     feed = Feed(request)
     with feed.phases.timed("counting"):
-        words = _counted(feed)
+        words = _count_words(feed)
     feed.check()
     short = {word: count for word, count in words.items() if len(word) <= LONGEST_WORD}
     with feed.phases.timed("merging"):
@@ -211,7 +211,7 @@ def train_wordpiece(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     return feed.result({FILE: _write(trained.vocabulary, special)}, len(trained.vocabulary), None, notes)
 
 
-def _counted(feed: Feed) -> Counter[str]:
+def _count_words(feed: Feed) -> Counter[str]:
     from tokenizers import models
 
     stages = bert_words(models.WordPiece())

@@ -84,7 +84,7 @@ class Option:
                 text == "1" if self.kind is bool else tuple(text.split(",")) if self.kind is tuple else self.kind(text)
             )
         except ValueError:
-            raise InputError(f"{row!r}: {self.name}={text} is no number, such as 0.25") from None
+            raise InputError(f"{row!r}: {self.name}={text} is not a number, such as 0.25") from None
 
 
 def option(help: str, *, default: Any = MISSING, **about: Any) -> Any:
@@ -119,11 +119,11 @@ class Options:
 
 def declared(options: type[Options]) -> Mapping[str, Option]:
     """Return the options of a class by name, in the order of its fields."""
-    return _all_declared(cast("Any", options))  # mypy does not take a class for Hashable
+    return _declarations(cast("Any", options))  # mypy does not take a class for Hashable
 
 
 @cache
-def _all_declared(options: Any) -> Mapping[str, Option]:
+def _declarations(options: Any) -> Mapping[str, Option]:
     hints = get_type_hints(options)
     return {field.name: _option_of(field, hints[field.name]) for field in dataclasses.fields(options)}
 
@@ -198,4 +198,4 @@ class SpecialTokens(Options):
 class MinFrequency(Options):
     """Rare pairs or words get no token."""
 
-    min_frequency: int | None = option("Leave out what occurs less often", default=None, instead="1")
+    min_frequency: int | None = option("Ignore what occurs less often", default=None, instead="1")

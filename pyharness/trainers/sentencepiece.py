@@ -44,7 +44,7 @@ def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> Trained
     size, merges = _sizes(data)
     notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
     if kind == "unigram":  # the order of floating-point sums depends on threads
-        notes.append(f"pieces depend on the number of threads; these are of {request.threads}")
+        notes.append(f"pieces depend on the number of threads, here {request.threads}")
     return feed.result({FILE: data}, size, merges if kind == "bpe" else None, notes)
 
 

@@ -18,8 +18,8 @@ from pyharness.types.corpora import (
 )
 from pyharness.types.results import (
     COUNT,
-    MEGA_PER_SECOND,
     MEGABYTES,
+    MEGABYTES_PER_SECOND,
     MILLISECONDS,
     PERCENT,
     PLAIN,
@@ -69,9 +69,9 @@ from pyharness.types.trainings import DemolitionRule, FileContent, Streamed, Tie
 from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
 __all__ = [
-    "COUNT", "MEGABYTES", "MEGA_PER_SECOND", "MILLISECONDS", "PERCENT", "PLAIN", "RATIO", "SECONDS", "WORK", "Answer",
-    "Case", "CaseResult", "Column", "Corpus", "CorpusFamily", "DemolitionRule", "Digest", "Direction", "Drawing",
-    "Engine", "Fact", "Failure", "FileContent", "Format", "HasCalibration", "HasKeys", "HasMergeModel",
+    "COUNT", "MEGABYTES", "MEGABYTES_PER_SECOND", "MILLISECONDS", "PERCENT", "PLAIN", "RATIO", "SECONDS", "WORK",
+    "Answer", "Case", "CaseResult", "Column", "Corpus", "CorpusFamily", "DemolitionRule", "Digest", "Direction",
+    "Drawing", "Engine", "Fact", "Failure", "FileContent", "Format", "HasCalibration", "HasKeys", "HasMergeModel",
     "HasModelEncoder", "HasPipeline", "HasSegments", "HasShards", "HasVocabulary", "Histogram", "Ids", "InputError",
     "Instead", "Listing", "Measurement", "MergeModel", "Metric", "Mismatch", "NotSpelled", "Note", "Offsets",
     "ParallelCorpus", "Pick", "Piece", "Plot", "Published", "RoundTrip", "Segments", "State", "Status", "Streamed",

@@ -41,7 +41,7 @@ def read_minbpe(data: bytes, label: str) -> MinbpeFile:
             "whole, add a newline)"
         )
     if lines[0] != VERSION or len(lines) < 3:
-        raise InputError(f"{label} is no minbpe model: its first line is {lines[0][:40]!r}, not {VERSION!r}")
+        raise InputError(f"{label} is not a minbpe model: its first line is {lines[0][:40]!r}, not {VERSION!r}")
     (count,) = _numbers(lines[2], 1, 3, label)
     if count > len(lines) - 3:
         raise InputError(f"{label} is cut off: it promises {count} special tokens and has {len(lines) - 3} more lines")

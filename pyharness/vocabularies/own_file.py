@@ -40,10 +40,10 @@ def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[
     """
     content = parse_json(data, label)
     if content.pop("format", None) != form:
-        raise InputError(f"{label} is no {form} file; {others} reads other kinds")
+        raise InputError(f"{label} is not a {form} file; {others} reads other kinds")
     stated, written_by = content.get("version"), content.get("written_by")
     if type(stated) is not int or stated < 1:
-        raise InputError(f"{label}: version {str(stated)[:40]!r} is no version of {form}")
+        raise InputError(f"{label}: version {str(stated)[:40]!r} is not a version of {form}")
     if stated > version:
         raise InputError(
             f"{label} is version {str(stated)[:20]} of {form}; pyharness {version_of('pyharness')} reads versions "

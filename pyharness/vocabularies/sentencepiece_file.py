@@ -127,7 +127,7 @@ def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, t
         key, position = _varint(data, position, label)
         number, wire = key >> 3, key & 7
         if number == 0:
-            raise InputError(f"{label} is no SentencePiece model: field number 0 at byte {position}")
+            raise InputError(f"{label} is not a SentencePiece model: field number 0 at byte {position}")
         if wire == 0:
             value, position = _varint(data, position, label)
             yield number, value, (start, position)
@@ -137,7 +137,7 @@ def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, t
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
         else:
-            raise InputError(f"{label} is no SentencePiece model: wire type {wire} at byte {position}")
+            raise InputError(f"{label} is not a SentencePiece model: wire type {wire} at byte {position}")
         if size > len(data) - position:
             raise InputError(
                 f"{label} is cut off or broken: a field claims {size:,} bytes, {len(data) - position:,} are left"
@@ -165,12 +165,12 @@ def _varint(data: bytes, position: int, label: str) -> tuple[int, int]:
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             return result, position
-    raise InputError(f"{label} is no SentencePiece model: a number of more than 10 bytes before byte {position}")
+    raise InputError(f"{label} is not a SentencePiece model: a number of more than 10 bytes before byte {position}")
 
 
 def _message(value: int | bytes, label: str, what: str) -> bytes:
     if isinstance(value, int):
-        raise InputError(f"{label} is no SentencePiece model: {what} is a number")
+        raise InputError(f"{label} is not a SentencePiece model: {what} is a number")
     return value
 
 
@@ -194,7 +194,7 @@ def _piece(data: bytes, label: str, token: int) -> tuple[str, float, PieceType]:
 
 def _check(pieces: list[tuple[str, float, PieceType]], label: str) -> None:
     if not pieces or len(pieces) > BIGGEST_ID:
-        raise InputError(f"{label} is no SentencePiece model: {len(pieces):,} pieces")
+        raise InputError(f"{label} is not a SentencePiece model: {len(pieces):,} pieces")
     seen: dict[str, int] = {}
     for token, (piece, _, kind) in enumerate(pieces):
         if not piece:

@@ -70,4 +70,4 @@ def test_what_has_its_room_first_is_not_crowded_out() -> None:
 
 
 def test_there_is_room_to_say_what_is_left_out() -> None:
-    assert len(mechanism._left_out(10**9, "table", " with 1,000,000,000 rows")) < mechanism._ROOM_FOR_LEFT_OUT
+    assert len(mechanism._describe_left_out(10**9, "table", " with 1,000,000,000 rows")) < mechanism._ROOM_FOR_LEFT_OUT

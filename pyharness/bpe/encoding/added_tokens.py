@@ -111,12 +111,12 @@ def chosen(
     Raises:
         InputError: an option names a text that is no special token.
     """
-    allowed = _named("allowed_special", allowed_special, known)
-    disallowed = _named("disallowed_special", disallowed_special, known)
+    allowed = _parse_specials("allowed_special", allowed_special, known)
+    disallowed = _parse_specials("disallowed_special", disallowed_special, known)
     return allowed, disallowed - allowed if disallowed_special == "all" else disallowed
 
 
-def _named(option: str, given: Specials, known: Collection[str]) -> frozenset[str]:
+def _parse_specials(option: str, given: Specials, known: Collection[str]) -> frozenset[str]:
     if isinstance(given, str):
         if given == "all":
             return frozenset(known)

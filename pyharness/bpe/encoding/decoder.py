@@ -67,7 +67,7 @@ def _differs(data: bytes, spelled: bytes) -> str:
     at = min(len(data), len(spelled)) if same is None else same
     return (
         f"the tokens do not spell the text from byte {at} on ({data[at : at + 20]!r} became "
-        f"{spelled[at : at + 20]!r}): the tokenizer changes text, and places in changed text are not known here"
+        f"{spelled[at : at + 20]!r}): the tokenizer changes the text, so places in it are unknown"
     )
 
 
@@ -166,7 +166,7 @@ class Decoder:
         try:
             return data.decode(), starts_in_text(data, lengths)
         except UnicodeDecodeError as error:
-            raise InputError(f"the ids give bytes that are no text: {error.reason} at byte {error.start}") from None
+            raise InputError(f"the ids give bytes that are not text: {error.reason} at byte {error.start}") from None
 
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
         """Yield the text of one document's ids as they come, in pieces of whole characters.

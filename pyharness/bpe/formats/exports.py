@@ -62,7 +62,7 @@ def single_expression(model: BpeModel) -> str:
         InputError: the pattern takes several expressions, or is not a known one; only these are sure to cover all text.
     """
     if not isinstance(model.splitter, str):
-        raise InputError("text is split by a pre-tokenizer that is no known pattern; only tokenizer.json can say how")
+        raise InputError("text is split by a pre-tokenizer without a known pattern; only tokenizer.json can hold it")
     name = known_name(model.splitter)
     if name is None:
         raise InputError(
@@ -137,7 +137,7 @@ def _minbpe_file(model: BpeModel) -> bytes:
         )
     normal = np.flatnonzero(model.vocabulary.kinds == TokenKind.NORMAL)
     if not np.array_equal(normal, np.arange(256 + len(rules))):
-        raise InputError("a minbpe model has one merge for every token but the special ones; this model has not")
+        raise InputError("a minbpe model has one merge for every token but the special ones; this model does not")
     expression = single_expression(model)
     whole = expression == SPLIT_PATTERNS["none"].expressions[0]
     return write_minbpe("" if whole else expression, model.special, rules[:, :2].tolist())

@@ -78,7 +78,7 @@ def _check_text(file: HuggingFaceFile, label: str) -> None:
         whole.encode()
     except UnicodeEncodeError as error:
         wrong = next(text for text in texts if whole[error.start] in text)
-        raise InputError(f"{label}: token {wrong[:40]!r} has half a surrogate pair: it is no text") from None
+        raise InputError(f"{label}: token {wrong[:40]!r} has half a surrogate pair: it is not text") from None
 
 
 def _check_added_ids(file: HuggingFaceFile, label: str) -> None:

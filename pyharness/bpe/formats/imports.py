@@ -68,7 +68,7 @@ def _check(file: SentencePieceModel, label: str) -> None:
     single = {p for p, kind in zip(file.pieces, file.types, strict=True) if kind in _MERGED and len(p) == 1}
     for piece, kind in zip(file.pieces, file.types, strict=True):
         if kind in _MERGED and not single.issuperset(piece):
-            raise InputError(f"{label}: piece {piece[:40]!r} has a character that is no piece itself: not merged here")
+            raise InputError(f"{label}: piece {piece[:40]!r} has a character without a piece: not merged here")
 
 
 def import_model(
@@ -112,7 +112,7 @@ def import_model(
         raise InputError(f"{label} has a vocabulary that grew in rounds, and no rules of BPE: name it file:PATH")
     if kind == "vocab_and_merges":
         if path is None:
-            raise InputError(f"{label} is a vocab.json, which needs the merges.txt beside it: give its path")
+            raise InputError(f"{label} is a vocab.json, which needs the merges.txt next to it: give its path")
         data = read_pair(path, pattern, special)
     elif kind != "rank_file" and (pattern is not None or special is not None):
         raise InputError(f"{label} says itself how text is split and which tokens are special: leave both out")
@@ -173,7 +173,7 @@ def _encoding(
     for content, token in special.items():
         check_id(token, content, label)
         if not content or any(0xD800 <= ord(character) < 0xE000 for character in content):
-            raise InputError(f"{label}: special token {content!r} (id {token}) is no text")
+            raise InputError(f"{label}: special token {content!r} (id {token}) is not text")
     return dataclasses.replace(encoding, special=special)
 
 

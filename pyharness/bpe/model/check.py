@@ -85,7 +85,7 @@ def _find_added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
         if token.special:
             continue
         if token.lstrip or token.rstrip:
-            yield "normalised", f"the added token {token.content!r} takes the spaces beside it"
+            yield "normalised", f"the added token {token.content!r} takes the spaces next to it"
         if token.content.encode() != model.vocabulary[token.id]:
             yield "normalised", f"the added token {token.content!r} reads {model.vocabulary[token.id][:40]!r}"
 

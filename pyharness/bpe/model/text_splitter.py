@@ -86,7 +86,7 @@ class TextSplitter:
         if not self.rules:
             self.native, self.reason = _tables(self.expressions, dialect)
         self.engine: Engine = "native" if self.rules else "regex" if self.native is None else "compiled"
-        self._compiled = [_compiled(expression) for expression in self.expressions] if self.native is None else []
+        self._compile = [_compile(expression) for expression in self.expressions] if self.native is None else []
 
     @classmethod
     def of_tables(cls, name: str, tables: Sequence[SplitTable]) -> TextSplitter:
@@ -140,7 +140,7 @@ class TextSplitter:
         deadline = time.monotonic() + self.time_limit
         cuts = [0, len(characters)] if characters else [0]
         try:
-            for pattern in self._compiled:
+            for pattern in self._compile:
                 cuts = _cut(pattern, characters, cuts, deadline)
         except TimeoutError:
             raise InputError(
@@ -192,7 +192,7 @@ def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
     return pattern, (pattern,), ""
 
 
-def _compiled(expression: str) -> Any:
+def _compile(expression: str) -> Any:
     import regex
 
     try:

@@ -141,7 +141,7 @@ def _alphabet(symbols: Sequence[bytes]) -> dict[bytes, int]:
         for data in alphabet:
             if len(data.decode(errors="ignore")) != 1 or data.decode(errors="replace").encode() != data:
                 raise InputError(
-                    f"the base symbol {data!r} is no character, and the {len(alphabet):,} base symbols are not the "
+                    f"the base symbol {data!r} is not a character, and the {len(alphabet):,} base symbols are not the "
                     "256 bytes; train over all bytes, or over characters"
                 )
     return alphabet
@@ -159,6 +159,6 @@ def _check_special(special: Sequence[str], unknown: str | None) -> None:
         raise InputError(f"special tokens must differ from each other and have a content: {list(special)}")
     for content in special:
         if any(0xD800 <= ord(character) < 0xE000 for character in content):
-            raise InputError(f"the special token {content!r} has half a surrogate pair: it is no text")
+            raise InputError(f"the special token {content!r} has half a surrogate pair: it is not text")
     if unknown is not None and unknown not in special:
         raise InputError(f"the unknown token {unknown!r} is none of the special tokens: {list(special)}")

@@ -31,7 +31,7 @@ def _motions(work: Work) -> MotionCorpus:
 def _codec(work: Work) -> ActionCodec:
     codec = None if work.spec.instead is None else work.spec.instead.make(work.spec)
     if not isinstance(codec, ActionCodec):
-        raise Unsupported(f"{work.spec.name!r} writes text as ids, and no actions; actions:fast does")
+        raise Unsupported(f"{work.spec.name!r} encodes text, not actions; use actions:fast")
     return codec
 
 
@@ -136,7 +136,7 @@ def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     label = str(results[0].case.corpus)
     about = {measurement.metric: measurement.value for measurement in results[0].measurements}
     details = results[0].details
-    origin = " [made here: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
+    origin = " [synthetic: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
     return (
         f"{label}, {_number(about.get('action_clips'), 'clip')}, {_number(about.get('action_chunks'), 'chunk')} of "
         f"{details.get('chunk_frames')} frames of {details.get('dimensions')}{origin}"
@@ -153,7 +153,7 @@ def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> It
     details = results[0].details
     clips, frames = details.get("clips_left_out"), details.get("frames_left_out")
     if clips or frames:
-        yield f"Left out: {clips} clips shorter than a chunk, {frames} frames behind the last whole chunk of a clip."
+        yield f"Left out: {clips} clips shorter than a chunk, {frames} frames after the last whole chunk of a clip."
 
 
 TABLE = Table(
@@ -170,8 +170,8 @@ TABLE = Table(
     ),
     notes=(
         _note_left_out,
-        "RMSE, worst dimension, largest error: in half ranges between the fitted quantiles; the record has units, too.",
-        "outside: numbers beyond the fitted range; unfaithful: chunks whose ids lose some of them and do not say so.",
+        "RMSE, worst dimension, largest error: in half ranges between the fitted quantiles. The record also has units.",
+        "outside: numbers beyond the fitted range; unfaithful: chunks whose ids silently lose some of them.",
     ),
     text=_text,
     sized=False,
@@ -184,8 +184,8 @@ DAMAGED = Table(
         for metric, title in (("damaged_failing_share", "fail %"), ("damaged_error", "error"))
     ),
     notes=(
-        "One id of each chunk is replaced, deleted, or none of the vocabulary.",
-        "fail: no chunk comes of it (the authors' processor answers zeros); error: of the others, each at most 2.",
+        "One id of each chunk is replaced, deleted, or outside the vocabulary.",
+        "fail: decoding fails (the authors' processor returns zeros); error: of the others, each at most 2.",
     ),
     text=_text,
     sized=False,

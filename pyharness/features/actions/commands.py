@@ -69,7 +69,7 @@ def codec_file(specification: str) -> Path | None:
 def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
     """Encode files of clips, or ``motions:`` with options, to the lines of a stream."""
     if not clips or "-" in clips:
-        raise InputError("name the files of clips, clips.jsonl or clips.jsonl.xz: standard input has no name that says")
+        raise InputError("name the files of clips, such as clips.jsonl.xz: standard input has no suffix")
     fitted = codec_files.load(codec)
     read = (clip for one in clips for clip in _clips(fitted, one))
     if (first := next(read, None)) is None:
@@ -83,7 +83,7 @@ def _clips(fitted: FittedCodec, name: str) -> Iterable[Clip]:
         return clips_of(Path(name), skip=fitted.codec.skip)
     corpus = open_corpus(name)
     if not isinstance(corpus, Motions):
-        raise InputError(f"{name} is no corpus of clips")
+        raise InputError(f"{name} is not a corpus of clips")
     refuse_others(fitted.codec, corpus)
     return corpus.read()
 
@@ -94,7 +94,7 @@ def _lines(name: str, source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
         number += 1
         if len(line) > MOST_LINE_BYTES:
             raise InputError(
-                f"{name} line {number} has more than {MOST_LINE_BYTES:,} bytes: it is no chunk of a stream"
+                f"{name} line {number} has more than {MOST_LINE_BYTES:,} bytes: it is not a chunk of a stream"
             )
         yield f"{name} line {number}", line
 
@@ -108,7 +108,7 @@ def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callabl
         zeros += clip.zeros
         yield json.dumps({"id": clip.name, "frames": clip.frames}).encode() + b"\n"
     if zeros:
-        said(f"{zeros:,} chunks could not be decoded, and are zeros, as the authors' processor has it")
+        said(f"{zeros:,} chunks could not be decoded and became zeros, as in the authors' processor")
 
 
 def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: bool) -> list[tuple[str, str]]:

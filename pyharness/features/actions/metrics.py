@@ -120,7 +120,7 @@ def measure(state: ActionState) -> Iterator[Measurement]:
         def of(groups: Groups) -> float:
             kept = np.flatnonzero(groups)
             if not (divisor := int(below[kept].sum())):
-                raise Undefined("nothing was read that this is a share of")
+                raise Undefined("no data to take a share of")
             return finish(int(above[kept].sum()) / divisor)
 
         return estimate_of_works(name, state.clips, of, part)
@@ -175,10 +175,10 @@ REPORTED = (
            format=_UNITS),
     Metric("action_outside_share", "share", "none", "numbers outside the fitted range: escaped, clamped or left out",
            format=PERCENT),
-    Metric("unfaithful_chunk_share", "share", "lower", "chunks whose ids give other numbers than were quantised, and "
-           "say nothing of it", primary=True, format=PERCENT),
-    Metric("damaged_failing_share", "share", "none", "damaged ids that stand for no chunk; the authors' processor "
-           "answers zeros", format=PERCENT),
+    Metric("unfaithful_chunk_share", "share", "lower", "chunks whose ids silently give other numbers "
+           "than were quantised", primary=True, format=PERCENT),
+    Metric("damaged_failing_share", "share", "none", "damaged ids that cannot be decoded; the authors' processor "
+           "returns zeros", format=PERCENT),
     Metric("damaged_error", "half range", "lower", "mean of the root mean square errors of the other damaged chunks, "
            "each at most 2", format=Format("{:.3f}")),
 )  # fmt: skip

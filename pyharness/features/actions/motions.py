@@ -192,7 +192,7 @@ def check_clips(path: Path) -> None:
         raise InputError(f"there is no file {str(path)!r} in {Path.cwd()}; check the spelling")
     check_file(path)
     if reading.kind(path.name) != "jsonl":
-        raise InputError(f"{path} is not JSON Lines by its name; clips are rows with frames, in clips.jsonl.xz say")
+        raise InputError(f"{path} is not JSON Lines by its name; clips are rows with frames, as in clips.jsonl.xz")
 
 
 def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None = None) -> Iterator[Clip]:
@@ -224,7 +224,7 @@ def _name(where: str, number: int, given: Any) -> str:
 
 def _width(where: str, field: str, frames: Any) -> int:
     if not isinstance(frames, list) or not frames or not isinstance(frames[0], list):
-        raise InputError(f"{where}: {field!r} is {jsonl.kind_of(frames)}, and no list of frames, lists of numbers")
+        raise InputError(f"{where}: {field!r} is {jsonl.kind_of(frames)}, not a list of frames (lists of numbers)")
     if not 1 <= len(frames[0]) <= MOST_VALUES:
         raise InputError(f"{where}: frame 0 has {len(frames[0]):,} values; frames have 1 to {MOST_VALUES:,}")
     return len(frames[0])
@@ -243,7 +243,7 @@ def _frame(where: str, at: int, frame: Any, width: int) -> list[float]:
     except OverflowError:
         values = [math.inf]
     if not all(map(math.isfinite, values)):
-        raise InputError(f"{where}: frame {at} has a value that is no finite number (NaN, infinite, or too large)")
+        raise InputError(f"{where}: frame {at} has a value that is not a finite number (NaN, infinite, or too large)")
     return values
 
 
@@ -300,7 +300,7 @@ CORPORA = (
             **COMMON_OPTIONS,
             "chunk": f"frames of a chunk (default {DEFAULT_CHUNK})",
             "dims": "clips whose frames have this many values, in the file; needed where clips differ",
-            "skip": "leading values of each frame that are no action, such as its duration (default 0)",
+            "skip": "leading values of each frame that are not part of the action, such as its duration (default 0)",
             "field": "where the frames are (default frames)",
             "clips": f"motions:{MADE}: how many are made (default 64)",
         },

@@ -53,7 +53,7 @@ def _recipe(name: str, kind: str, options: Mapping[str, str]) -> CodecRecipe:
     try:
         scale = float(options.get("scale", DEFAULT_SCALE))
     except ValueError:
-        raise InputError(f"{name}: scale={options['scale']} is no number, such as {DEFAULT_SCALE:g}") from None
+        raise InputError(f"{name}: scale={options['scale']} is not a number, such as {DEFAULT_SCALE:g}") from None
     if (reference := options.get("reference", "false")) not in ("true", "false"):
         raise InputError(f"{name}: reference={reference} is neither true nor false")
     size = whole_number(name, options, "vocab_size", DEFAULT_VOCABULARY, LARGEST)
@@ -83,7 +83,7 @@ def facts(codec: ActionCodec) -> dict[str, Any]:
 
 
 def _no_text(spec: TokenizerSpec) -> Tokenizer:
-    raise Unsupported(f"{spec.name!r} writes actions as ids, and no text; measure it with the benchmark actions")
+    raise Unsupported(f"{spec.name!r} encodes actions, not text; measure it with the benchmark actions")
 
 
 FAMILIES = (
@@ -91,8 +91,8 @@ FAMILIES = (
         name="actions",
         place=60,
         expand=expand,
-        summary="codecs of chunks of motion, measured by actions: FAST (?scale=10&vocab_size=1024, reference=true "
-        "as its authors have it), bins (?bins=256), both fitted to &corpus=, or the file of pyharness train fast",
+        summary="codecs of chunks of motion, measured by actions: FAST (?scale=10&vocab_size=1024, reference=true: "
+        "the authors' version), bins (?bins=256), both fitted to &corpus=, or the file of pyharness train fast",
         example="actions:fast?corpus=motions:made",
         known=lambda: tuple(KINDS),
     ),

@@ -67,7 +67,7 @@ def run(work: Work) -> Findings:
     text = work.text.name, passed.tally.digest
     tokens = {name: _tokens(row.name, row.vocabulary, *text, work.threads) for name, row in others.items()}
     if len(added) and int(added.max()) >= tokenizer.id_limit:
-        raise InputError(f"{RECORD} of {work.spec.name!r} names ids that the tokenizer has not")
+        raise InputError(f"{RECORD} of {work.spec.name!r} names ids that the tokenizer lacks")
     seen = np.flatnonzero(passed.state.histogram.any(axis=0)).astype(np.uint32)
     before = _unreachable_of(base.name, base.vocabulary, work.threads)
     unreachable = Unreachable(
@@ -209,7 +209,7 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
 def _explain(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on the reference of gains, on dead tokens relative to the base, and on the knees of curves."""
     if any(measurement.metric == "compression_gain" for result in results for measurement in result.measurements):
-        yield "vs: gain in bytes/token over the base, or over another adaptation alike."
+        yield "vs: gain in bytes/token over the base, or over another adaptation of it."
         yield "dead: tokens that no text gives, and that are new or were alive in the base."
         yield from knees(results, data, BASE)
 
@@ -306,7 +306,7 @@ WORDS = Table(
         Column("continued_word_share", "cut words %", format=PERCENT),
         Column("character_split_share", "split characters %", format=PERCENT),
     ),
-    notes=("cut words %: those that are not in one token.",),
+    notes=("cut words %: words of more than one token.",),
     sized=False,
     needs=("compression_gain", "renyi_efficiency"),
 )
@@ -322,8 +322,8 @@ PLOTS = tuple(
             joined=("against", "pipeline"),
             needs=("compression_gain", metric),
         ),
-        f"A point is a row: tokens {word} across, bytes per token over those of the other row up. Rows that differ in "
-        "their number of tokens alone are joined; lines up and down are 95 % intervals.",
+        f"A point is a row: tokens {word} across, bytes per token over those of the other row up. Rows that differ "
+        "only in their number of tokens are joined. Vertical lines are 95 % CIs.",
         drawing="points",
         log=True,
         joins=notes.recipe,
@@ -333,7 +333,7 @@ PLOTS = tuple(
 BENCHMARKS = (
     Benchmark(
         "adaptation",
-        "a row made from another tokenizer beside that, and beside another adaptation of it: gains, use, dead tokens",
+        "an adapted tokenizer against its base and another adaptation of it: gains, use, dead tokens",
         run,
         corpus="required",
         metrics=tuple(metric.name for metric in adaptation.REPORTED),

@@ -232,25 +232,25 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 @click.argument("model")
 @click.option("--out", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Folder to make.")
 @click.option("--tokenizer", metavar="PATH", help="The new tokenizer: a file, or a folder of one. Its files are copied "
-              "into DIR. With --map and --plan they are copied and nothing else.")  # fmt: skip
+              "into DIR. With --map or --plan they are only copied.")  # fmt: skip
 @click.option("--old-tokenizer", metavar="PATH", help="What MODEL was trained with [default: its own file].")
 @click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Instead: new id of each old "
-              "one, as JSON: [0, -1, 1] (-1: goes) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
+              "one, as JSON: [0, -1, 1] (-1: removed) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
 @click.option(
     "--ids",
     type=click.IntRange(1, 2**24),
     metavar="N",
-    help="New ids in all, of a --map [default: as its largest needs].",
+    help="Number of new ids, for --map [default: its largest, plus 1].",
 )
-@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Instead: a plan that --plan-only wrote.")
+@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Instead: a plan from --plan-only.")
 @click.option("--plan-only", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, and no model.")
 @click.option("--method", type=click.Choice(["fvt", "mean", "random"]), default="fvt", show_default=True,
-              help="Rows of tokens that MODEL lacks: fvt, the mean over what the old tokenizer writes for each; "
-              "mean, that of all old tokens; random, normal, with the mean and deviation of each column.")  # fmt: skip
+              help="Rows of tokens that MODEL lacks. fvt: the mean over the old tokens of the same text; "
+              "mean: that of all old tokens; random: normal, with the mean and deviation of each column.")  # fmt: skip
 @click.option("--row", "named", nargs=2, multiple=True, metavar="NEW OLD",
-              help="Give token NEW the row of token OLD: as files write them, or ids; repeatable.")  # fmt: skip
-@click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="A matrix, or bias, of the vocabulary; "
-              "repeatable [default: as the class of the model has them in transformers].")  # fmt: skip
+              help="Give token NEW the row of token OLD, by spelling in the files or by id; repeatable.")  # fmt: skip
+@click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="A matrix or bias with a row per token; "
+              "repeatable [default: those of the model's class in transformers].")  # fmt: skip
 @click.option(
     "--multiple-of",
     type=click.IntRange(1, 2**16),
@@ -259,7 +259,7 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
     metavar="N",
     help="Round the number of rows up to a multiple.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Of random rows [default: 0].")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Seed for random [default: 0].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
 @reports_errors

@@ -40,7 +40,7 @@ def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
         if not 0 <= token < BIGGEST_ID:
             raise InputError(f"{label}: the new token {string!r} gets id {token}; ids are below {BIGGEST_ID:,}")
         if not string or string in strings or token in ids:
-            raise InputError(f"{label}: the new token {string!r} (id {token}) is empty, or there are two of it")
+            raise InputError(f"{label}: the new token {string!r} (id {token}) is empty or occurs twice")
         strings.add(string)
         ids.add(token)
 
@@ -118,5 +118,5 @@ def _pairs(data: bytes, label: str) -> list[tuple[Any, Any]]:
     except (ValueError, RecursionError):
         array = None
     if not isinstance(array, list):
-        raise InputError(f"{label} is no map of ids: neither an array nor an object in JSON")
+        raise InputError(f"{label} is not a map of ids: neither an array nor an object in JSON")
     return list(enumerate(array))

@@ -155,13 +155,13 @@ def _count_examined(metric: str, count: int | None) -> Measurement:
     return Measurement(metric, count, reason=reason)
 
 
-_DEAD = "tokens that no text gives, and that were none or alive before the adaptation"
+_DEAD = "tokens that no text gives, and that are new or were alive before the adaptation"
 REPORTED = (
     Metric("added_tokens", "token", "none", "tokens that an adaptation brought", format=COUNT),
     Metric("removed_tokens", "token", "none", "tokens that an adaptation took away", format=COUNT),
     Metric(
         "compression_gain", "share", "higher",
-        "bytes/token relative to that of what it was made from (part base) or of another adaptation, minus 1",
+        "bytes/token relative to the base (part base) or to another adaptation, minus 1",
         format=Format("{:+.2f}", 100, "%"),
     ),
     Metric(

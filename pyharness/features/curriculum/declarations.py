@@ -25,21 +25,21 @@ class CurriculumOptions(Unknown):
         instead="what the rounds give",
         example="8192",
     )
-    rounds: int = option("Of training a model and adding what it finds easy", default=5, most=1000)
-    epsilon: float = option("What is easy has a signal below it, in nats", default=0.3)
+    rounds: int = option("Rounds of training a model and adding what it predicts well", default=5, most=1000)
+    epsilon: float = option("Bound of the signal, in nats, below which a token is easy", default=0.3)
     per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
-    order: int = option("Of the n-gram that is the model", default=5, most=5)  # a symbol model has no higher one
+    order: int = option("Order of the n-gram model", default=5, most=5)  # a symbol model has no higher one
     signal: Literal["entropy", "nll"] = option(
-        "Entropy of the prediction, or its error on the token that came", default="entropy"
+        "Signal: entropy of the prediction, or its error on the actual token", default="entropy"
     )
-    strict: bool = option("Every token of a group is easier than the one before, not only no harder", default=False)
+    strict: bool = option("Each token of a group must be easier than the one before, not just as easy", default=False)
     row_quantile: float | None = option(
-        "The bound is no higher than this quantile of a document's signals (released code: 0.6)",
+        "Cap the bound at this quantile of a document's signals (released code: 0.6)",
         default=None,
         least=0,
         most=1,
     )
-    selection: Literal["count", "shuffle"] = option("Which groups are taken, the most frequent or any", default="count")
+    selection: Literal["count", "shuffle"] = option("Groups to take: the most frequent or random ones", default="count")
     seed: int = option("Of the shuffle", default=0, least=0)
     max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
     pattern: Literal["none"] | None = option("How text is split first", default=None)

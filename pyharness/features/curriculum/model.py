@@ -90,16 +90,16 @@ def check(model: CurriculumModel, label: str) -> None:
             f"{label} has {len(strings):,} strings of {size:,} bytes; at most {MOST_BYTES:,} can be joined"
         )
     if len(set(strings)) != len(strings) or b"" in strings:
-        raise InputError(f"{label}: a string is empty, or there are two of it")
+        raise InputError(f"{label}: a string is empty or occurs twice")
     if list(sizes) != sorted(sizes) or not sizes or sizes[0] < 1 or sizes[-1] != len(strings):
         raise InputError(f"{label}: sizes {str(list(sizes))[:60]} are not those of {len(strings):,} strings that grew")
     if model.symbols == "bytes":
         if model.alphabet != tuple(bytes([byte]) for byte in range(256)) or model.unknown is not None:
-            raise InputError(f"{label}: its symbols are not the 256 bytes, or it has an unknown token beside them")
+            raise InputError(f"{label}: its symbols are not the 256 bytes, or it has an unknown token as well")
     elif not all(_is_character(symbol) for symbol in model.alphabet):
         raise InputError(f"{label}: a symbol is not a character")
     if len(set(model.added)) != len(model.added) or "" in model.added:
-        raise InputError(f"{label}: a special token is empty, or there are two of it")
+        raise InputError(f"{label}: a special token is empty or occurs twice")
 
 
 def _is_character(symbol: bytes) -> bool:
@@ -175,5 +175,5 @@ def _symbols(members: Members) -> Symbols:
 def _texts(values: list[object], label: str) -> list[str]:
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) != len(values):
-        raise InputError(f"{label} has an entry that is no string")
+        raise InputError(f"{label} has an entry that is not a string")
     return texts

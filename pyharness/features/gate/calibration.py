@@ -58,9 +58,9 @@ class Draws:
 
     def verdicts(self, name: str, slowdown: float, budget: float | None = None) -> list[Judgement]:
         """Judge one benchmark in all draws with a slowdown added; ``budget`` replaces the configured one."""
-        return [self._judged(gate, name, slowdown, budget) for gate in self.gates]
+        return [self._judge(gate, name, slowdown, budget) for gate in self.gates]
 
-    def _judged(
+    def _judge(
         self, gate: Mapping[str, Sequence[LaunchEffect]], name: str, slowdown: float, budget: float | None
     ) -> Judgement:
         shift = math.log1p(slowdown)
@@ -77,7 +77,7 @@ class Draws:
 def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> Draws:
     """Draw gates of the benchmarks with enough launches."""
     generator = random.Random(SEED)  # noqa: S311 -- draws, no secrets
-    wide = {name: _unbiased(launches) for name, launches in pool.items() if len(launches) >= FEWEST_LAUNCHES}
+    wide = {name: _remove_bias(launches) for name, launches in pool.items() if len(launches) >= FEWEST_LAUNCHES}
     gates = [
         {name: generator.choices(launches, k=rules.launches + 1) for name, launches in wide.items()}
         for _ in range(DRAWS)
@@ -85,7 +85,7 @@ def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> 
     return Draws({one.name: one for one in benchmarks}, rules, gates)
 
 
-def _unbiased(launches: Sequence[LaunchEffect]) -> list[LaunchEffect]:
+def _remove_bias(launches: Sequence[LaunchEffect]) -> list[LaunchEffect]:
     """Centre effects at 0 and scale them to the population's spread: draws of n have 1 - 1/n of its variance."""
     middle = trimmed_mean([one.log for one in launches])
     wider = math.sqrt(len(launches) / (len(launches) - 1))
@@ -106,14 +106,14 @@ def detectable(draws: Draws, name: str) -> float:
     low, high = math.log(FINEST), math.log(COARSEST)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if _proven(draws, name, math.exp(middle)) >= POWER:
+        if _significant_share(draws, name, math.exp(middle)) >= POWER:
             high = middle
         else:
             low = middle
     return math.exp(high)
 
 
-def _proven(draws: Draws, name: str, slowdown: float) -> float:
+def _significant_share(draws: Draws, name: str, slowdown: float) -> float:
     judgements = draws.verdicts(name, slowdown, slowdown)
     level = last_level(draws.rules)
     proven = [
@@ -154,7 +154,7 @@ def calibrated(
     return Calibration(
         machine, first.suite, str(first.about.get("suite_digest", "")), first.rules, len(gates), len(unchanged),
         alarms, rate_bound(alarms, len(unchanged)), tuple(_sensitivities(pool, first.benchmarks, draws)),
-        tuple(_planted(gates, draws)), seconds, made,
+        tuple(_count_planted(gates, draws)), seconds, made,
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def _sensitivities(pool: Pool, benchmarks: Sequence[GateBenchmark], draws: Draws
         yield Sensitivity(one.name, len(logs), noise, smallest)
 
 
-def _planted(slowed: Sequence[tuple[Gate, Mapping[str, float]]], draws: Draws) -> Iterator[Planted]:
+def _count_planted(slowed: Sequence[tuple[Gate, Mapping[str, float]]], draws: Draws) -> Iterator[Planted]:
     for slowdown in sorted({slowdown for _, planted in slowed for slowdown in planted.values()}):
         judgements = [one for gate, planted in slowed for one in _times(gate) if planted.get(one.benchmark) == slowdown]
         names = [one.benchmark for one in judgements if one.benchmark in draws.gates[0]]

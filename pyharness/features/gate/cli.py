@@ -106,7 +106,7 @@ def minutes(text: str | None) -> float | None:
 
 @click.command()
 @click.option("--base", metavar="X", help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")
-@click.option("--head", metavar="Y", help="The same; . is the working tree as it is.")
+@click.option("--head", metavar="Y", help="The same. A dot is the working tree as it is.")
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
 @click.option(
@@ -122,7 +122,7 @@ def minutes(text: str | None) -> float | None:
 @click.option("--max-minutes", "minutes", metavar="M",
               help="Stop after so many minutes, builds included; what was not measured is inconclusive "
               "[default: no limit].")  # fmt: skip
-@click.option("--counter", type=click.Choice(["instructions"]), help="Count these as well: valgrind, slow.")
+@click.option("--counter", type=click.Choice(["instructions"]), help="Count instructions as well, with valgrind: slow.")
 @click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
 @click.option("--calibrate", is_flag=True, help="Measure the minimum detectable effect of this machine, and keep it.")
 @click.option("-o", "--output", type=_FILE, help="Write a record with all raw samples.")

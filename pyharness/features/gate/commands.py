@@ -47,7 +47,7 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
             request = checked(asked)
             commits = names.commits(request.sources)
             with alone(force=asked.force) as shared:
-                done = _compared(request, listener, deadline)
+                done = _compare(request, listener, deadline)
     except program.OutOfTime as ended:
         limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
         done = _incomparable(asked, f"{limit}{ended}")
@@ -67,7 +67,7 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
     return replace(done, notes=(*shared, *let_through, *done.notes), about=about)
 
 
-def _compared(request: ResolvedRequest, listener: GateListener, deadline: float) -> Gate:
+def _compare(request: ResolvedRequest, listener: GateListener, deadline: float) -> Gate:
     asked = request.asked
     try:
         with ready(request, listener, deadline) as both:
@@ -153,7 +153,7 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
     Raises:
         InputError: another gate runs, and ``force`` is not set.
     """
-    handle = _opened(path or lock_place())
+    handle = _open(path or lock_place())
     try:
         if lock.take(handle):
             _sign(handle)
@@ -170,7 +170,7 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
         os.close(handle)  # releases the lock; so does the death of the process
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     careful = os.O_NOFOLLOW | os.O_NONBLOCK  # follow no link, and do not wait for the writer of a FIFO
     try:
         try:

@@ -177,7 +177,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
         return [one.name for one in benchmarks if one.name in wanted]  # tests run in their own order
 
     def settle(screened: Measured) -> None:
-        screened.refusals = {**_refused(suite, allowed), **screened.refusals}
+        screened.refusals = {**_refusals(suite, allowed), **screened.refusals}
         if gate.own is not None:
             gate.own.settle(screened, gate.plan.deadline)
 
@@ -197,7 +197,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
     )  # fmt: skip
 
 
-def _refused(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
+def _refusals(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
     """Return refusals that no measurement changes: benchmarks gone from, or changed since, the base's suite."""
     gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, GONE))
     changed = {name: suites.CHANGED.format(parts) for name, parts in suite.changed.items() if name not in allowed}

@@ -96,7 +96,7 @@ def read(path: Path) -> GateSuite:
 
 
 def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
-    _known_keys(data, _KEYS)
+    _check_keys(data, _KEYS)
     workloads = path.parent / own if (own := shape.get(data, "workloads", str, default="")) else WORKLOADS
     source = _source(workloads)
     corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
@@ -126,7 +126,7 @@ def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], code: Mappi
     if not _NAME.fullmatch(name):
         raise InputError(f"benchmark name {name!r}: use up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
     try:
-        _known_keys(entry, _BENCHMARK_KEYS)
+        _check_keys(entry, _BENCHMARK_KEYS)
         benchmark = GateBenchmark(
             name=name,
             workload=shape.get(entry, "workload", str),
@@ -192,7 +192,7 @@ def of_library(suite: GateSuite, under_test: str) -> GateSuite:
     return replace(suite, benchmarks=benchmarks)
 
 
-def _known_keys(data: Mapping[str, Any], keys: set[str]) -> None:
+def _check_keys(data: Mapping[str, Any], keys: set[str]) -> None:
     for key in data.keys() - keys:
         raise suggest("key", key, keys)
 
@@ -283,11 +283,11 @@ def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateS
     if (content := _content(base, path.relative_to(top))) is None:
         return suite
     try:
-        data = _parsed(content)
+        data = _parse(content)
         entries = {shape.get(entry, "name", str): entry for entry in shape.get(data, "benchmarks", list)}
-        suite = _held(suite, {name: budget_of(entry) for name, entry in entries.items()}, budget)
+        suite = _apply_smaller_budgets(suite, {name: budget_of(entry) for name, entry in entries.items()}, budget)
     except InputError as error:
-        note = f"suite {suite.name!r} as the base has it cannot be read ({error}): a removed benchmark goes unnoticed"
+        note = f"suite {suite.name!r} of the base cannot be read ({error}): a removed benchmark goes unnoticed"
         return replace(suite, notes=(note,))
     try:
         before = _work(data, _code(_workloads(base, top, path, data), "its workloads are"))
@@ -298,7 +298,7 @@ def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateS
     return replace(suite, changed={name: parts for name, parts in changed.items() if parts})
 
 
-def _parsed(content: bytes) -> Mapping[str, Any]:
+def _parse(content: bytes) -> Mapping[str, Any]:
     try:
         data: Mapping[str, Any] = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:
@@ -340,13 +340,13 @@ def _content(base: Revision, place: Path) -> bytes | None:
         return None
 
 
-def _held(suite: GateSuite, earlier: Mapping[str, float | None], budget: float) -> GateSuite:
+def _apply_smaller_budgets(suite: GateSuite, earlier: Mapping[str, float | None], budget: float) -> GateSuite:
     notes, tighter = [], {}
     for one in suite.benchmarks:
         now, before = one.budget or budget, earlier.get(one.name, math.inf) or budget
         if now > before:
             tighter[one.name] = replace(one, budget=earlier[one.name])
-            notes.append(f"{one.name}: the suite allows {now:.3g}, and as the base has it {before:.3g}, which holds")
+            notes.append(f"{one.name}: the suite allows {now:.3g}, the base's suite {before:.3g}, which applies")
     benchmarks = tuple(tighter.get(one.name, one) for one in suite.benchmarks)
     gone = tuple(name for name in earlier if name not in {one.name for one in benchmarks})
     return replace(suite, benchmarks=benchmarks, gone=gone, notes=tuple(notes))

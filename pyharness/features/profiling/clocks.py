@@ -56,7 +56,7 @@ class ClockWatch:
     def about(self) -> str:
         """Describe what was watched. nvidia-smi may run and still report no clock."""
         if not self._readings:
-            return "clocks are not watched, nvidia-smi does not tell them: no sample is dropped."
+            return "clocks are not watched, because nvidia-smi does not report them: no sample is dropped."
         return (
             f"samples are dropped while the SM clock is below {LOWEST_SHARE:.0%} of its maximum, unless it always is "
             f"(nvidia-smi, {self._readings} readings)."

@@ -29,7 +29,7 @@ class Cpu:
     phases: tuple[Phase, ...] = ("warm",)
     check_seconds = 0.0
     notes = (
-        "cold is left out on a CPU: a last-level cache cannot be emptied from here, only be overrun by large inputs.",
+        "cold is left out on a CPU: its last-level cache cannot be emptied, only overrun by large inputs.",
         "inputs that fit into that cache can pass 100 % of the copy rate.",
         "clocks of a CPU are not watched: no sample is dropped for a low one.",
     )

@@ -48,7 +48,7 @@ class Cuda:
         cache = f"{self.info.l2_bytes / 1e6:.0f} MB"
         return (
             f"cold: twice the size of the second-level cache ({cache}) is read before every sample; warm: it is not.",
-            self.watch.about if self.watch else "clocks are not watched, nvidia-smi is missing: no sample is dropped.",
+            self.watch.about if self.watch else "clocks are not watched without nvidia-smi: no sample is dropped.",
         )
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:

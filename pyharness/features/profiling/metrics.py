@@ -24,14 +24,14 @@ REPORTED = (
         deterministic=False, format=_GIGA,
     ),
     Metric(
-        "bound_seconds", "s", "none", "least time at the roof that binds, named, at the rates of the run",
+        "bound_seconds", "s", "none", "least time at the limiting roof, which is named, at the rates of the run",
         deterministic=False, format=MILLISECONDS,
     ),
     Metric(
         "dropped_samples", "sample", "none", "samples left out: the clock was low", deterministic=False, format=COUNT
     ),
     Metric(
-        "low_clock_samples", "sample", "none", "samples kept though the clock was low: it never was anything else",
+        "low_clock_samples", "sample", "none", "samples kept although the clock was low, because it always was",
         deterministic=False, format=COUNT,
     ),
     _floor("floor_bytes", "byte", "bytes read and written once"),

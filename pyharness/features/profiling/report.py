@@ -35,7 +35,7 @@ def profile_sheets_of(record: Record) -> list[Sheet]:
     try:
         return profile_sheets(of_record(record.data, record.results))
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-        raise InputError(f"the record is no complete profile: {type(error).__name__}: {error}") from None
+        raise InputError(f"the record is not a complete profile: {type(error).__name__}: {error}") from None
 
 
 def profile_sheets(record: ProfileRecord) -> list[Sheet]:
@@ -129,8 +129,8 @@ def _contenders(record: ProfileRecord) -> Sheet:
     rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
     notes = (
         *_device_notes(record.device),
-        "GB/s and copy % count the floor, whatever an implementation moves. A kernel that only reads can pass 100 %.",
-        "times ours: as long as ours takes, median over the rounds that both were timed in.",
+        "GB/s and copy % count the bytes of the floor, not actual traffic. A kernel that only reads can pass 100 %.",
+        "times ours: time relative to our kernel, median over the rounds in which both were timed.",
         *record.notes,
     )
     headings = (Heading("name", "word"), Heading("about", "prose"))

@@ -101,7 +101,7 @@ def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: 
     copying = _copying(device)
     record = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
-        record = replace(record, unmeasured=_name_unmeasured(plan), unmeasured_reason=reason)
+        record = replace(record, unmeasured=_list_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
         outcome, peers = _profile(plan, problem, device, copying, rule, say)
         record = replace(
@@ -229,7 +229,7 @@ def _environment() -> dict[str, Any]:
     return environment
 
 
-def _name_unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:
+def _list_unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:
     problems = [
         Problem(shape, dtype, "cuda", plan.threads)
         for shape in plan.profile.shapes["cuda"]

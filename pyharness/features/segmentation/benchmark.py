@@ -126,7 +126,7 @@ def _note_left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> It
     lacking = {result.case.tokenizer: result.details.get("unspelled") for result in results}
     rows = [f"{row} {count:,}" for row, count in lacking.items() if isinstance(count, int) and count]
     if rows:
-        yield f"Texts left out, which the tokens do not spell: {', '.join(rows)}."
+        yield f"Texts left out, because the tokens do not spell them: {', '.join(rows)}."
 
 
 def _causal(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
@@ -177,7 +177,7 @@ STEADINESS = Table(
 BENCHMARKS = (
     Benchmark(
         "segmentation",
-        "units of text (tokens, patches, words, sentences): how long, what they cut, how steady they are",
+        "lengths, cuts and stability of units of text (tokens, patches, words, sentences)",
         run,
         corpus="required",
         whole_text=True,

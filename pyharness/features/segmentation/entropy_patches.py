@@ -153,7 +153,7 @@ def _number(options: Mapping[str, str], key: str, default: float) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or abs(number) > 1e30:
-        raise InputError(f"{NAME}: {key}={options[key]} is no number, such as {default:g}")
+        raise InputError(f"{NAME}: {key}={options[key]} is not a number, such as {default:g}")
     return number
 
 

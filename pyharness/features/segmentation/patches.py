@@ -97,7 +97,7 @@ def space(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     if reading not in READINGS:
         raise InputError(f"{name}: reading={reading} is not known; known: {', '.join(READINGS)}")
     whose = {"repo": "the authors' repository", "paper": "the paper"}[reading]
-    return row_of_units(name, lambda _: SpacePatches(reading), f"patches that end after spaces, as {whose} has it")
+    return row_of_units(name, lambda _: SpacePatches(reading), f"patches that end after spaces, as in {whose}")
 
 
 KINDS = {"static": static, "space": space, "entropy": entropy_patches.expand}

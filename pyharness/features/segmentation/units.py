@@ -198,7 +198,7 @@ def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     except ValueError:
         threshold = math.nan
     if not 0 < threshold < 1:
-        raise InputError(f"{name}: threshold={share} is no share between 0 and 1")
+        raise InputError(f"{name}: threshold={share} is not a share between 0 and 1")
     row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
     return dataclasses.replace(row, library=LIBRARY, extra="sat")
 

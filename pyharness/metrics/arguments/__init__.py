@@ -81,7 +81,7 @@ class Arguments:
         return self._better_path(token, instead)
 
     def _merges(self, forms: Sequence[TokenForm]) -> Argument | None:
-        text = "merges inside its symbols come in the same order whatever stands beside them, and make other tokens"
+        text = "merges inside its symbols come in the same order with any neighbours, and make other tokens"
         if len(forms) > 1 and self._form(forms[0]) is None:
             return None  # the text may spell a mark that the symbols lack
         if not self.stages.whole_pieces:
@@ -92,12 +92,12 @@ class Arguments:
 
     def _better_path(self, token: int, instead: Sequence[int]) -> Argument | None:
         scores = self.stages.scores
-        if scores is None or self._spelled(instead) != self._spelled([token]):
+        if scores is None or self._spell(instead) != self._spell([token]):
             return None
         margin = sum(scores[part] for part in instead) - scores[token]
         if margin < LEAST_MARGIN:
             return None
         return Argument("better_path", f"its text scores {margin:.4g} more as {len(instead)} other tokens, anywhere")
 
-    def _spelled(self, tokens: Sequence[int]) -> str:
+    def _spell(self, tokens: Sequence[int]) -> str:
         return "".join(form.text for token in tokens for form in self.stages.forms(token)[:1])

@@ -55,7 +55,7 @@ class AddedTokenArguments:
         inside = next((content for content in self._sure if any(content in part for part in parts)), None)
         if inside is None:
             return None
-        return Argument("added_token_inside", f"the added token {inside!r} in it, or one over it, is taken out")
+        return Argument("added_token_inside", f"the added token {inside!r} in it, or one over it, is cut out first")
 
 
 def _sure(tokens: Sequence[tuple[str, AddedToken]]) -> list[str]:

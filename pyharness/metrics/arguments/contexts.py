@@ -38,7 +38,7 @@ class ContextSearch:
     def texts(self, text: str, forms: Sequence[TokenForm]) -> Iterator[str]:
         """Yield texts around the text of a token."""
         for before, behind in islice(self._neighbours(forms or [TokenForm(text)]), MOST_WORDS):
-            left, right = self._spelled(before), self._spelled(behind)
+            left, right = self._spell(before), self._spell(behind)
             if before and behind:
                 left, right = _spread(left, MOST_PAIRS), _spread(right, MOST_PAIRS)
             for one, other in product(left, right):
@@ -51,7 +51,7 @@ class ContextSearch:
         for form in forms:
             yield from self._splitting.contexts(form)
 
-    def _spelled(self, word: Word) -> list[str]:
+    def _spell(self, word: Word) -> list[str]:
         """Return strings for a word of classes: the members of each class in turn, each at least once."""
         members = [self._characters.get(number, []) or self._first_members(number) for number in word]
         longest = max(map(len, members), default=1)

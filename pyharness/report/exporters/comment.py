@@ -88,7 +88,7 @@ def _tables(part: CommentPart, most: int) -> str:
             most -= _size(table) + 2
     if missing:
         rows = sum(len(sheet.rows) for sheet in missing)
-        tables.append(_left_out(len(missing), "table", f" with {counted(rows, 'row')}"))
+        tables.append(_describe_left_out(len(missing), "table", f" with {counted(rows, 'row')}"))
     return "\n\n".join(tables)
 
 
@@ -101,14 +101,14 @@ def _table(sheet: Sheet, most: int) -> str | None:
     count = _fitting(lines, room)
     if room < 0 or (lines and not count):
         return None
-    notes = [_left_out(len(lines) - count, "row")] if count < len(lines) else []
+    notes = [_describe_left_out(len(lines) - count, "row")] if count < len(lines) else []
     return title + to_markdown([replace(short, rows=short.rows[:count], notes=(*notes, *short.notes))]).rstrip("\n")
 
 
 def _limit(lines: Sequence[str], most: int) -> list[str]:
     """Return the lines that fit, then the number of the others."""
     count = _fitting(lines, most)
-    return [*lines[:count], *[_left_out(len(lines) - count, "line")] * (count < len(lines))]
+    return [*lines[:count], *[_describe_left_out(len(lines) - count, "line")] * (count < len(lines))]
 
 
 def _fitting(lines: Sequence[str], most: int) -> int:
@@ -117,7 +117,7 @@ def _fitting(lines: Sequence[str], most: int) -> int:
     return len(lines) if not lines or sizes[-1] <= most else bisect_right(sizes, most - _ROOM_FOR_LEFT_OUT)
 
 
-def _left_out(count: int, what: str, beside: str = "") -> str:
+def _describe_left_out(count: int, what: str, beside: str = "") -> str:
     more = counted(count, what).replace(" ", " more ", 1)
     return f"{more}{beside} {'is' if count == 1 else 'are'} left out here: the record has all."
 

@@ -88,11 +88,11 @@ def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
             return None
         if not (one.competes and other.competes):
             return None
-        pairs.append((_measured(one, metric), _measured(other, metric)))
+        pairs.append((_measurement(one, metric), _measurement(other, metric)))
     return overall(pairs)
 
 
-def _measured(ranked: Ranked, metric: str) -> Measurement:
+def _measurement(ranked: Ranked, metric: str) -> Measurement:
     return next(one for one in ranked.result.measurements if (one.metric, one.part) == (metric, None))
 
 

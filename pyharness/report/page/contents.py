@@ -47,7 +47,7 @@ class Compared:
 def comparison_sections(pairs: Iterable[Pair]) -> Iterator[Section]:
     """Yield significant differences, all others, and the cases that were not compared, each pair by itself."""
     comparisons = list(map(compare_pair, pairs))
-    yield Section("Significant differences", tuple(_resolved(comparisons)))
+    yield Section("Significant differences", tuple(_significant_blocks(comparisons)))
     left = [(one, resolved_first(one.differences)[1]) for one in comparisons]
     others = [_sheet(one, differences) for one, differences in left if differences]
     if others:
@@ -60,7 +60,7 @@ def comparison_sections(pairs: Iterable[Pair]) -> Iterator[Section]:
 def compare_pair(pair: Pair) -> Compared:
     """Return the differences of a pair, or why there are none, such as different texts."""
     if pair.other is None:
-        return Compared(pair, refused="there is none in B")
+        return Compared(pair, refused="B has no such case")
     if not pair.measured:
         statuses = f"{pair.one.status} in A, {pair.other.status} in B"
         return Compared(pair, refused=f"no numbers on both sides: {statuses}")
@@ -71,7 +71,7 @@ def compare_pair(pair: Pair) -> Compared:
     return Compared(pair, tuple(numbers), None if numbers else "no metric that two records can be compared by")
 
 
-def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
+def _significant_blocks(found: Sequence[Compared]) -> Iterator[Block]:
     resolved = [(one, some) for one in found if (some := resolved_first(one.differences)[0])]
     total = sum(len(one.differences) for one in found)
     count = sum(len(differences) for _, differences in resolved)
@@ -112,7 +112,7 @@ def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
 
 
 def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
-    measured = _measured(result, each)
+    measured = _as_measurement(result, each)
     return Cell(
         measured.value, _VALUE, interval_of(measured), case=result.case.key, n=amount(result, measured),
         reason=lack_of(measured), unit=unit,
@@ -128,10 +128,10 @@ def _relative(one: Compared, each: Difference) -> Cell:
 
 
 def _amount(one: Compared, each: Difference) -> str | None:
-    return amount(one.pair.one, _measured(one.pair.one, each))
+    return amount(one.pair.one, _as_measurement(one.pair.one, each))
 
 
-def _measured(result: CaseResult, each: Difference) -> Measurement:
+def _as_measurement(result: CaseResult, each: Difference) -> Measurement:
     return next(mine for mine in result.measurements if (mine.metric, mine.part) == (each.metric, each.part))
 
 
@@ -162,7 +162,7 @@ def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
         record = sources[0].record
         lead = *summary_sheets(record), *cost_sheets(record)
         return Page(_title(record), tuple(_sections(record, every)), _about(sources[0]), *_ends(sources), lead)
-    named = _named(sources)
+    named = _name_records(sources)
     return Page(
         f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every)),
         "What differs between them, then each by itself.", *_ends(sources),
@@ -182,7 +182,7 @@ def page_of_pairs(
     """
     sections = [Section(sheet.title, (sheet,)) for sheet in before]
     if len(sources) > 1:
-        sections.append(what_differs(_named(sources)))
+        sections.append(what_differs(_name_records(sources)))
     sections += comparison_sections(pairs)
     return Page(title, tuple(sections), "B - A: each difference with its paired 95 % CI.", *_ends(sources))
 
@@ -207,7 +207,7 @@ def _comparison_blocks(a: Record, b: Record) -> Iterator[Section | str]:
         yield f"Nothing is compared: {error}."
 
 
-def _named(sources: Sequence[RecordFile]) -> dict[str, Record]:
+def _name_records(sources: Sequence[RecordFile]) -> dict[str, Record]:
     """Return records by names that are all different."""
     alike = len({source.name for source in sources}) < len(sources)
     return {
@@ -235,7 +235,7 @@ def _about(source: RecordFile) -> str:
 
 def _ends(sources: Sequence[RecordFile]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:
     """Return the provenance, and the records themselves."""
-    named = _named(sources)
+    named = _name_records(sources)
     foot = [block for one in named.values() for block in foot_blocks(one)]
     if len(named) > 1:
         foot = [Section(name, tuple(foot_blocks(one)), folded=True) for name, one in named.items()]

@@ -99,7 +99,7 @@ def at_least(row: str, histogram: Histogram, what: str, noun: str) -> Line | Non
 _BY_LENGTH = "Lengths of tokens"
 _COUNTED = {TEXT: "tokens of the text", VOCABULARY: "entries of the vocabulary"}
 _LENGTHS_NOTE = (
-    "A cell: tokens, or entries, of these lengths in bytes. Drawn: those of a bin and of all longer ones / all."
+    "A cell counts tokens, or entries, of these lengths in bytes. The chart shows the share of at least that length."
 )
 
 
@@ -144,7 +144,7 @@ def _lengths_sheet(counted: TextHistograms, title: str) -> Sheet:
 
 _BY_RANK = "Tokens by rank"
 _RANKS_NOTES = (
-    "A cell: tokens of the text whose ids have these ranks; rank 1 is the commonest id. Ids: those that occur.",
+    "A cell counts tokens of the text by the rank of their id; rank 1 is the commonest id. Ids: those that occur.",
     "Occurrences of an id: tokens of a bin / its ids, at the geometric middle of its ranks.",
     "Counts of this text alone, without a CI.",
 )

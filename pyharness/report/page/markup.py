@@ -206,7 +206,7 @@ def lack() -> str | None:
     if is_installed("vl_convert"):
         return None
     return (
-        "the HTML report is its tables alone, for want of vl-convert-python: for charts, "
+        "the HTML report has only tables, because vl-convert-python is missing; for charts, "
         "pip install 'pyharness[report]'"
     )
 

@@ -46,14 +46,14 @@ def listings(record: Record) -> Iterator[Section]:
 
 def tradeoffs(record: Record) -> Iterator[Section]:
     """Yield one section for each drawing with a frontier: what two numbers of one row say together."""
-    for _, plot, of_texts in _drawn(record):
+    for _, plot, of_texts in _list_drawings(record):
         if plot.drawing == FRONTIER:
             yield Section("Trade-off", tuple(_blocks(record, plot, of_texts)))
 
 
 def plots(record: Record) -> Iterator[Section]:
     """Yield one section for each benchmark with a drawing, in the order of the tables."""
-    others = [one for one in _drawn(record) if one[1].drawing != FRONTIER]
+    others = [one for one in _list_drawings(record) if one[1].drawing != FRONTIER]
     for benchmark, several in groupby(others, key=lambda one: one[0]):
         blocks = [block for _, plot, of_texts in several for block in _blocks(record, plot, of_texts)]
         yield Section(benchmark.replace("_", " ").capitalize(), tuple(blocks))
@@ -64,7 +64,7 @@ def figures(record: Record) -> list[Figure]:
     return [block for section in plots(record) for block in section.blocks if isinstance(block, Figure)]
 
 
-def _drawn(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
+def _list_drawings(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     """Yield drawings with their benchmark, and their sheets with places: one for each text."""
     for benchmark, plot, sheets in plotted(record):
         if kept := [sheet for sheet in sheets if any(_has_a_place(plot, row) for row in sheet.rows)]:

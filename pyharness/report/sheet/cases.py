@@ -63,7 +63,7 @@ def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
 
 TRAINED_MARK = "†"
 _LEAST_SHOWN = 0.0001
-_NO_RANK = f" From {TRAINED_ON_TOO_MUCH:.0%} on there is no rank."
+_NO_RANK = f" Rows with {TRAINED_ON_TOO_MUCH:.0%} or more have no rank."
 
 
 def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
@@ -129,7 +129,7 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     yield from smoke_test(data, label)
     tally = corpus.get("tally") or {}
     if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
-        yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
+        yield "CIs are too narrow: this record counts the pieces of a cut document as documents."
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
         yield f"Documents are {split[1]}s here. Those of one work are not independent."

@@ -199,4 +199,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         if reason:
             lacks.setdefault(_FIGURES.sub("", reason), {})[reason] = None
     for first, *others in lacks.values():
-        yield f"No CI: {first}{'; other rows alike' if others else ''}."
+        yield f"No CI: {first}{'; similar for other rows' if others else ''}."

@@ -184,7 +184,7 @@ def _measurement(one: Any, whose: str) -> dict[str, Any]:
         raise WrongValue(f"{whose} gave {shown(one)} among its measurements")
     name: Any = one.metric
     if not isinstance(name, str) or name not in all_metrics():
-        raise WrongValue(f"{whose} measured {shown(name)}, which is no metric: METRICS and REPORTED declare them")
+        raise WrongValue(f"{whose} measured {shown(name)}, which is not a metric: METRICS and REPORTED declare them")
     metric = corpus_metrics().get(name)
     whose = f"metric {name!r} ({maker(metric.compute)})" if metric is not None else f"{name!r} of {whose}"
     for field in ("reason", "part", "no_interval", "no_pair"):

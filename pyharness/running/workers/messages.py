@@ -38,7 +38,7 @@ def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
         raise Misshapen(f"'failure' of its details is not one of {', '.join(Failure)}")
     expected = all(one.keys() <= _OF_A_MEASUREMENT for one in answer.result["measurements"])
     if not expected or answer.result.keys() != _OF_A_RESULT or "\r" in text:  # which would end a line of the journal
-        raise Misshapen("it holds what is no part of a result")
+        raise Misshapen("it holds something that is not part of a result")
     return result, text
 
 

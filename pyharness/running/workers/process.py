@@ -81,7 +81,7 @@ class Workers(Asked):
 
 def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any]) -> bool:
     if not isinstance(said, dict):
-        raise ChildDied(f"said what is no message: {str(said)[:80]!r}")
+        raise ChildDied(f"sent an invalid message: {str(said)[:80]!r}")
     if isinstance(received := said.get("beside"), dict):
         beside.clear()  # however many there are, the last one is kept
         beside.update(received)

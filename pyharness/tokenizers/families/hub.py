@@ -58,7 +58,7 @@ def fetch(repository: str, revision: str) -> bytes:
     except Exception as error:  # the library has a dozen kinds: no such repository, gated, no token, no connection
         reason = " ".join(str(error).split())[:200]
         raise InputError(
-            f"{name!r}: {FILE} could not be had ({type(error).__name__}: {reason}); {_advice(repository)}"
+            f"{name!r}: {FILE} could not be downloaded ({type(error).__name__}: {reason}); {_advice(repository)}"
         ) from None
 
 

@@ -97,7 +97,7 @@ def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerS
 def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: TokenizerSpec) -> Tokenizer:
     name = recipe.trainer.name
     if not recipe.trainer.loadable:
-        raise Unsupported(f"what {name} trains cannot be loaded: {spec.name!r} can only be trained")
+        raise Unsupported(f"no library loads what {name} trains: {spec.name!r} can only be trained")
     if kept is None:
         raise InputError(f"{spec.name!r} has not been trained yet: 'pyharness run' trains it, or tokenizers.obtain()")
     if kept.crashed:

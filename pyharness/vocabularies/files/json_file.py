@@ -99,7 +99,7 @@ def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offse
     try:
         data = of_letters(text)
     except UnicodeEncodeError as error:
-        raise InputError(f"{label}: {text[error.start]!r} is no letter of the byte alphabet") from None
+        raise InputError(f"{label}: {text[error.start]!r} is not a letter of the byte alphabet") from None
     offsets = offsets_of(list(map(len, values)))
     return np.frombuffer(data, np.uint8), offsets
 

@@ -88,8 +88,8 @@ def detect(data: bytes, label: str) -> Kind:
     if re.match(rb"\x0a[\x01-\x7f]\x0a|\x0a[\x80-\xff]+[\x01-\x7f]\x0a", data[:16]):
         return "sentencepiece"
     if head.startswith(b"#version"):
-        raise InputError(f"{label} has the merges of a vocabulary: name the vocab.json beside it")
+        raise InputError(f"{label} has the merges of a vocabulary: name the vocab.json next to it")
     raise InputError(
-        f"{label} is no tokenizer file: neither JSON (tokenizer.json, tekken.json, our own), nor lines of base64 "
+        f"{label} is not a tokenizer file: neither JSON (tokenizer.json, tekken.json, our own), nor lines of base64 "
         "and rank (*.tiktoken), nor a minbpe or SentencePiece model"
     )

@@ -52,7 +52,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
     content = parse_json(data, label)
     model = content.get("model")
     if not isinstance(model, dict):
-        raise InputError(f"{label} is no tokenizer.json: it has no 'model' object")
+        raise InputError(f"{label} is not a tokenizer.json: it has no 'model' object")
     for stage in STAGES:
         check_stage(content.get(stage), f"{label}: {stage}")
         check_steps(flat_stages(content.get(stage)), f"{label}: {stage}")
@@ -154,7 +154,7 @@ def _check_unknown(model: Mapping[str, Any], vocab: Mapping[str, int], kind: str
     if unknown is None:
         return
     if kind == "Unigram" and (type(unknown) is not int or not 0 <= unknown < len(vocab)):
-        raise InputError(f"{label}: unk_id {unknown!r} is no id of its vocabulary of {len(vocab):,}")
+        raise InputError(f"{label}: unk_id {unknown!r} is not an id of its vocabulary of {len(vocab):,}")
     if kind != "Unigram" and not isinstance(unknown, str):
         raise InputError(f"{label}: unk_token {unknown!r} is not a string")
 

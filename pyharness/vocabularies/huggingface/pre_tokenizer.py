@@ -159,7 +159,7 @@ def _pattern(pattern: Any) -> Node:
         return parse(pattern["Regex"], "oniguruma")
     text = pattern.get("String") if isinstance(pattern, Mapping) else None
     if not isinstance(text, str) or not text:
-        raise Uncompilable("a pattern that is no text")
+        raise Uncompilable("a pattern that is not text")
     literals = tuple(Characters(CodePoints.of([ord(character)])) for character in text)
     return literals[0] if len(literals) == 1 else Series(literals)
 

@@ -131,7 +131,7 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     if written_twice(file.stages("normalizer"), file.stages("pre_tokenizer")):
         yield "lossy", "bytes are written as letters more than once"
     if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
-        yield "normalised", "added tokens take the spaces beside them"
+        yield "normalised", "added tokens take the spaces next to them"
     if is_byte_level(file) and any(not token.special and _reads_as_bytes(token.content) for token in file.added):
         yield "lossy", "added tokens are decoded as if they were written in the byte alphabet"
 

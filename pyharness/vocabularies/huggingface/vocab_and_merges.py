@@ -38,11 +38,11 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
         raise InputError(f"{path} is an object of token: id, but not named vocab.json: its merges cannot be found")
     merges = path.with_name(path.name.removesuffix("vocab.json") + "merges.txt")
     if not merges.exists():
-        raise InputError(f"{path} needs its merges in a file {merges.name} beside it, and there is none")
+        raise InputError(f"{path} needs its merges in a file {merges.name} next to it, but it is missing")
     _check_letters(vocab, str(path))
     content = {
         "version": "1.0",
-        "added_tokens": [_added(content, token) for content, token in (special or {}).items()],
+        "added_tokens": [_added_token(content, token) for content, token in (special or {}).items()],
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(pattern or "gpt2", byte_level=True),
         "post_processor": None,
@@ -52,7 +52,7 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
     return json.dumps(content).encode()
 
 
-def _added(content: str, token: int) -> dict[str, object]:
+def _added_token(content: str, token: int) -> dict[str, object]:
     flags = dict.fromkeys(("normalized", "lstrip", "rstrip", "single_word"), False)
     return {"id": token, "content": content, "special": True, **flags}
 
@@ -63,7 +63,7 @@ def _check_letters(vocab: Mapping[str, object], label: str) -> None:
     if missing or marked:
         what = f"words end in {_SUFFIX!r}" if marked else f"there is no {missing[0]!r}"
         raise InputError(
-            f"{label} is no byte-level vocabulary ({what}), and does not say how else text becomes tokens: use the "
+            f"{label} is not a byte-level vocabulary ({what}), and does not say how else text becomes tokens: use the "
             "tokenizer.json of this tokenizer"
         )
 

@@ -76,7 +76,7 @@ def refused() -> dict[str, tuple[Callable[[], BpeModel], str, str]]:
         "sentencepiece ranks": (_sentencepiece, "tiktoken", "merges bytes"),
         "normaliser": (lambda: import_model(normalised), "tiktoken", "cannot express a normaliser"),
         "added": (lambda: import_model(huggingface), "tiktoken", "added tokens that are not special: '   '"),
-        "pre-tokenizer": (lambda: import_model(by_json), "tiktoken", "pre-tokenizer that is no known pattern"),
+        "pre-tokenizer": (lambda: import_model(by_json), "tiktoken", "pre-tokenizer.*tokenizer.json"),
         "three steps": (lambda: _split_by("deepseek_v3"), "tiktoken", "3 expressions in turn"),
         "own expression": (lambda: _split_by(r"\w+|\W"), "tokenizer.json", "expression of one's own"),
         "own expression for tiktoken": (lambda: _split_by(r"\w+"), "tiktoken", "text that it leaves out"),

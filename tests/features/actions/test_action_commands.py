@@ -105,7 +105,7 @@ def damaged(lines: list[str], kind: str) -> list[str]:
         ("other minimum", r"line 1\b.*minimum\b.* -1\d"),
         ("other codec", r"line 1\b.*digest\b.*sha256:0"),
         ("no header", r"line 1\b.*header"),
-        ("twice", r"line 79\b.*behind the end"),
+        ("twice", r"line 79\b.*end of the stream"),
         ("unknown id", r"line 3\b.*\b999,999\b"),
         ("no id", r"line 3\b.*'ids'.*-1\b"),
         ("id missing", r"line 3\b.* coefficients.*\b16 frames"),

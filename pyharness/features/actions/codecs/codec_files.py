@@ -103,14 +103,14 @@ def load(path: Path) -> FittedCodec:
         raise InputError(f"cannot read {label!r}: {error.strerror or error}") from None
     content = parse_json(data, label)
     if content.get("format") != FORMAT:
-        raise InputError(f"{label} is no file of a codec of actions; 'pyharness train fast' makes one")
+        raise InputError(f"{label} is not a file of a codec of actions; 'pyharness train fast' makes one")
     if (version := content.get("version")) != VERSION:
         raise InputError(f"{label} is version {str(version)[:20]} of {FORMAT}; version {VERSION} can be read")
     claimed = content.pop("digest", None)
     try:
         actual = digest_of(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{label} has what no {FORMAT} file has: {error}") from None
+        raise InputError(f"{label} has content that no {FORMAT} file may have: {error}") from None
     if claimed != actual:
         raise InputError(
             f"{label} is damaged or was edited: its digest is {actual}, it says {str(claimed)[:80]!r}; make it again"
@@ -130,7 +130,7 @@ def _read_fitted(members: Members) -> FittedCodec:
     try:
         clips = frozenset(map(bytes.fromhex, trained_on))
     except (TypeError, ValueError):
-        raise InputError(f"{members.label}: 'trained_on' has what is no digest") from None
+        raise InputError(f"{members.label}: 'trained_on' has an entry that is not a digest") from None
     skip = members.integer("skip", 0, 1 << 16)
     codec = replace(codec, trained_on=clips, notes=tuple(map(str, notes)), skip=skip)
     fitted = FittedCodec(codec, members.integer("chunk_frames", 1, LONGEST), members.take("source", dict))
@@ -184,7 +184,7 @@ _READERS: Mapping[str, Callable[[Members, Quantiles], Codec]] = {
 def _scale(members: Members) -> float:
     value: Any = members.content.get("scale")
     if type(value) not in (int, float) or not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
-        raise InputError(f"{members.label}: 'scale' is {str(value)[:40]!r}, which no codec has")
+        raise InputError(f"{members.label}: 'scale' is {str(value)[:40]!r}, which is out of range")
     return float(value)
 
 
@@ -195,4 +195,4 @@ def _numbers(members: Members, name: str) -> NDArray[np.float64]:
             return np.array(values, np.float64)
     except OverflowError:  # a whole number beyond the range of floats
         pass
-    raise InputError(f"{members.label}: {name!r} has what is no finite number")
+    raise InputError(f"{members.label}: {name!r} has a value that is not a finite number")

@@ -171,12 +171,12 @@ class IntegerBpe:
 
     def _unescape(self, listed: list[int], at: int) -> tuple[int, int]:
         if listed[at] != self.escape:
-            raise Damaged(f"id {listed[at]:,} is a digit of an escape, and none was begun")
+            raise Damaged(f"id {listed[at]:,} is a digit of an escape, but no escape has begun")
         code, shift, at = 0, 0, at + 1
         while True:
             digit = listed[at] - self.escape - 1 if at < len(listed) else -1
             if digit < 0 or shift >= 3 * MOST_DIGITS or (digit == 0 and shift):
-                raise Damaged("an escape is not ended as it should be")
+                raise Damaged("an escape does not end correctly")
             code |= digit % 8 << shift
             shift, at = shift + 3, at + 1
             if digit < 8:

@@ -98,7 +98,7 @@ def _notes(codec: Codec, asked: int) -> list[str]:
         named = ", ".join(map(str, unscaled[:8])) + (", .." if len(unscaled) > 8 else "")
         notes.append(f"{len(unscaled)} dimensions have no spread in the training part and keep their unit: {named}")
     if isinstance(codec, FastCodec) and codec.vocab_size < asked:
-        notes.append(f"{codec.vocab_size:,} ids of {asked:,}: no pair of the training part was left that occurs twice")
+        notes.append(f"{codec.vocab_size:,} ids of {asked:,}: no pair of the training part occurs twice any more")
     return notes
 
 
@@ -125,6 +125,5 @@ def refuse_training(codec: ActionCodec, clip: Digest) -> None:
     """Refuse a clip from the codec's fit."""
     if clip in codec.trained_on:
         raise InputError(
-            "a clip that is measured is one that the codec was fitted to; give other clips, such as another shard: of "
-            "the corpus"
+            "a measured clip was also used to fit the codec; give other clips, such as another shard: of the corpus"
         )

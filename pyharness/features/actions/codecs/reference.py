@@ -134,7 +134,7 @@ def _text(numbers: Integers, minimum: int) -> str:
     try:
         return "".join(map(chr, np.maximum(numbers - minimum, 0).tolist()))
     except (ValueError, OverflowError):
-        raise TypeError(f"{int(np.max(numbers)):,} less {minimum:,} is no character") from None
+        raise TypeError(f"{int(np.max(numbers)):,} less {minimum:,} is not a character") from None
 
 
 def _library() -> None:

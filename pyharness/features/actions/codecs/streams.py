@@ -108,7 +108,7 @@ def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[De
             name, frames, zeros = chunk.name, [], 0
         frames += chunk.frames
         zeros += chunk.zeros
-    raise InputError(f"{where} is the last line, and no end of a stream: it was cut off; copy or encode it again")
+    raise InputError(f"{where} is the last line, but not an end of a stream: it was cut off; copy or encode it again")
 
 
 class _StreamReader:
@@ -122,7 +122,7 @@ class _StreamReader:
     def open(self, where: str, line: bytes) -> None:
         row = _object(where, line) if line.strip() else {}
         if row.get("format") != FORMAT or row.get("version") != VERSION:
-            raise InputError(f"{where} is no header of a stream of actions; 'pyharness encode CODEC CLIPS' writes one")
+            raise InputError(f"{where} is not the header of a stream of actions; write one with 'pyharness encode'")
         wanted = header_of(self._fitted)
         fields = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
         for name, value in {**wanted, **wanted["codec"]}.items():
@@ -166,7 +166,7 @@ class _StreamReader:
         if row != wanted:
             raise InputError(f"{where}: the stream was altered: its end does not fit its lines; encode it again")
         if (after := next(rest, None)) is not None:
-            raise InputError(f"{after[0]} stands behind the end of the stream; decode one stream at a time")
+            raise InputError(f"{after[0]} comes after the end of the stream; decode one stream at a time")
 
 
 def _object(where: str, line: bytes) -> dict[str, Any]:
@@ -175,5 +175,5 @@ def _object(where: str, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise InputError(f"{where} is no line of a stream of actions, or is cut off")
+        raise InputError(f"{where} is not a line of a stream of actions, or is cut off")
     return row

@@ -110,7 +110,7 @@ def check_share(coverage: float) -> None:
         InputError: the share is not above 0 and up to 1.
     """
     if not 0 < coverage <= 1:
-        raise InputError(f"a coverage of {coverage:g} is no share of the characters: it is above 0 and at most 1")
+        raise InputError(f"a coverage of {coverage:g} is not a share: it must be above 0 and at most 1")
 
 
 def _characters(pieces: WeightedPieces) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:

@@ -146,7 +146,7 @@ def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str
     ours = BpeTokenizer(model).encode_batch(texts)
     for index, (text, ids) in enumerate(zip(texts, theirs, strict=True)):
         if ours.document(index).tolist() != ids:
-            raise InputError(f"{label}: {library} reads the adapted file otherwise than it is meant: {text[:60]!r}")
+            raise InputError(f"{label}: {library} reads the adapted file differently: {text[:60]!r}")
     return library
 
 
@@ -235,8 +235,8 @@ def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], a
     if len(lost):
         lost = np.setdiff1d(lost, remembered_self_tokenization(base.merges).failed)
     for tokens, what, advice in (
-        (lost, "tokens of the base could not be made any more", "use other ids again (--reuse), or none"),
-        (np.intersect1d(failed, added), "new tokens could never be made", "learn fewer, or deny them (--deny)"),
+        (lost, "tokens of the base would become unreachable", "reuse other ids (--reuse), or none"),
+        (np.intersect1d(failed, added), "new tokens would be unreachable", "learn fewer, or deny them (--deny)"),
     ):
         if len(tokens):
             some = ", ".join(repr(model.merges[token].decode(errors="replace")) for token in tokens[:3].tolist())
@@ -268,7 +268,7 @@ def _check(
     differing += _differing_tokens(model, base, new, strings)
     differing += _differing_order(model, base, new, rules, strings)
     if differing:
-        raise InputError(f"{label}: the adapted file is another model than is meant ({', '.join(differing)} differ)")
+        raise InputError(f"{label}: the adapted file has another model than intended ({', '.join(differing)} differ)")
     check_library(data, model, texts, label)
     return model
 

@@ -91,7 +91,7 @@ def check_extendable(model: BpeModel) -> None:
         InputError: the model has scaffold tokens, or symbols with a prefix or a suffix.
     """
     if model.expansion is not None:
-        raise InputError("a model of Scaffold-BPE cannot be extended: its stepping stones are never written")
+        raise InputError("a model of Scaffold-BPE cannot be extended: its scaffold tokens are never written")
     if model.prefix or model.suffix:
         raise InputError(
             f"the symbols of this model carry {model.prefix or model.suffix!r}, which extending does not know: give a "
@@ -108,13 +108,13 @@ def mark_pattern(model: BpeModel) -> str | None:
     if model.whole_pieces or model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
-    reachable = merges.tested.copy()
+    merged = merges.tested.copy()
     if merges.rules is not None:
-        reachable[merges.rules[:, 2]] = True  # including added tokens
+        merged[merges.rules[:, 2]] = True  # including added tokens
     elif merges.ranks is not None:
-        reachable |= merges.ranks != NEVER  # including unused tokens
+        merged |= merges.ranks != NEVER  # including unused tokens
     every = merges.strings()
-    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(reachable).tolist()]
+    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(merged).tolist()]
     first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
     if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
         return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last

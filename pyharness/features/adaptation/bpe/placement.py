@@ -54,7 +54,7 @@ def place(
     used = taken if emitted is None else taken[np.isin(taken, emitted)]
     if emitted is not None and len(used):
         content = model.vocabulary[int(used[0])].decode(errors="replace")
-        raise InputError(f"--reuse would take id {used[0]} of {content!r}, which occurs in the text; match less")
+        raise InputError(f"--reuse would take id {used[0]} of {content!r}, which occurs in the text; narrow it")
     behind = np.arange(model.id_limit, model.id_limit + count - len(taken), dtype=np.uint32)
     ids = np.concatenate((taken, behind))
     return Placement(ids, -(-(model.id_limit + len(behind)) // multiple_of) * multiple_of)
@@ -69,7 +69,7 @@ def compiled(name: str, expression: str) -> re.Pattern[str]:
     try:
         return re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InputError(f"{name} {expression[:60]!r} is no regular expression: {error}") from None
+        raise InputError(f"{name} {expression[:60]!r} is not a regular expression: {error}") from None
 
 
 def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:

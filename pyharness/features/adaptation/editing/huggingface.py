@@ -117,7 +117,7 @@ class _EditedFile:
         vocab = dict(self.file.vocab)
         gone = {content for content, token in self.added.items() if token in reused}
         if taken := [token for token, number in vocab.items() if number in reused and token not in gone]:
-            raise InputError(f"{self.label}: id {vocab[taken[0]]} belongs to {taken[0]!r}, which is no added token")
+            raise InputError(f"{self.label}: id {vocab[taken[0]]} belongs to {taken[0]!r}, which is not an added token")
         if gone:
             self._check_unneeded(gone)
             items = self._added_items()
@@ -150,7 +150,7 @@ class _EditedFile:
                 raise InputError(f"{self.label}: the rule {left!r} + {right!r} is there already, or comes twice")
             for token in (left, right, left + right):
                 if not any(token in vocab for vocab in vocabs):
-                    raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {token!r}, which is no token")
+                    raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {token!r}, not a token")
             seen.add((left, right))
 
     def move(self, ids: IdMap) -> None:

@@ -145,9 +145,9 @@ class _Tekken:
             outside.edited(self._rank(entry, further.get(entry)) for entry in range(self.size, len(spans))),
             (self._config["default_vocab_size"], str(size + self.specials)),
         ]
-        return bytes_of(self._text, [*edits, *self._entries_said(size + len(others))])
+        return bytes_of(self._text, [*edits, *self._count_edits(size + len(others))])
 
-    def _entries_said(self, count: int) -> Iterable[Edit]:
+    def _count_edits(self, count: int) -> Iterable[Edit]:
         """Return the edit of the total number of entries, where the file has the right one."""
         span = self._config.get("num_vocab_tokens")
         if span is not None and self._value(span) == len(self._parts):

@@ -184,7 +184,7 @@ class _Edits:
         elif opening == "{":
             yield from () if key in self.moves.others else self.of_object(value)
         elif key in _AMBIGUOUS and opening == "[" and elements(self.text, value).spans and self.moves.any:
-            raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
+            raise InputError(f"{self.name} has {key}, whose ids look like other numbers; remove it first")
         elif opening == "[":
             for start, stop in elements(self.text, value).spans:
                 yield from self._of_member(key, start, stop)
@@ -204,7 +204,7 @@ class _Edits:
         for (key, _), item in zip(values, items.texts(), strict=True):
             number = id_of_key(key)
             if number is None:
-                raise InputError(f"{self.name} has the key {key[:20]!r} in added_tokens_decoder, which is no id")
+                raise InputError(f"{self.name} has the key {key[:20]!r} in added_tokens_decoder, which is not an id")
             if _is_gone(key, self.moves.ids) or item is None:
                 texts.append(None)
                 continue
@@ -258,11 +258,11 @@ def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
     if kind == "huggingface":
         return (
             "convert_hf_to_gguf.py (GGUF) knows how a tokenizer splits by a digest of the ids of one text: where it "
-            "does not recognise the pre-tokenizer, add the digest that it shows beside that of the original"
+            "does not recognise the pre-tokenizer, add the digest that it shows next to the original's"
         )
     if kind == "sentencepiece":
         return (
-            "programs that convert a SentencePiece model number their added tokens from behind its last piece: what "
-            "they gave such an id before has another now"
+            "programs that convert a SentencePiece model number their added tokens after its last piece: "
+            "those ids have changed"
         )
     return None

@@ -212,9 +212,7 @@ def copied(path: Path) -> Streamed:
     """
     size = own(path).stat().st_size
     if size > LARGEST_BESIDE:
-        raise InputError(
-            f"{path} has {size:,} bytes; what is copied beside the weights has at most {LARGEST_BESIDE:,}: move it away"
-        )
+        raise InputError(f"{path} has {size:,} bytes; a copied file has at most {LARGEST_BESIDE:,}: move it away")
     return Streamed(size, lambda: _blocks(path, size))
 
 

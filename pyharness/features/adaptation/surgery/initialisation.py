@@ -74,7 +74,7 @@ def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
     if not len(new):
         raise InputError("the map of ids keeps no token")
     if int(new.max()) >= ids.size:
-        raise InputError(f"the map of ids names {int(new.max()):,}, but there are to be {ids.size:,} ids")
+        raise InputError(f"the map of ids names {int(new.max()):,}, but {ids.size:,} ids were requested")
     if len(np.unique(new)) < len(new):
         twice = int(np.flatnonzero(np.bincount(new) > 1)[0])
         raise InputError(f"the map of ids gives two tokens the new id {twice}")
@@ -103,7 +103,7 @@ def _make_plan(steps: Sequence[Step | None], request: PlanRequest, old: Numberin
     if request.rows < old.ids:
         raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
     if not 1 <= request.multiple_of <= MOST_MULTIPLE:
-        raise InputError(f"--multiple-of {request.multiple_of} is no number from 1 to {MOST_MULTIPLE:,}")
+        raise InputError(f"--multiple-of {request.multiple_of} is not a number from 1 to {MOST_MULTIPLE:,}")
     planned = list(steps)
     for token, source in request.named.items():
         if not 0 <= token < new.ids or not 0 <= source < old.ids:

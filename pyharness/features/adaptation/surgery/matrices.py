@@ -77,16 +77,16 @@ def _places(folder: ModelFolder, names: Sequence[str], rows: int, files: Iterabl
     sizes = {".".join((*place, SIZE)): within(folder.config, place)[SIZE] for place in places(folder.config)}
     keys = ", ".join(f"{key} = {size:,}" for key, size in sizes.items()) or f"no {SIZE}"
     raise InputError(
-        f"{names[0]} has {rows:,} rows, and config.json says {keys}: where it has to follow cannot be told ({reason})"
+        f"{names[0]} has {rows:,} rows, and config.json says {keys}: which of them must follow is unknown ({reason})"
     )
 
 
 def _check(name: str, tensors: Mapping[str, StoredTensor]) -> None:
     if (tensor := tensors.get(name)) is None:
         near = difflib.get_close_matches(name, tensors, 3, 0.3)
-        raise InputError(f"--tensor {name!r} is no tensor of the checkpoint; near it are {', '.join(near) or 'none'}")
+        raise InputError(f"--tensor {name!r} is not in the checkpoint; similar: {', '.join(near) or 'none'}")
     if tensor.dtype not in WIDTHS:
-        raise InputError(f"{name} has numbers of {tensor.dtype}; rows can be computed of {', '.join(WIDTHS)}")
+        raise InputError(f"{name} has numbers of {tensor.dtype}; rows can be computed only for {', '.join(WIDTHS)}")
     fits = tensor.numbers * WIDTHS[tensor.dtype] == tensor.size
     if len(tensor.shape) not in (1, 2) or not fits or not tensor.size or rows_of(tensor) > BIGGEST_ID:
         raise InputError(f"{name} has the shape {list(tensor.shape)}: no matrix or vector with a row for each id")

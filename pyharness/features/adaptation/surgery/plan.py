@@ -91,7 +91,7 @@ class EmbeddingPlan:
         """
         content = parse_json(data, label)
         if content.get("format") != FORMAT or content.get("version") != VERSION:
-            raise InputError(f"{label} is no plan of this version: its format is not {FORMAT!r}, {VERSION}")
+            raise InputError(f"{label} is not a plan of this version: its format is not {FORMAT!r}, {VERSION}")
         try:
             rows = _number(content["checkpoint"]["rows"])
             plan = cls.of_steps(
@@ -197,11 +197,11 @@ def _step(row: Any, rows: int) -> Step:
 
 def _number(value: Any, most: int = BIGGEST_ID) -> int:
     if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"{str(value)[:20]!r} is no id, number of rows or seed")
+        raise ValueError(f"{str(value)[:20]!r} is not an id, number of rows or seed")
     return value
 
 
 def _digest(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
-        raise ValueError(f"{str(value)[:20]!r} is no digest")
+        raise ValueError(f"{str(value)[:20]!r} is not a digest")
     return value

@@ -73,7 +73,7 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
     if request.tokenizer is None and request.id_map is None and request.plan is None:
         raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
     if request.id_map is not None and request.plan is not None:
-        raise InputError("--map and --plan are two answers to one question; give one")
+        raise InputError("--map and --plan exclude each other; give one")
     folder = find(request.model)
     if folder is None:
         raise InputError(f"language model {request.model!r} is not here; name its folder")
@@ -136,7 +136,7 @@ def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool
 
 def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:
     if request.named or request.multiple_of != 1 or request.ids is not None:
-        raise InputError("a plan says itself which rows there are; leave --row, --multiple-of and --ids out")
+        raise InputError("a plan fixes the rows itself; leave --row, --multiple-of and --ids out")
     return EmbeddingPlan.of_json(vocabulary_file.read(path), str(path))
 
 
@@ -149,7 +149,7 @@ def _plan_of_map(request: EmbeddingRequest, path: Path, folder: ModelFolder, row
 
 def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: int) -> EmbeddingPlan:
     if request.ids is not None:
-        raise InputError("--ids is for a map of ids; a tokenizer says itself how many it has")
+        raise InputError("--ids is for a map of ids; a tokenizer has a number of its own")
     names = request.old_tokenizer or str(folder.path), request.tokenizer or ""
     old, new = map(_model, names)
     named = {_id(new, token): _id(old, source) for token, source in request.named}
@@ -185,5 +185,5 @@ def _id(model: BpeModel, name: str) -> int:
     if token is None:
         token = id_of_key(name)
     if token is None:
-        raise InputError(f"--row names {name[:60]!r}, which is no token of {model.origin.get('file', 'its file')}")
+        raise InputError(f"--row names {name[:60]!r}, which is not a token of {model.origin.get('file', 'its file')}")
     return token

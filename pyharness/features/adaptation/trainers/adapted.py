@@ -37,7 +37,7 @@ def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, by
     notes = [known_by_digest(base.kind, base.digest)]
     if settings.left_out:
         files = ", ".join(settings.left_out)
-        notes.append(f"left behind, since nothing in it was adapted with {base.path.name}: {files}")
+        notes.append(f"not copied, as nothing in it was adapted with {base.path.name}: {files}")
     return dict(settings.files), tuple(note for note in notes if note is not None)
 
 

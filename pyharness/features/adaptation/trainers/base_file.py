@@ -95,7 +95,7 @@ class BaseFile:
         dropout = parse_json(self.data, self.label)["model"].get("dropout") if self.kind == "huggingface" else None
         if not dropout:
             return ()
-        kept = "what is made of it does so, too; counting, learning and checking went without"
+        kept = "the result does so, too; counting, learning and checking ignored it"
         return (f"{self.path.name} discards merges at random (dropout {dropout}); {kept}",)
 
     @property

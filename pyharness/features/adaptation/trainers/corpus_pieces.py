@@ -77,9 +77,7 @@ def balance(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> l
     """
     masses = [mass(model, pieces, threads) for pieces in parts]
     if 0 in masses:
-        raise InputError(
-            f"corpus {masses.index(0) + 1} has no text beside added tokens; it cannot count as much as others"
-        )
+        raise InputError(f"corpus {masses.index(0) + 1} has only added tokens; it cannot count as much as others")
     return [max(masses) / mass for mass in masses]
 
 

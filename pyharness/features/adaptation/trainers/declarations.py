@@ -24,9 +24,9 @@ class LearningOptions(Options):
     min_frequency: int | None = option("Merge no pair that occurs less often", default=None, instead="2")
     max_token_length: int | None = option("Longest new token, in bytes", default=None, instead="any")
     max_token_characters: int | None = option(
-        "Longest new token, in characters", default=None, instead="for SentencePiece what its model says"
+        "Longest new token, in characters", default=None, instead="for SentencePiece that of its model"
     )
-    deny: str | None = option("Make no token in whose text this is found", default=None, metavar="REGEX")
+    deny: str | None = option("Make no token whose text matches this", default=None, metavar="REGEX")
     character_coverage: float | None = option(
         "Models of characters: first make tokens of those that FILE has none for, up to this share of the text, such "
         "as 0.99995",
@@ -56,17 +56,17 @@ class AdaptingOptions(LearningOptions):
     )  # fmt: skip
     tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192")
     whole_pieces: bool | None = option(
-        "While counting and learning, take pieces that are tokens of FILE for these tokens",
+        "While counting and learning, treat a piece that is a token of FILE as that token",
         default=None, instead="as FILE does",
     )  # fmt: skip
     balance: bool = option("Let each --corpus count as much as the largest, in tokens of FILE", default=False)
     multiple_of: int = option(
-        "Rows of a model for it are to be a multiple: recorded, and part of the next command. The tokenizer stays as "
-        "it is",
+        "Rows of the model will be a multiple of N. This is noted for adapt embed and does not change the "
+        "tokenizer",
         default=1, most=(1 << 24) - 1,
     )  # fmt: skip
     cascade: bool = option(
-        "Let old rules merge on what a new one makes of a string that FILE has", default=True, instead="with"
+        "Let old rules merge the result of a new rule further, if FILE has that string", default=True, instead="with"
     )
     tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
 
@@ -101,7 +101,7 @@ class ExtensionOptions(AdaptingOptions):
 class NaiveOptions(ExtensionOptions):
     """Options of a naive extension."""
 
-    auxiliary_size: int | None = option("Size of that other training", default=None, instead="64000")
+    auxiliary_size: int | None = option("For naive: size of the separate training", default=None, instead="64000")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +109,14 @@ class PruningOptions(AdaptingOptions):
     """Options of a pruning."""
 
     vocab_size: int = option(
-        "Tokens of any kind that are left", default=0, most=BIGGEST_VOCABULARY, flag="--size",
+        "Tokens of any kind to keep", default=0, most=BIGGEST_VOCABULARY, flag="--size",
         instead="by --share, or as large as FILE", is_size=True,
     )  # fmt: skip
     share: float | None = option(
-        "Instead: share of the removable tokens that goes", default=None, least=0, most=1, is_size=True
+        "Instead: share of the removable tokens to remove", default=None, least=0, most=1, is_size=True
     )
     tokens: int | None = option(
-        "Learn N tokens of the corpus after that; they are among those that are left",
+        "Then learn N tokens from the corpus; --size includes them",
         default=None, most=BIGGEST_VOCABULARY, flag="--extend",
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ class ScriptOptions(PruningOptions):
     """Options of a pruning by scripts."""
 
     scripts: tuple[str, ...] = option(
-        "Whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
+        "Script whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
     )
 
     def check(self) -> None:
@@ -169,12 +169,12 @@ _ADAPTING = partial(
     not_exported="it writes the file of its base, edited",
 )  # fmt: skip
 _PRUNINGS = {
-    "leaf-pruning": "leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
-    "frequency-pruning": "base= loses its least frequent tokens, to compare with leaf-pruning",
-    "last-n": "base= loses its largest ids, to compare with leaf-pruning",
-    "leaf-last-n": "base= loses its largest ids, but none that another token is made of",
-    "merge-based": "base= loses the tokens that occur and are merged least",
-    "script": "base= loses the tokens of some scripts= first, then the least frequent",
+    "leaf-pruning": "leaf pruning (arXiv 2512.03989): removes the least frequent tokens that no other is made of",
+    "frequency-pruning": "removes the least frequent tokens, for comparison with leaf-pruning",
+    "last-n": "removes the largest ids, for comparison with leaf-pruning",
+    "leaf-last-n": "removes the largest ids that no other token is made of",
+    "merge-based": "removes the tokens that occur and are merged least",
+    "script": "removes the tokens of some scripts= first, then the least frequent",
 }
 TRAINERS = (
     _ADAPTING(

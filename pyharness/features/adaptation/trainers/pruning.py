@@ -134,7 +134,7 @@ def _choose_removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids
         can = f"of {present(model):,} tokens {len(order):,} can go"
         if options.share is not None:
             raise InputError(f"share {options.share:g} removes nothing: {can}")
-        raise InputError(f"nothing would go: {can}; ask for fewer that stay")
+        raise InputError(f"nothing would be removed: {can}; keep fewer")
     return removed
 
 
@@ -185,10 +185,10 @@ def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
     model = base.model
     removed = _choose_removed(model, order.ids, feed.request.options)
     with feed.phases.timed("writing"):
-        return prune(base.data, model, removed, base.label, _compare(model, removed))
+        return prune(base.data, model, removed, base.label, _texts_to_compare(model, removed))
 
 
-def _compare(model: BpeModel, removed: Ids) -> list[str]:
+def _texts_to_compare(model: BpeModel, removed: Ids) -> list[str]:
     """Return texts of kept and of removed tokens."""
     stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
     return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])

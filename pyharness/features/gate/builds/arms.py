@@ -98,14 +98,14 @@ def prepare(
             (room / f"run-{side}").mkdir()
         if here := isinstance(sources[0], Specified):
             under_test, pythons = "", dict.fromkeys(SIDES, Path(sys.executable))
-            versions = {side: _obtained(side, source.asked) for side, source in by_side.items()}
+            versions = {side: _obtain(side, source.asked) for side, source in by_side.items()}
         else:
             shop = Workshop(room, listener, options, passed)
-            made, wheels = _made(by_side, shop)
+            made, wheels = _make_both(by_side, shop)
             installed = {side: one.contents.libraries for side, one in made.items()}
             under_test, notes = _distribution(options.library, wheels, installed)
             _check_files(by_side, made, under_test)
-            remarks += [*notes, *_exposed(by_side, shop)]
+            remarks += [*notes, *_note_exposed(by_side, shop)]
             pythons = {side: one.python for side, one in made.items()}
             versions = {side: one.version or installed[side][under_test] for side, one in made.items()}
         given = variables.for_processes(os.environ, threads, here=here)
@@ -119,7 +119,7 @@ def prepare(
         yield Arms(base, head, tuple(dict.fromkeys(remarks)))
 
 
-def _obtained(side: Side, asked: str) -> str:
+def _obtain(side: Side, asked: str) -> str:
     """Download or train a row's vocabulary before the clock runs; return its version.
 
     A child process does so, because the gate can end it: it may wait for another that trains the same row.
@@ -137,9 +137,9 @@ def _obtained(side: Side, asked: str) -> str:
     return str(answer["version"] or asked)
 
 
-def _made(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
+def _make_both(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
     """Make environments: given ones first, then all wheels, so that a failed build costs no further work."""
-    made = {side: _given(side, source, shop) for side, source in sources.items() if isinstance(source, Installed)}
+    made = {side: _use_given(side, source, shop) for side, source in sources.items() if isinstance(source, Installed)}
     rest = [side for side in SIDES if side not in made]
     if rest and made:
         _check_python(sources, next(iter(made.items())))
@@ -158,7 +158,7 @@ def _made(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, Ar
     return made, wheels
 
 
-def _given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
+def _use_given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
     python = environments.given(side, source, shop)
     return ArmEnvironment(python, "", environments.contents(side, source.asked, python))
 
@@ -191,7 +191,7 @@ def _wheel(side: Side, source: Source, shop: Workshop) -> Wheel:
     return names.wheel(side, source.asked, workshop.wheel_of(side, source, shop))
 
 
-def _exposed(sources: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
+def _note_exposed(sources: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
     if any(isinstance(source, Revision) for source in sources.values()):
         yield from variables.exposed(shop.variables())
 
@@ -209,7 +209,7 @@ def _distribution(
     named = {side: normalised(wheel.distribution) for side, wheel in wheels.items()}
     if len({*named.values()}) > 1:
         raise InputError(f"--base is {named['base']!r} and --head {named['head']!r}: give two versions of one library")
-    chosen = normalised(asked) if asked else next(iter(named.values()), "") or _guessed(installed)
+    chosen = normalised(asked) if asked else next(iter(named.values()), "") or _guess_library(installed)
     for side in SIDES:
         if chosen not in installed[side]:
             near = names.near(chosen, installed[side])
@@ -219,7 +219,7 @@ def _distribution(
     return chosen, (f"{chosen} is taken as the library under test; --library names another",)
 
 
-def _guessed(installed: Mapping[Side, Libraries]) -> str:
+def _guess_library(installed: Mapping[Side, Libraries]) -> str:
     base, head = installed["base"], installed["head"]
     differ = sorted(name for name in base.keys() & head.keys() if base[name] != head[name])
     if len(differ) == 1:

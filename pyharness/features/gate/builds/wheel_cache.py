@@ -60,11 +60,11 @@ def _version(compiler: str, environment: Mapping[str, str]) -> str | None:
     """Return a compiler's version text; None where it is absent or slow to answer."""
     words = compiler.split()  # "ccache g++"
     path = shutil.which(words[0], path=environment.get("PATH")) if words else None
-    return None if path is None else _said((path, *words[1:], "--version"), tuple(environment.items()))
+    return None if path is None else _output((path, *words[1:], "--version"), tuple(environment.items()))
 
 
 @functools.cache  # asked for both sides, before their builds and after
-def _said(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> str | None:
+def _output(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> str | None:
     try:
         ran = program.run(command, dict(environment), seconds=ANSWER_SECONDS)
     except (InputError, program.OutOfTime):

@@ -50,10 +50,10 @@ def telling(log: str, passed: Mapping[str, str] | None = None) -> str:
     compiler = [line for line in lines if _COMPILER.search(line)]
     errors = [line for line in lines if _ERROR.search(line)]
     chosen = compiler[:1] or errors[-1:] or lines[-1:]
-    return _shown(chosen[0], passed) if chosen else ""
+    return _hide_values(chosen[0], passed) if chosen else ""
 
 
-def _shown(line: str, passed: Mapping[str, str] | None) -> str:
+def _hide_values(line: str, passed: Mapping[str, str] | None) -> str:
     """Replace values before cutting the line, because a cut value would not match."""
     words = [(word.strip(), name) for name, value in (passed or {}).items() for word in (value, *value.splitlines())]
     for word, name in sorted(words, key=lambda one: -len(one[0])):
@@ -64,7 +64,7 @@ def _shown(line: str, passed: Mapping[str, str] | None) -> str:
 def missing(log: str, passed: Mapping[str, str] | None = None) -> str:
     """Say that packages could not be fetched; "" for any other cause. ``passed``: as in ``telling``."""
     absent = _NOT_FOUND.findall(log)
-    shown = _shown(absent[-1], passed) if absent else ""
+    shown = _hide_values(absent[-1], passed) if absent else ""
     if _OFFLINE.search(log):
         return f"packages cannot be fetched, for lack of a network ({shown or telling(log, passed)})"
     return shown
@@ -204,7 +204,7 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     except program.OutOfTime:
         what, took = "built" if step == "build" else "installed", time.monotonic() - begun
         raise program.OutOfTime(
-            f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; its log "
+            f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_name_limit(took)}; its log "
             f"is {log}"
         ) from None
     except program.SaidTooMuch as ended:
@@ -222,7 +222,7 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     raise NotBuilt(side, asked, f"does not {step}", lacking or telling(text, workshop.passed), log)
 
 
-def _limited(took: float) -> str:
+def _name_limit(took: float) -> str:
     """Name the default limit that a build ran into."""
     longest = program.LONGEST_SECONDS
     return f", the limit of {longest / 60:.0f} minutes" if took >= longest else ""

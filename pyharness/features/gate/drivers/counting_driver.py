@@ -44,7 +44,7 @@ def driver() -> Any:
     path = Path(__file__).with_name("driver.py")
     spec = importlib.util.spec_from_file_location("driver", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules["driver"] = module
     spec.loader.exec_module(module)

@@ -181,7 +181,7 @@ def provided(distribution: str, arms: Mapping[Side, Arm]) -> frozenset[PurePosix
         InputError: an arm does not list its files.
         OutOfTime: an arm does not answer in time (``program.until``).
     """
-    return frozenset[PurePosixPath]().union(*(_provided(distribution, arm) for arm in arms.values()))
+    return frozenset[PurePosixPath]().union(*(_provided_files(distribution, arm) for arm in arms.values()))
 
 
 def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
     return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
 
 
-def _provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
+def _provided_files(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
     def read(answer: Any) -> list[PurePosixPath]:
         return [PurePosixPath(one) for one in answer if not one.startswith("__editable__")]
 

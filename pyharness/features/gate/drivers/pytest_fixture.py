@@ -50,7 +50,7 @@ class BenchmarkFixture:
             cpu = time.process_time_ns() - cpu
             return time.perf_counter_ns() - wall, cpu
 
-        return self._measured(timed, lambda: function_to_benchmark(*args, **kwargs))
+        return self._measure(timed, lambda: function_to_benchmark(*args, **kwargs))
 
     def pedantic(
         self,
@@ -92,7 +92,7 @@ class BenchmarkFixture:
                 once(clock)
             return clock[0], clock[1]
 
-        return self._measured(timed, once)
+        return self._measure(timed, once)
 
     def weave(self, *_: Any, **__: Any) -> None:
         """Skip the test: other code calls a woven function, so the parent cannot decide when."""
@@ -101,7 +101,7 @@ class BenchmarkFixture:
 
     patch = weave
 
-    def _measured(self, timed: Timed, once: Callable[[], Any]) -> Any:
+    def _measure(self, timed: Timed, once: Callable[[], Any]) -> Any:
         if self._used:
             raise AlreadyUsed("a test calls its benchmark fixture once")
         self._used = True

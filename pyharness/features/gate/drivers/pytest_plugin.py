@@ -249,7 +249,7 @@ def _origin(module: str) -> str | None:
     return None if spec is None else spec.origin or next(iter(spec.submodule_search_locations or ()), None)
 
 
-def _imported(file: Path) -> Any:
+def _import(file: Path) -> Any:
     """Import a file whose folder is not on the path, since its names would hide the project's."""
     spec = importlib.util.spec_from_file_location(f"gate_{file.stem}", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -276,7 +276,7 @@ def _arguments(asked: list[str]) -> list[str]:
 
 def main() -> None:
     """Answer messages until the input ends; output of pytest and of the tests goes to standard error."""
-    driver, fixture = _imported(Path(sys.argv[1])), _imported(Path(__file__).with_name("pytest_fixture.py"))
+    driver, fixture = _import(Path(sys.argv[1])), _import(Path(__file__).with_name("pytest_fixture.py"))
     driver.end_with_parent()
     conversation = Conversation(*driver.private_pipes())
     while True:

@@ -78,13 +78,13 @@ class PytestProcess(AskedArm):
         """
         file, _, test = self._path.partition("::")
         if (self._tests / file).exists() or not self._own:
-            self._names = self._collected(file, test)
+            self._names = self._collect(file, test)
         if self.arm.side == "head":
             return self._names
         wanted = self._own if self._wanted is None else [name for name in self._own if name in self._wanted]
         return (*self._names, *(name for name in wanted if name not in self._names))
 
-    def _collected(self, file: str, test: str) -> tuple[str, ...]:
+    def _collect(self, file: str, test: str) -> tuple[str, ...]:
         scratch = self._tests.with_name(SCRATCH)
         answer = self.ask(
             "collect",
@@ -113,7 +113,7 @@ class PytestProcess(AskedArm):
     def prepare(self, benchmark: str) -> None:
         """Run a test until it calls its fixture; raise ``ArmLacks`` where it is skipped or does not call it."""
         if benchmark in self._own and benchmark not in self._names:
-            broken = next((why for file, why in self.broken.items() if benchmark.startswith(file)), "it is not there")
+            broken = next((why for file, why in self.broken.items() if benchmark.startswith(file)), "no such test")
             raise ArmLacks(f"the head's test cannot be collected with the base's code: {broken}")
         if (lacking := self.ask("prepare", name=benchmark).get("absent")) is not None:
             raise ArmLacks(str(lacking))
@@ -151,7 +151,7 @@ class OwnTests:
         """
         reasons = {**measured.new, **measured.skipped}
         doubtful = [name for name in self.names if name in reasons]
-        tried, unknown = self._tried(doubtful, deadline)
+        tried, unknown = self._try_tests(doubtful, deadline)
         for name, runs in tried.items():
             if runs is False:
                 continue
@@ -164,7 +164,7 @@ class OwnTests:
                 why = f"the base's own test runs, and the head's does not: {reasons[name]}"
                 measured.refusals[name] = (GateVerdict.FAILED, why)
 
-    def _tried(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
+    def _try_tests(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
         """Return whether each test calls its fixture (None: unknown), and the reason for unknown ones."""
         runs: dict[str, bool | None] = {}
         while (left := [name for name in names if name not in runs]) and time.monotonic() < deadline:

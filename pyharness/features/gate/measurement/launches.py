@@ -115,14 +115,14 @@ def launched(
                     _one_after_the_other(plan, pair, wanted, gave, calls, enough)
                     return gave
             except Gone as gone:
-                wanted = _left(plan, gone, wanted, gave, again)
+                wanted = _remaining(plan, gone, wanted, gave, again)
         except Overtime:
             gave.finished = False
             return gave
     return gave
 
 
-def _left(
+def _remaining(
     plan: GatePlan, gone: Gone, wanted: Sequence[str] | None, gave: Launched, again: set[str | None]
 ) -> Sequence[str]:
     """Record the cost of a failure; return the benchmarks still to measure, in new processes."""
@@ -214,7 +214,7 @@ def _one_after_the_other(
             raise Overtime
         try:
             if absent := _absent(plan, pair, name):
-                _lacking(plan, name, absent, gave)
+                _record_lacking(plan, name, absent, gave)
                 _let_go(plan, pair, name, absent)
                 continue
             turns = Turns(plan, pair, name, gave.launch.number, calls)
@@ -239,7 +239,7 @@ def _absent(plan: GatePlan, pair: Pair, name: str) -> dict[Side, str]:
     return absent
 
 
-def _lacking(plan: GatePlan, name: str, absent: Mapping[Side, str], gave: Launched) -> None:
+def _record_lacking(plan: GatePlan, name: str, absent: Mapping[Side, str], gave: Launched) -> None:
     """Record a benchmark that a side lacks: new or skipped only in the screen, later a failure."""
     screen = gave.launch.number == SCREEN and not plan.counted
     if screen and "head" not in absent:

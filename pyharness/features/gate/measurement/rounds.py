@@ -64,7 +64,7 @@ class Turns:
 
     def measured(self) -> Rounds:
         """Warm up, measure the rounds, and finish the benchmark."""
-        slowest = self._warmed_up()
+        slowest = self._warm_up()
         timed: dict[Side, list[TimedBatch]] = {"base": [], "head": []}
         number = self._rounds(slowest)
         firsts = list(islice(head_first(self.plan.lot), number))
@@ -72,7 +72,7 @@ class Turns:
             for side, answer in self._round(first, self._core(index)).items():
                 timed[side].append(answer)
         base, head = (tuple(answer.timing for answer in timed[side]) for side in SIDES)
-        memory, instructions = self._finished()
+        memory, instructions = self._finish()
         return Rounds(self.name, self.launch, self.calls[self.name], base, head, tuple(firsts), memory, instructions)
 
     def _round(self, first: bool, core: int | None) -> dict[Side, TimedBatch]:
@@ -97,11 +97,11 @@ class Turns:
             f"again: {min(self.faulty, SPARE_ROUNDS)}{stayed}"
         )
 
-    def _warmed_up(self) -> float:
+    def _warm_up(self) -> float:
         """Settle the calls of a batch; return the slower side's seconds in the fastest of several batches."""
         settling = self.name not in self.calls
         if settling:
-            self.calls[self.name] = self._settled()
+            self.calls[self.name] = self._settle_calls()
         fastest = math.inf
         for done in range(1 if self.plan.counted else WARM_UPS):
             fastest = min(fastest, max(self._seconds(self.calls[self.name])))
@@ -109,7 +109,7 @@ class Turns:
                 break  # such a long call is warm; one batch alone may be cold or disturbed
         return min(fastest, self.settled)
 
-    def _settled(self) -> int:
+    def _settle_calls(self) -> int:
         """Find the number of calls for which a warm batch is long enough on the faster side.
 
         The first call builds tables, and a batch may be disturbed: so the fastest batch gives the time of a call.
@@ -117,7 +117,7 @@ class Turns:
         calls, fastest, slowest = 1, math.inf, math.inf
         for left in reversed(range(SETTLING)):
             took = [answer.timing for answer in self._turn(calls, self.plan.lot.random() < 0.5).values()]
-            fastest = min(fastest, *(self._judged(timing) / NANOSECONDS / calls for timing in took))
+            fastest = min(fastest, *(self._judged_time(timing) / NANOSECONDS / calls for timing in took))
             slowest = min(slowest, max(timing.wall / NANOSECONDS / calls for timing in took))
             enough = min(math.ceil(self.plan.rules.batch_seconds / fastest), int(LONGEST_BATCH / slowest))
             was, calls = calls, self._affordable(max(1, enough), left, slowest)
@@ -126,7 +126,7 @@ class Turns:
         self.settled = slowest * calls
         return calls
 
-    def _judged(self, timing: Timing) -> int:
+    def _judged_time(self, timing: Timing) -> int:
         """Return nanoseconds by the judged clock: on a busy machine other processes prolong wall time."""
         declared = self.plan.benchmarks.get(self.name)
         return timing.cpu if declared is not None and declared.threads == 1 else timing.wall
@@ -167,7 +167,7 @@ class Turns:
 
     def _turn(self, calls: int, head_is_first: bool, core: int | None = None) -> dict[Side, TimedBatch]:
         spans = self._spans(calls)
-        more = self._planted(spans, self.plan.extra.get(self.name, 0.0))
+        more = self._planted_spans(spans, self.plan.extra.get(self.name, 0.0))
         answers: dict[Side, TimedBatch] = {}
         for side in in_turn(head_is_first):
             batch = CallBatch(calls, spans, extra=more if side == "head" else (), core=core)
@@ -181,7 +181,7 @@ class Turns:
         declared = self.plan.benchmarks.get(self.name)
         return () if declared is None else self.plan.text.spans(declared, calls)
 
-    def _planted(self, spans: Sequence[tuple[int, int]], share: float) -> tuple[tuple[int, int], ...]:
+    def _planted_spans(self, spans: Sequence[tuple[int, int]], share: float) -> tuple[tuple[int, int], ...]:
         """Return further calls on other text, for ``share`` more bytes; the last text is cut."""
         left = round(share * sum(length for _, length in spans))
         cut = []
@@ -204,9 +204,9 @@ class Turns:
                              min(map(len, ids.values())))  # fmt: skip
                 shown = ", ".join(f"{side} {ids[side][place : place + 4]}" for side in SIDES)
                 return f"other ids: text {index} of a batch ({span[1]} bytes), from token {place} on: {shown}"
-        return "the two sides give other results for the same text"
+        return "the two sides give different results for the same text"
 
-    def _finished(self) -> tuple[dict[Side, int], dict[Side, int]]:
+    def _finish(self) -> tuple[dict[Side, int], dict[Side, int]]:
         """Finish the benchmark on both sides; return memory and instructions, as far as they are known."""
         figures: dict[Side, Mapping[Figure, int]] = {}
         for side in SIDES:

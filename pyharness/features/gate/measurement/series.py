@@ -107,6 +107,6 @@ def _count(plan: GatePlan, measured: Measured, head_starts: bool, calls: dict[st
     ]
     failed = {name: reason for name, (verdict, reason) in gave.refusals.items() if verdict is GateVerdict.FAILED}
     measured.refusals |= {name: why for name, why in gave.refusals.items() if name not in failed}
-    otherwise = "the time ran out" if not gave.finished else "the counter said nothing"
+    otherwise = "the time ran out" if not gave.finished else "the counter gave no value"
     missing = [name for name in names if name not in counted and name not in measured.refusals]
     measured.uncounted = {name: failed.get(name, otherwise) for name in missing}

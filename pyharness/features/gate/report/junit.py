@@ -33,7 +33,7 @@ def to_junit(gate: Gate) -> str:
 
     Under ``strict``, inconclusive is a failure. A gate with a status other than 0 has a failure or an error.
     """
-    cases = [_judged(gate, one) for one in gate.judgements]
+    cases = [_test_case(gate, one) for one in gate.judgements]
     cases += [_TestCase("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]
     cases += [_TestCase("gate", "self-test", "error", fault) for fault in gate.self_test.faults]
     if gate.exit_code and not any(one.outcome in ("failure", "error") for one in cases):
@@ -47,7 +47,7 @@ def to_junit(gate: Gate) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _judged(gate: Gate, one: Judgement) -> _TestCase:
+def _test_case(gate: Gate, one: Judgement) -> _TestCase:
     outcome = _OUTCOMES.get(one.verdict, "")
     if outcome == "skipped" and gate.rules.strict:
         outcome = "failure"

@@ -184,7 +184,7 @@ def self_test_sheet(gate: Gate) -> Sheet:
 
 def environment_sheet(gate: Gate) -> Sheet:
     """Return all facts of the record about the machine and the run."""
-    rows = tuple(text_row(name, in_words(value)) for name, value in _flattened(gate.about))
+    rows = tuple(text_row(name, in_words(value)) for name, value in _flatten(gate.about))
     return Sheet("Environment", (Heading("what", "word"), Heading("value", "prose")), rows)
 
 
@@ -253,7 +253,7 @@ def _flat(one: Judgement) -> dict[str, CellValue]:
 
 def where(gate: Gate) -> Iterator[str]:
     """Yield machine and duration, as far as the record has them."""
-    facts = dict(_flattened(gate.about))
+    facts = dict(_flatten(gate.about))
     names = {
         "environment cpu": "{}",
         "environment cores": "{} cores",
@@ -264,9 +264,9 @@ def where(gate: Gate) -> Iterator[str]:
         yield f"Where: {', '.join(words)}."
 
 
-def _flattened(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _flattened(inner, f"{name} {key}".strip())
+            yield from _flatten(inner, f"{name} {key}".strip())
     else:
         yield name, value

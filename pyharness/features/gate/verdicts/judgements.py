@@ -169,7 +169,7 @@ def judge(
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:
-            judgements.append(_unmeasured(one, refusals))
+            judgements.append(_judge_unmeasured(one, refusals))
             continue
         mine = [part for part in rounds if part.benchmark == one.name]
         time = dataclasses.replace(time, values=_seconds(one, mine))
@@ -191,7 +191,7 @@ def _as_control(judgement: Judgement, library: str) -> Judgement:
     return dataclasses.replace(judgement, verdict=GateVerdict.PASS, p=None, reason=reason)
 
 
-def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
+def _judge_unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
     late = (GateVerdict.INCONCLUSIVE, "not measured: the time ran out")
     verdict, reason = refusals.get(benchmark.name, late)
     return Judgement(benchmark.name, "time", verdict, budget=benchmark.budget, reason=reason)

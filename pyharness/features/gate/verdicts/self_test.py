@@ -59,7 +59,7 @@ def self_test(
     threads, effects = {one.name: one.threads for one in benchmarks}, _effects(rounds, benchmarks)
     controls, same = [one.name for one in benchmarks if one.is_control(under_test)], _one_code(arms, under_test)
     witnesses = [one.name for one in benchmarks] if same else controls
-    problems = [*faults, *_unbalanced(launches, rounds)]
+    problems = [*faults, *_find_unbalanced(launches, rounds)]
     if controls and len(controls) == len(benchmarks):
         problems.append(f"all benchmarks are controls: none measures {under_test}")
     signs, order, start = _signs(effects, threads), _order(effects), _start(launches, effects)
@@ -68,10 +68,10 @@ def self_test(
     if shown["of"] < FEWEST_SIGNS:
         shown["needs"] = FEWEST_SIGNS
     if shown["p"] < LEVEL_OF_SIGNS and abs(shown["median"]) > rules.budget / 2:
-        problems.append(_one_sided(shown, "benchmarks of one version" if same else "controls"))
+        problems.append(_describe_one_sided(shown, "benchmarks of one version" if same else "controls"))
     figures["controls"] = bias = _bias(effects, controls)
     if bias is not None and _matters(bias, rules):
-        problems.append(_biased(bias))
+        problems.append(_describe_bias(bias))
     return SelfTest(tuple(problems), figures)
 
 
@@ -108,7 +108,7 @@ def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
     return len(versions) == 1 and (len(sources) == 1 or (bool(under_test) and not versions & numbers))
 
 
-def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[str]:
+def _find_unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[str]:
     """Return faults of unbalanced orders; pairs are balanced by design, so no chance is involved."""
     faults = []
     head = sum(launch.started_first == "head" for launch in launches)
@@ -135,7 +135,7 @@ def _signs(effects: Effects, names: Sequence[str] | Mapping[str, Any]) -> dict[s
     return {"slower": slower, "of": counted, "p": sign_test(slower, counted), "median": middle}
 
 
-def _one_sided(signs: Mapping[str, Any], whose: str) -> str:
+def _describe_one_sided(signs: Mapping[str, Any], whose: str) -> str:
     side, count = ("slower", signs["slower"]) if signs["median"] > 0 else ("faster", signs["of"] - signs["slower"])
     return (
         f"{count} of {signs['of']} {whose} are {side} in the head, by {percent(abs(signs['median']))} in the median "
@@ -145,11 +145,11 @@ def _one_sided(signs: Mapping[str, Any], whose: str) -> str:
 
 def _medians(effects: Effects, controls: Sequence[str]) -> list[float]:
     """Return the median effect of the controls in each launch after the screen that measured them."""
-    numbers, common = _measured(effects, controls)
+    numbers, common = _measured_controls(effects, controls)
     return [median([effects[name, number].log for name in common]) for number in numbers] if common else []
 
 
-def _measured(effects: Effects, controls: Sequence[str]) -> tuple[list[int], list[str]]:
+def _measured_controls(effects: Effects, controls: Sequence[str]) -> tuple[list[int], list[str]]:
     """Return the launches after the screen with controls, and the controls that all of these have."""
     numbers = sorted({number for name, number in effects if name in controls} - {SCREEN})
     return numbers, [name for name in controls if all((name, number) in effects for number in numbers)]
@@ -157,7 +157,7 @@ def _measured(effects: Effects, controls: Sequence[str]) -> tuple[list[int], lis
 
 def _bias(effects: Effects, controls: Sequence[str]) -> dict[str, Any] | None:
     """Return the bias of the controls: the median over controls of each launch after the screen."""
-    numbers, common = _measured(effects, controls)
+    numbers, common = _measured_controls(effects, controls)
     if len(common) < FEWEST_CONTROLS or len(numbers) < 2:
         return None
     logs = _medians(effects, controls)
@@ -178,7 +178,7 @@ def _matters(bias: Mapping[str, Any], rules: GateRules) -> bool:
     return large and bool(bias["one_way"]) and bool(bias["p"] < LEVEL_OF_CONTROLS)
 
 
-def _biased(bias: Mapping[str, Any]) -> str:
+def _describe_bias(bias: Mapping[str, Any]) -> str:
     interval = bias["interval"] and (bias["interval"][0], bias["interval"][1])
     return (
         f"{counted(bias['controls'], 'benchmark')} of libraries that are not under test: the head is "
@@ -289,9 +289,9 @@ def _unlike(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[str]:
         if name in SIZES and isinstance(one, int) and isinstance(other, int):
             yield _size(name, one, other)
         elif name == VARIABLES and isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield f"variables differ in name or length: {', '.join(_differing(one, other))}"
+            yield f"variables differ in name or length: {', '.join(_list_differing(one, other))}"
         elif isinstance(one, Mapping) and isinstance(other, Mapping):
-            for key in _differing(one, other):
+            for key in _list_differing(one, other):
                 yield _value(f"{NAMES.get(name, name)}: {key}", one.get(key), other.get(key))
         else:
             yield _value(NAMES.get(name, name), one, other)
@@ -305,7 +305,7 @@ def _size(name: str, base: int, head: int) -> str:
     return f"the head's {what} is {abs(head - base):,} {unit} {grown}"
 
 
-def _differing(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
+def _list_differing(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
     return [
         key for key in sorted(base.keys() | head.keys()) if (base.get(key), key in base) != (head.get(key), key in head)
     ]

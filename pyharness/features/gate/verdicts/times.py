@@ -93,15 +93,13 @@ def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | 
     for count in looks(rules):
         level = rules.level * SPENT.get(count, 0.0)
         decided |= {
-            place: one
-            for place, one in _looked(family, decided, rules, count, level).items()
-            if one.way is not Way.OPEN
+            place: one for place, one in _look(family, decided, rules, count, level).items() if one.way is not Way.OPEN
         }
-    decided |= _looked(family, decided, rules, None, last_level(rules))
+    decided |= _look(family, decided, rules, None, last_level(rules))
     return [decided.get(place) for place in range(len(measured))]
 
 
-def _looked(
+def _look(
     family: Mapping[int, Effects], decided: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
 ) -> dict[int, Decision]:
     """Look at the first ``count`` launches (None: all) of undecided benchmarks with so many."""
@@ -110,8 +108,8 @@ def _looked(
         for place, one in family.items()
         if place not in decided and len(one.launches) >= (count or fewest(rules))
     }
-    slower = _adjusted(family, decided, logs, Way.SLOWER, rules) if level else {}
-    faster = _adjusted(family, decided, logs, Way.FASTER, rules) if level else {}
+    slower = _adjust(family, decided, logs, Way.SLOWER, rules) if level else {}
+    faster = _adjust(family, decided, logs, Way.FASTER, rules) if level else {}
     looked = {}
     for place, mine in logs.items():
         one, middle = family[place], trimmed_mean(mine)
@@ -124,7 +122,7 @@ def _looked(
     return looked
 
 
-def _adjusted(
+def _adjust(
     family: Mapping[int, Effects],
     decided: Mapping[int, Decision],
     logs: Mapping[int, Sequence[float]],
@@ -174,17 +172,17 @@ def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement
     A benchmark with launches is tested, whatever their reason: they show more than the screen.
     """
     pairs = zip(measured, decisions(measured, rules), strict=True)
-    return [_untested(one, rules) if seen is None else _decided(one, seen, rules) for one, seen in pairs]
+    return [_judge_untested(one, rules) if seen is None else _judge_decided(one, seen, rules) for one, seen in pairs]
 
 
-def _untested(one: Effects, rules: GateRules) -> Judgement:
+def _judge_untested(one: Effects, rules: GateRules) -> Judgement:
     """Judge by the screen; inconclusive if it asked for launches, or those for memory look slower than the budget."""
     logs = [launch.log for launch in one.launches]
     slower = bool(logs) and trimmed_mean(logs) > one.slow
-    return _cut_off(one, logs, rules) if suspect(one, rules) or slower else _screened(one)
+    return _cut_off(one, logs, rules) if suspect(one, rules) or slower else _judge_screened(one)
 
 
-def _screened(one: Effects) -> Judgement:
+def _judge_screened(one: Effects) -> Judgement:
     if (screen := one.screen) is None:
         reason = "fewer than 4 rounds have two positive times: the clock stands still or goes backwards"
         return Judgement(one.benchmark.name, "time", GateVerdict.INCOMPARABLE, budget=one.budget, reason=reason)
@@ -201,10 +199,10 @@ def _screened(one: Effects) -> Judgement:
 def unjudged(one: Effects) -> Judgement:
     """Return a control's figures, of all its launches."""
     logs = [launch.log for launch in one.launches]
-    return _figures(one, logs, trimmed_interval(logs)) if logs else _screened(one)
+    return _figures(one, logs, trimmed_interval(logs)) if logs else _judge_screened(one)
 
 
-def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
+def _judge_decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
     logs = [launch.log for launch in one.launches[: seen.launches]]
     verdict, words = _verdict(one, seen, rules)
     judgement = _figures(one, logs, seen.interval)
@@ -232,14 +230,14 @@ def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdic
         return GateVerdict.IMPROVEMENT, large
     if seen.way is Way.NEITHER:
         return GateVerdict.PASS, "; ended early, as no launch repeated the slowdown"
-    verdict, words = _unproven(one, seen, rules)
+    verdict, words = _judge_unproven(one, seen, rules)
     if seen.launches < rules.launches and suspect(one, rules):
         words += f"; the time ran out before {counted(rules.launches, 'launch')}"
         verdict = GateVerdict.INCONCLUSIVE
     return verdict, words
 
 
-def _unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
+def _judge_unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
     if seen.effect > one.slow:
         words = f"; not significant: p = {seen.p_slower:.2g}, above {last_level(rules):.2g}"
         return GateVerdict.INCONCLUSIVE, words

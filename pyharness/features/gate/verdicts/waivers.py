@@ -111,7 +111,7 @@ def _day(table: Mapping[str, Any]) -> str:
 
 def applied(judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date) -> tuple[Judgement, ...]:
     """Let a regression pass within the ceiling of an entry that has not expired."""
-    return tuple(_applied(judgement, _matching(judgement, waivers), today) for judgement in judgements)
+    return tuple(_apply(judgement, _matching(judgement, waivers), today) for judgement in judgements)
 
 
 def _matching(judgement: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
@@ -120,19 +120,19 @@ def _matching(judgement: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
     )
 
 
-def _applied(judgement: Judgement, waiver: Waiver | None, today: date) -> Judgement:
+def _apply(judgement: Judgement, waiver: Waiver | None, today: date) -> Judgement:
     if waiver is None or judgement.verdict is not GateVerdict.REGRESSION:
         return judgement
-    if _expired(waiver, today) or _exceeded(judgement, waiver):
+    if _has_expired(waiver, today) or _is_exceeded(judgement, waiver):
         return judgement
     return dataclasses.replace(judgement, verdict=GateVerdict.PASS, waiver=waiver)
 
 
-def _expired(waiver: Waiver, today: date) -> bool:
+def _has_expired(waiver: Waiver, today: date) -> bool:
     return date.fromisoformat(waiver.expires) < today
 
 
-def _exceeded(judgement: Judgement, waiver: Waiver) -> bool:
+def _is_exceeded(judgement: Judgement, waiver: Waiver) -> bool:
     return judgement.verdict is GateVerdict.REGRESSION and (
         judgement.effect is None or judgement.effect > waiver.ceiling
     )
@@ -140,7 +140,7 @@ def _exceeded(judgement: Judgement, waiver: Waiver) -> bool:
 
 def of_workloads(waivers: Sequence[Waiver], today: date) -> dict[str, Waiver]:
     """Return entries, not expired, that allow other work than the base's; by benchmark."""
-    return {one.benchmark: one for one in waivers if one.metric == WORKLOAD and not _expired(one, today)}
+    return {one.benchmark: one for one in waivers if one.metric == WORKLOAD and not _has_expired(one, today)}
 
 
 def faults(
@@ -158,11 +158,11 @@ def faults(
         what = f"{FILE}: {waiver.metric} of {waiver.benchmark!r}"
         judgement = by_key.get((waiver.benchmark, waiver.metric))
         matches = waiver.benchmark in changed if waiver.metric == WORKLOAD else judgement or waiver.benchmark in names
-        if _expired(waiver, today):
+        if _has_expired(waiver, today):
             sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or give it a later date")
         elif not matches:
             sentences.append(f"{what}: no benchmark matches the entry; correct its name, or remove it")
-        elif judgement is not None and _exceeded(judgement, waiver):
+        elif judgement is not None and _is_exceeded(judgement, waiver):
             grown = "growth from nothing" if judgement.effect is None else percent(judgement.effect)
             sentences.append(f"{what}: {grown} exceeds the ceiling of {percent(waiver.ceiling)}")
     return tuple(sentences)

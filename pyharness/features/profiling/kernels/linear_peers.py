@@ -32,7 +32,7 @@ def peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
         torch = torch_of(problem)
         return lambda: _compute_unfused(torch, hidden, weight)
 
-    bare = Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)
+    bare = Peer("bare product", "hidden @ weight.T into allocated memory, without entropy", product, size, same_logits)
     about = "hidden @ weight.T, stored, then -(softmax * log_softmax).sum"
     others = [Peer("torch unfused", about, unfused, 4 * size, agrees)] if torch_for(problem.device) is not None else []
     if problem.device == "cuda":

@@ -129,7 +129,7 @@ def test_several_corpora_are_separated_by_a_bar(tmp_path: Path, corpus: str) -> 
         ("&balance=yes", "neither 0 nor 1"),
         ("&share=x", "no option 'share'"),
         ("&vocab_size=400", "no option 'vocab_size'"),
-        ("&character_coverage=7", "a coverage of 7 is no share"),
+        ("&character_coverage=7", "coverage of 7"),
         ("&character_coverage=all", "character_coverage=all is no number"),
     ],
 )

@@ -109,7 +109,7 @@ def doubled(folder: Path) -> None:
         (write("model.safetensors", e=MATRIX, b=MATRIX[:-1, 0]), "rows differ: e 263, b 262"),
         (write("model.safetensors", e=MATRIX.astype(np.int32), b=MATRIX[:, 0]), "e has numbers of I32; rows can be"),
         (write("model.safetensors", e=MATRIX.reshape(ROWS, 2, 2), b=MATRIX[:, 0]), r"e has the shape \[263, 2, 2\]"),
-        (write("model.safetensors", e=MATRIX), "--tensor 'b' is no tensor .* none$"),
+        (write("model.safetensors", e=MATRIX), "--tensor 'b' .* none$"),
         (cut, r"model\.safetensors .*tensors .*\b\d[\d,]+ bytes"),
         (lambda folder: renamed(folder, b'"w"', b'"\\ud800"'), r"model\.safetensors .*header is broken"),
         (pickled, r"pytorch_model\.bin.*pickles .*save_pretrained"),

@@ -37,7 +37,7 @@ def test_corpora_are_balanced_by_tokens_of_the_base(tmp_path: Path) -> None:
     texts: dict[str, Any] = {"texts": [*NEW * 50, *rare], "parts": lambda: [NEW * 50, rare]}
     assert not any("päi".encode() in string for string in strings(train(base, 12, **texts), 273))
     assert any("päi".encode() in string for string in strings(train(base, 12, **texts, balance=True), 273))
-    with pytest.raises(InputError, match=r"corpus 2 has no text\b(?! beside)"):
+    with pytest.raises(InputError, match=r"corpus 2 has no text\b"):
         train(base, 12, texts=NEW, parts=lambda: [NEW, []], balance=True)
     with pytest.raises(InputError, match=r"corpus 2 .*added tokens"):
         train(base, 12, texts=NEW, parts=lambda: [NEW, ["<|end|>"]], balance=True)

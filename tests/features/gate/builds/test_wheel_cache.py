@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     small_project.commit(folder)
     (folder / "data.txt").write_text("", encoding="utf-8")
     small_project.commit(folder)
-    wheel_cache._said.cache_clear()
+    wheel_cache._output.cache_clear()
     return folder
 
 
@@ -56,7 +56,7 @@ def test_every_compiler_decides(project: Path, tmp_path: Path, compiler: str) ->
     keys = [key(project)]
     program = tmp_path / "bin" / compiler
     for version in ("1", "2"):
-        wheel_cache._said.cache_clear()
+        wheel_cache._output.cache_clear()
         program.write_text(f"#!/bin/sh\necho a compiler\necho release {version}\n", encoding="utf-8")
         program.chmod(0o755)
         keys.append(key(project))
