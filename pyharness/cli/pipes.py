@@ -58,7 +58,7 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
 
     Byte-level models of our own encoder take any bytes. Other tokenizers refuse what is not UTF-8 and say where.
 
-    A codec that "pyharness train" made of other things than text takes files of these. It writes a stream with a
+    A codec of other data, made by "pyharness train", takes files of that data. It writes a stream with a
     header, a line for each part and an end.
     """
     from pyharness.commands import documents, ids
@@ -98,7 +98,8 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     Our own decoder writes bytes as ids come, whatever the size of a document. Libraries get a document whole. There,
     longer ones than --max-document-bytes are refused.
 
-    The codec of other things than text gives these back. It refuses a stream that is cut off or of another codec.
+    A codec of other data, such as motion, gives that data back. It refuses a stream that is cut off or of another
+    codec.
     """
     from pyharness.commands import documents, ids
     from pyharness.commands.streams import stream_of

@@ -236,15 +236,15 @@ def compare(
     inconclusive. --all shows the other differences too.
 
     Differences have paired 95 % CIs over the same documents. Different text on the two sides is refused. With too few
-    documents for a CI, a signed-rank test of at least 6 documents judges bytes/token and its kin. A primary metric
-    that nothing judges is inconclusive. Times are compared within one record. They have a CI and a verdict if the rows
-    took turns (rounds=10 of a benchmark).
+    documents for a CI, a signed-rank test of at least 6 documents judges bytes/token and similar metrics. A primary
+    metric that nothing judges is inconclusive. Times are compared within one record. They have a CI and a verdict if
+    the rows took turns (rounds=10 of a benchmark).
 
     --fail-on adds a line for each reason, what is worse first. Ids that differ are always named, with the first
     document. They fail under "any". They also fail under "worse" if both rows have one vocabulary.
 
     \b
-    Exit status of --fail-on, the first that is true of 1, 2, 3:
+    Exit status of --fail-on, the first of 1, 2, 3 that applies:
       0  nothing fails
       1  something fails
       2  a case has no counterpart, or nothing can be compared

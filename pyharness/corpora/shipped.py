@@ -99,7 +99,7 @@ CORPORA = (
         name="sample",
         place=1,
         open=_open,
-        summary="shipped text in many languages, small: all of it, or one part",
+        summary="a small text in many languages, shipped with pyharness: all of it, or one part",
         example="sample:prose",
         options={
             **{option: COMMON_OPTIONS[option] for option in OPTIONS},

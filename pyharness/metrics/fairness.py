@@ -113,5 +113,5 @@ METRICS = (
     ),
     Metric("premium_gini", "share", "lower", "Gini coefficient of tokens over languages", primary=True),
     Metric("bytes_premium", "ratio", "none", "UTF-8 bytes relative to the reference language"),
-    Metric("aligned_rows", "row", "none", "rows of sentences read, of the reference language named", format=COUNT),
+    Metric("aligned_rows", "row", "none", "rows of aligned sentences that were read", format=COUNT),
 )  # fmt: skip

@@ -186,8 +186,8 @@ _BY_POSITION = (
 )
 _OVER = ("tokens", "bytes")
 _BY_LENGTH = (
-    _metric("token_length_nll", "bit/token", "none", "-log2 p of the tokens of some bytes"),
-    _metric("token_length_bits_per_byte", "bit/byte", "none", "-log2 p of the tokens of some bytes / these bytes"),
+    _metric("token_length_nll", "bit/token", "none", "-log2 p of the tokens of a length in bytes"),
+    _metric("token_length_bits_per_byte", "bit/byte", "none", "-log2 p of the tokens of a length, per byte"),
 )
 _WHOLE = (
     CorpusMetric(

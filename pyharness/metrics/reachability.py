@@ -255,7 +255,7 @@ def scaffold_like(
 
 
 REPORTED = (
-    Metric("stt_tested", "token", "none", "ids that layers 1 and 2 of the self-tokenization test are about"),
+    Metric("stt_tested", "token", "none", "ids that layers 1 and 2 of the self-tokenization test examine"),
     Metric("unreachable_graph", "token", "lower", "layer 1: ids no sequence of merge rules makes", exact=True),
     Metric(
         "unreachable_model",
@@ -273,7 +273,7 @@ REPORTED = (
         exact=True,
     ),
     Metric("no_witness_found", "token", "none", "layer 3: ids without a witness and without an argument"),
-    Metric("undecodable", "token", "none", "ids whose bytes alone are not text, not seen in a corpus either"),
+    Metric("undecodable", "token", "none", "ids whose bytes alone are not text, and which no corpus had"),
     Metric("unused_on_corpus", "token", "lower", "ids of V never emitted on the corpus given for witnesses"),
     Metric("merge_depth_max", "merge", "none", "largest depth of a token in the merge graph"),
     Metric("merge_depth_mean", "merge", "none", "mean depth of the tokens that rules make"),
@@ -281,5 +281,5 @@ REPORTED = (
     Metric("duplicate_derivations", "token", "none", "tokens that more than one rule makes"),
     Metric("orphan_rules", "rule", "lower", "rules with a part that cannot be made", exact=True),
     Metric("long_tokens", "token", "none", "tokens of more than 64 bytes"),
-    Metric("scaffold_like", "token", "none", "tokens with a final share of uses below 10 % on the corpus"),
+    Metric("scaffold_like", "token", "none", "tokens that are emitted in under 10 % of their uses"),
 )

@@ -294,7 +294,7 @@ CORPORA = (
         name="motions",
         open=_open,
         summary="clips of motion, JSON Lines with a list of equal-length frames, in chunks of some frames; "
-        f"motions:{MADE} is made here",
+        f"motions:{MADE} is synthetic",
         example="motions:clips.jsonl.xz?chunk=32",
         options={
             **COMMON_OPTIONS,

@@ -67,7 +67,7 @@ def _shared() -> list[click.Option]:
                      shell_complete=usage.corpora, help="Learn from this text; repeatable."),
         click.Option(["--held-out"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
                      help="Judge on this text, which shares no document with the corpus; repeatable "
-                     "[default: the front of the corpus, which flatters]."),
+                     "[default: the front of the corpus, which flatters it]."),
         click.Option(["--allow-overlap"], is_flag=True, help="Allow documents that are in both."),
         *reading(),
         *out(),
@@ -93,7 +93,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
     pyharness adapt extend --base tokenizer.json --sizes 1024,2048,4096 \\
       -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl --out ./et
 
-    Learning goes on from what the base makes of the corpus. So every new token can be reached. Text that no new rule
+    Learning starts from the base's encoding of the corpus. So every new token is reachable. Text that no new rule
     touches keeps its ids.
 
     DIR gets the edited file of the base, with its settings and chat template. It also gets training.json and

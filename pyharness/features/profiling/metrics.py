@@ -37,5 +37,5 @@ REPORTED = (
     _floor("floor_bytes", "byte", "bytes read and written once"),
     _floor("floor_flop", "FLOP", "arithmetic of the formula"),
     _floor("floor_matrix_flop", "FLOP", "arithmetic that a matrix product can do"),
-    _floor("floor_tokens", "token", "tokens that a call is about"),
+    _floor("floor_tokens", "token", "tokens of a call"),
 )  # fmt: skip

@@ -28,7 +28,7 @@ class LearningOptions(Options):
     )
     deny: str | None = option("Make no token whose text matches this", default=None, metavar="REGEX")
     character_coverage: float | None = option(
-        "Models of characters: first make tokens of those that FILE has none for, up to this share of the text, such "
+        "For models of characters: first add those that FILE lacks, up to this share of the text, such "
         "as 0.99995",
         default=None, flag="--coverage",
     )  # fmt: skip
@@ -50,7 +50,7 @@ class AdaptingOptions(LearningOptions):
 
     base: str = option(
         "The tokenizer: a tokenizer.json, tekken.json, SentencePiece BPE model or rank file, or its folder; "
-        "file:PATH?pattern=cl100k_base for a rank file that is not known; or a row with such a file: mistral:v3, "
+        "file:PATH?pattern=cl100k_base for a rank file that is unknown; or a row with such a file: mistral:v3, "
         "tiktoken:gpt2, hf:OWNER/NAME",
         metavar="FILE", example="tokenizer.json",
     )  # fmt: skip
@@ -82,7 +82,7 @@ class ExtensionOptions(AdaptingOptions):
 
     tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
     reuse: str | None = option(
-        "Take first the ids of added or unused tokens that match whole, such as '<.reserved_special_token_[0-9]+.>', "
+        "First reuse the ids of added or unused tokens that fully match, such as '<.reserved_special_token_[0-9]+.>', "
         "and gaps",
         default=None, metavar="REGEX",
     )  # fmt: skip
@@ -181,13 +181,13 @@ TRAINERS = (
         name=CONTINUED,
         train=f"{_HERE}.extension:train_continued",
         options=ExtensionOptions,
-        summary="continued BPE (arXiv 2512.03989): the training of base= goes on; tokens= new ones",
+        summary="continued BPE (arXiv 2512.03989): continues the training of base= for tokens= new tokens",
     ),
     _ADAPTING(
         name=NAIVE,
         train=f"{_HERE}.extension:train_naive",
         options=NaiveOptions,
-        summary="naive extension: base= gains tokens= strings of a training of its own, to compare with continued-bpe",
+        summary="naive extension: adds tokens= strings of a separate training, for comparison with continued-bpe",
     ),
     *(
         _ADAPTING(
