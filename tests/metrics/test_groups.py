@@ -265,9 +265,9 @@ def test_a_table_says_why_there_is_no_interval() -> None:
 
 
 def test_intervals_of_older_records_are_doubted_where_documents_were_cut() -> None:
-    assert "Too narrow" in compressed(1, 40)
-    assert "Too narrow" not in compressed(1, 0)
-    assert "Too narrow" not in compressed(2, 40)
+    assert "too narrow" in compressed(1, 40)
+    assert "too narrow" not in compressed(1, 0)
+    assert "too narrow" not in compressed(2, 40)
 
 
 def test_a_title_counts_documents_before_they_were_cut() -> None:

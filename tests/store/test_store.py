@@ -155,7 +155,7 @@ def test_a_case_and_a_measurement_are_there_once() -> None:
         store.Record.from_json(EMPTY | {"results": [twice]}, "r")
     parts = CASE | {"measurements": [one | {"part": "a"}, one | {"part": "b"}]}
     assert len(store.Record.from_json(EMPTY | {"results": [parts]}, "r").results[0].measurements) == 2
-    with pytest.raises(InputError, match=r'case "compression \| a" is there twice'):
+    with pytest.raises(InputError, match=r'case "compression \| a" occurs twice'):
         store.Record.from_json(EMPTY | {"results": [CASE, CASE | {"measurements": []}]}, "r")
 
 

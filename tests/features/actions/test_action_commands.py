@@ -140,7 +140,7 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, name
         (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "no option 'threads'"),
         (("encode", "{codec}", "{folder}/clips.jsonl", "--lines"), "--lines is for text"),
         (("decode", "{codec}", "{folder}/ids.jsonl", "--format", "json"), "--format is for text"),
-        (("decode", "{codec}", "{folder}/empty"), "header.*'pyharness encode"),
+        (("decode", "{codec}", "{folder}/empty"), "header.*pyharness encode"),
         (("train", "fast", "--out", "{folder}/new"), r"fast\b.*-c motions:"),
         (("train", "fast", "-c", "sample", "--out", "{folder}/new"), "'sample' is text"),
         (

@@ -208,7 +208,7 @@ REFUSED_TOKENS: dict[str, tuple[Any, Any, str]] = {
     "a string that is there": ([(263, b"he")], [], r"'he' .*\bid 256\b"),
     "the text of an added token": ([(263, b"<|endoftext|>")], [], "already, as id 261"),
     "twice": ([(263, b"hell"), (264, b"hell")], [], "'hell' .*two"),
-    "one id": ([(263, b"hell"), (263, b"hew")], [], r"id 263\b.*two"),
+    "one id": ([(263, b"hell"), (263, b"hew")], [], r"id 263\b.*twice"),
     "nothing": ([(263, b"")], [], "is empty"),
     "a huge id": ([(1 << 40, b"hell")], [], "ids are below"),
     "a rule that is there": ([], [(b"h", b"e")], "is there already"),

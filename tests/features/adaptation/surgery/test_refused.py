@@ -120,7 +120,7 @@ def doubled(folder: Path) -> None:
         (indexed(e="one.safetensors", b="/b.safetensors"), r"index\.json is broken: .*weight_map"),
         (indexed(e="one.safetensors", x="one.safetensors"), "one.safetensors has no tensor 'x'"),
         (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
-        (lambda folder: (folder / "tokenizer.json").unlink(), r"no tokenizer file .*/model\b.*tokenizer\.json"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer file .*/model\b.*tokenizer\.json"),
         (lambda folder: (folder / "generation_config.json").write_text("["), r"generation_config\.json .*valid JSON"),
         (configured(forced_decoder_ids=[[1, 2]]), None),
     ],
@@ -226,7 +226,7 @@ def test_requests(model: Path, tmp_path: Path) -> None:
     refused("--tokenizer, --map .*--plan", model, tokenizer=None)
     refused("--map and --plan .*one", model, id_map=tmp_path / "a", plan=tmp_path / "b")
     refused("--ids .*map of ids", model, ids=300)
-    refused("--row names 'nothing', .*no token", model, named=[("nothing", "hello")])
+    refused("--row names 'nothing', .*token", model, named=[("nothing", "hello")])
     refused(r"id 999 .*\brow of 259\b", model, named=[("999", "hello")])
     refused("/none'.*folder nor", tmp_path / "none")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
