@@ -207,7 +207,7 @@ REFUSED_TOKENS: dict[str, tuple[Any, Any, str]] = {
     "an id that the template names": ([(261, b"hell")], [], r"has id 261\b"),
     "a string that is there": ([(263, b"he")], [], r"'he' .*\bid 256\b"),
     "the text of an added token": ([(263, b"<|endoftext|>")], [], "already, as id 261"),
-    "twice": ([(263, b"hell"), (264, b"hell")], [], "'hell' .*two"),
+    "twice": ([(263, b"hell"), (264, b"hell")], [], "'hell' .*twice"),
     "one id": ([(263, b"hell"), (263, b"hew")], [], r"id 263\b.*twice"),
     "nothing": ([(263, b"")], [], "is empty"),
     "a huge id": ([(1 << 40, b"hell")], [], "ids are below"),
