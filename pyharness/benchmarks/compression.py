@@ -232,11 +232,11 @@ KNEE = Plot(
     Table(
         "Vocabulary size against tokens per word",
         columns=(
-            Fact("vocab_size", "V"),
+            Fact("vocab_size", "vocabulary size"),
             Column("tokens_per_word", "tokens/word", interval=True),
             Column("embedding_parameters", "V x d, {part}", each=True),
         ),
-        notes=("V: without special tokens. V x d: parameters of an embedding of width d, where the record has them.",),
+        notes=("V: vocabulary size without special tokens. V x d: parameters of an embedding of width d, if known.",),
         joined=("list_unused",),
     ),
     "A point is a row: vocabulary size across, tokens per word up. Rows that differ only in size are joined. Where "

@@ -113,11 +113,13 @@ PLOTS = (
     Plot(
         Table("Seconds to load", columns=(Column("load_seconds", "seconds", interval=True),)),
         "A stroke is a load in a fresh process, a dot their median.",
+        axis="time to load",
         log=True,
     ),
     Plot(
         Table("Memory to load", columns=(Column("peak_memory_bytes", "MB", interval=True),)),
         "Peak of the process; a stroke is a fresh process, a dot their median.",
+        axis="peak memory",
         log=True,
     ),
 )

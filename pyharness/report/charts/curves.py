@@ -12,7 +12,7 @@ from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, s
 
 MOST_LABELS = 30  # in one panel: more overlap, and the table has the names
 _LONGEST = 22  # characters of a label
-_WIDTH, _NARROW, _HEIGHT = 640, 300, 280  # pixels: of a panel alone, of one of several, of each
+_WIDTH, _NARROW, _HEIGHT = 640, 250, 280  # pixels: of a panel alone, of one of several, of each
 _KEY, _STROKE = 17, 26  # pixels: between lines of the key, and of the line segment in it
 _ABOVE = 8  # pixels from the line that joins the best to their names: it falls to the right
 _BESIDE = 3  # panels next to each other

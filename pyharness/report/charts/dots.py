@@ -84,7 +84,10 @@ def dots(
     row_labels = labels(kept, _LONGEST)
     if left_out > 0:
         axis = f"{axis} (rows {MOST_ROWS // 2 + 1} to {MOST_ROWS // 2 + left_out}: in the table)"
-    panels = labels((dot.panel for dot in drawn), _LONGEST)
+    several = list(dict.fromkeys(dot.panel for dot in drawn))
+    beside = min(beside, len(several)) if beside in _WIDTHS else max(_WIDTHS)
+    width = _WIDTHS[max(beside, 1)]
+    panels = labels(several, int(width / LETTER))
     values = [{"l": row_labels[one.dot.row], "p": panels[one.dot.panel], **datum}
               for one in shown for datum in _data(one, scale, reference, rows)]  # fmt: skip
     named = {one.dot.limit.text: one for one in reversed(shown) if one.dot.limit is not None}
@@ -92,8 +95,7 @@ def dots(
                for text, one in named.items()]  # fmt: skip
     if at is not None:
         values += [{"k": "at", "v": scale.place(at), "p": panel} for panel in panels.values()]
-    beside = min(beside, len(panels)) if beside in _WIDTHS else max(_WIDTHS)
-    size = {"width": _WIDTHS[max(beside, 1)], "height": _ROW * len(kept)}
+    size = {"width": width, "height": _ROW * len(kept)}
     aria = len(shown) <= MOST_SPOKEN
     name = name if aria else f"{name}: {len(shown):,} numbers, which are in the table below"
     layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis, aria=aria), **size}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300} 
 LONGEST_LINE = 200  # of a title or a heading
 LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of our own are shorter
 MOST_COLUMNS = 100
-BARS = 24  # lengths of a bar
+BARS = 100  # lengths of a bar
 MOST_ROWS = 200  # of one table; a longer one shows the same number from the top and the bottom
 
 
@@ -148,33 +148,18 @@ BEHIND = ("page", "raised", "bar")  # colours behind text
 
 def theme() -> str:
     """Return a style sheet with the colours: by the system's setting or the reader's choice, light ones on paper."""
-    light, dark = (_set(place) for place in (0, 1))
+    light, dark = ("".join(f"--{name}:{values[place]};" for name, values in COLOURS.items()) for place in (0, 1))
     return "".join(
         (
             f":root{{color-scheme:light;{light}}}",
             f"@media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}",
             f"@media screen{{:root:has(#light:checked){{color-scheme:light;{light}}}",
             f":root:has(#dark:checked){{color-scheme:dark;{dark}}}}}",
-            *(_bar(length) for length in range(1, BARS + 1)),
-            *_drawings(),
+            *(f".bar-{length}{{--share:{length / BARS:g}}}" for length in range(1, BARS + 1)),
+            # Where a drawing has a light colour, the page has its own.
+            *(f'svg [{key}="{one.light}"]{{{key}:var(--{one.name})}}' for one in PALETTE for key in ("fill", "stroke")),
         )
     )
-
-
-def _bar(length: int) -> str:
-    end = f"{100 * length / BARS:.4g}%"
-    return f".bar-{length}{{background:linear-gradient(to right,var(--bar) {end},transparent {end})}}"
-
-
-def _set(place: int) -> str:
-    return "".join(f"--{name}:{values[place]};" for name, values in COLOURS.items())
-
-
-def _drawings() -> Iterator[str]:
-    """Yield rules that replace a drawing's light colours with the page's."""
-    for one in PALETTE:
-        for mark in ("fill", "stroke"):
-            yield f'svg [{mark}="{one.light}"]{{{mark}:var(--{one.name})}}'
 
 
 # --------------------------------------------------------------------------------------------------- policy of a page
@@ -231,6 +216,10 @@ def _set_size(svg: str) -> str:
     )
 
 
+def _is(kind: type, block: object) -> bool:
+    return isinstance(block, kind)
+
+
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     import jinja2
@@ -240,6 +229,9 @@ def _environment() -> Environment:
         """Return the output of a template's expression: text is made visible, then escaped; our markup stays."""
         return value if isinstance(value, Markup) else visible(str(value))
 
+    def prose(text: str) -> str:
+        return shorten(visible(text), LONGEST_PROSE)
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
@@ -248,20 +240,17 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests |= {
-        "sheet": lambda block: isinstance(block, Sheet),
-        "figure": lambda block: isinstance(block, Figure),
-        "section": lambda block: isinstance(block, Section),
-        "verbatim": lambda block: isinstance(block, Verbatim),
-    }
+    for kind in (Sheet, Figure, Section, Verbatim):
+        environment.tests[kind.__name__.lower()] = partial(_is, kind)
     environment.filters |= {
         "base64": lambda data: base64.b64encode(data).decode(),
         "drawing": lambda svg: Markup(_set_size(svg)),  # noqa: S704 -- drawn by us
         "halves": halves,
         "markup": Markup,
+        "clauses": lambda text: [one.partition(", then ") for one in re.split(r"(?<=[;.]) ", prose(text))],
         "brief": lambda text: shorten(visible(text), LONGEST_TIP),
         "narrowed": narrowed,
-        "prose": lambda text: shorten(visible(text), LONGEST_PROSE),
+        "prose": prose,
         "short": lambda text: shorten(visible(text), LONGEST_LINE),
         "shown_rows": shown_rows,
         "visible": visible,

@@ -87,10 +87,11 @@ def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     if plot.drawing in ("points", FRONTIER):
         bold = " In bold and joined: no other row is better in both." * (plot.drawing == FRONTIER)
         return Figure(sheet.title, plot.about + bold, _points(record, plot, of_texts, sheet.title), sheet)
+    about = _describe(plot, sheet, reference)
     if plot.drawing == "dots by column":
-        sheet = turned(sheet, reference)
+        about, sheet = _describe(plot, sheet, None), turned(sheet, reference)
     drawn = _dots(record, plot, sheet, reference, beside=len(of_texts[0].headings) - 1)
-    return Figure(sheet.title, _describe(plot, sheet, reference), drawn, sheet)
+    return Figure(sheet.title, about, drawn, sheet)
 
 
 def side_by_side(plot: Plot, of_texts: Sequence[Sheet]) -> Sheet:
@@ -141,8 +142,10 @@ def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
     metrics = dict.fromkeys(heading.metric.replace("_", " ") for heading in columns if heading.metric)
     words = (named,) if named else metrics
     places = [sheet.headings.index(heading) for heading in columns]
-    shown = [row[place].format.unit or sheet.headings[place].unit for place in places for row in sheet.rows]
-    return ", ".join((*words, *dict.fromkeys(filter(None, shown))))
+    drawn = [(place, row[place]) for place in places for row in sheet.rows if _is_number(row[place])]
+    shown = dict.fromkeys(cell.format.unit or sheet.headings[place].unit for place, cell in drawn)
+    units = [unit for unit in shown if unit and unit.replace("/", "s per ") not in words]
+    return ", ".join((*words, *units))
 
 
 def turned(sheet: Sheet, reference: str | None) -> Sheet:
@@ -151,6 +154,7 @@ def turned(sheet: Sheet, reference: str | None) -> Sheet:
     first = of_rows.get(reference or "", sheet.rows[0][1:])
     order = sorted(range(len(first)), key=lambda place: (not _is_number(first[place]), _number(first[place])))
     head, column = sheet.headings[0], sheet.headings[1]
+    column = replace(column, direction="none")  # the best of a column were its best language, and no best row
     headings = (Heading(column.metric or head.title, "name"), *(replace(column, title=row) for row in of_rows))
     rows = tuple(
         (Cell(sheet.headings[place + 1].title), *(cells[place] for cells in of_rows.values())) for place in order

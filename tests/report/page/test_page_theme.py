@@ -47,7 +47,7 @@ def test_drawings_take_the_colours_of_the_page(place: str) -> None:
 
 def test_colours_of_the_style_sheet_are_named_in_the_theme() -> None:
     style = _asset("style.css")
-    assert {*re.findall(r"var\(--([\w-]+)\)", style)} <= {*markup.COLOURS}
+    assert {*re.findall(r"var\(--([\w-]+)\)", style)} <= {*markup.COLOURS, "share"}
     assert not re.findall(r"#[0-9a-f]{3,8}\b", style)
 
 

@@ -114,12 +114,12 @@ def knee(sizes: Mapping[str, int], specs: Mapping[str, str]) -> Figure:
 
 def test_the_knee_has_size_words_and_parameters() -> None:
     figure = knee({"a": 1000, "b": 32000, "c": 200_000}, {})
-    assert figure.numbers.columns == ("tokenizer", "V", "tokens/word", "V x d, d=768")
+    assert figure.numbers.columns == ("tokenizer", "vocabulary size", "tokens/word", "V x d, d=768")
     assert {row[0].value: row[3].value for row in figure.numbers.rows}["b"] == 32000 * 768
     said = spoken_marks(figure.svg)
     for label, size, words, width in figure.numbers.texts:
-        assert f"{label}: V {size}, tokens/word {words}" in said
-        assert f"{label}: V {size}, V x d, d=768 {width}" in said
+        assert f"{label}: vocabulary size {size}, tokens/word {words}" in said
+        assert f"{label}: vocabulary size {size}, V x d, d=768 {width}" in said
     assert "V x d, d=768" in written(figure.svg)
 
 
@@ -131,7 +131,7 @@ def test_rows_of_one_recipe_are_joined() -> None:
                  for one in parsed(figure.svg).iter()) for figure in (joined, apart)]  # fmt: skip
     assert lines == [2, 0], "in both panels"
     assert "bpe" in written(joined.svg)
-    assert any(said.startswith("bpe: bpe 2000, V 2,000, tokens/word") for said in spoken_marks(joined.svg))
+    assert any(said.startswith("bpe: bpe 2000, vocabulary size 2,000, tokens") for said in spoken_marks(joined.svg))
 
 
 def test_of_many_texts_some_are_drawn_and_of_the_others_it_is_said_where_they_are() -> None:
