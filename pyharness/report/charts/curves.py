@@ -12,7 +12,7 @@ from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, s
 
 MOST_LABELS = 30  # in one panel: more overlap, and the table has the names
 _LONGEST = 22  # characters of a label
-_WIDTH, _NARROW, _HEIGHT = 640, 250, 280  # pixels: of a panel alone, of one of several, of each
+_WIDTHS, _HEIGHT = (640, 400, 250), 280  # pixels: of a panel alone, of one of two or more, of each
 _KEY, _STROKE = 17, 26  # pixels: between lines of the key, and of the line segment in it
 _ABOVE = 8  # pixels from the line that joins the best to their names: it falls to the right
 _BESIDE = 3  # panels next to each other
@@ -62,7 +62,7 @@ def curves(panels: Sequence[Panel], name: str, x: AxisLabel, rows: Sequence[str]
     order, each with a look of its own.
     """
     across = Scale.of((point.x for panel in panels for line in panel.lines for point in line.points), x.log)
-    width = _WIDTH if len(panels) == 1 else _NARROW
+    width = _WIDTHS[min(len(panels), _BESIDE) - 1]
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     others = [one for one in names if one not in rows]
     looks = {one: RowLook.of(rows.index(one) if one in rows else len(rows) + others.index(one)) for one in names}
