@@ -2,11 +2,62 @@
 #include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
 #include "core/text/character_splits.hpp"
+#include "core/text/documents/content_digests.hpp"
+#include "core/text/documents/json_strings.hpp"
 #include "core/text/segment_ends.hpp"
-#include "core/text/text_statistics.hpp"
+#include "core/text/statistics/text_statistics.hpp"
 
 namespace pyharness::bindings {
 namespace {
+
+// Python keeps the UTF-8 with the text, so that whoever asks next finds it. None for lone surrogates.
+py::object utf8_size_of(const py::str& text) {
+  Py_ssize_t size = 0;
+  if (PyUnicode_AsUTF8AndSize(text.ptr(), &size) != nullptr) return py::int_(size);
+  if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw py::error_already_set();
+  PyErr_Clear();
+  return py::none();
+}
+
+py::list content_digests_of(const py::sequence& texts) {
+  const Texts held(texts);
+  std::vector<ContentDigest> digests(held.views().size());
+  {
+    const py::gil_scoped_release release;
+    content_digests(held.views(), digests);
+  }
+  py::list result(digests.size());
+  for (std::size_t i = 0; i < digests.size(); ++i)
+    result[i] = py::bytes(reinterpret_cast<const char*>(digests[i].data()), digests[i].size());
+  return result;
+}
+
+// None where the text is no UTF-8: who asks decides what that means.
+py::object str_of(const std::string& utf8) {
+  PyObject* const text = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), nullptr);
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? py::object(py::none()) : py::reinterpret_steal<py::object>(text);
+}
+
+// One line of JSON Lines at a time; it keeps the room that values take.
+class JsonStrings {
+ public:
+  explicit JsonStrings(std::vector<std::string> names) : names_(std::move(names)), values_(names_.size()) {}
+
+  py::object of(const py::bytes& line) {
+    if (!json_strings(std::string_view(line), names_, values_)) return py::none();
+    py::tuple texts(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      py::object text = str_of(values_[i]);
+      if (text.is_none()) return text;
+      texts[i] = std::move(text);
+    }
+    return texts;
+  }
+
+ private:
+  std::vector<std::string> names_, values_;
+};
 
 py::array_t<std::int64_t> text_statistics_of(const py::sequence& texts, int threads) {
   const Texts held(texts);
@@ -47,6 +98,11 @@ py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::ar
 }  // namespace
 
 void bind_text(py::module_& module) {
+  module.def("content_digests", &content_digests_of, py::arg("texts"));
+  module.def("utf8_size", &utf8_size_of, py::arg("text"));
+  py::class_<JsonStrings>(module, "JsonStrings")
+      .def(py::init<std::vector<std::string>>(), py::arg("names"))
+      .def("of", &JsonStrings::of, py::arg("line"));
   module.def("text_statistics", &text_statistics_of, py::arg("texts"), py::arg("threads") = 1);
   module.def("segment_ends", &segment_ends_of, py::arg("texts"), py::arg("threads") = 1);
   module.def("character_splits", &character_splits_of, py::arg("ids"), py::arg("offsets"), py::arg("flags"));

@@ -60,7 +60,7 @@ class CorpusPass:
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
-        counting = counters().values()
+        counting = list(counters().values())  # a lookup searches modules
         for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
             texts = [one.text for one in batch]
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
@@ -144,8 +144,7 @@ class Counted:
             "histograms": histograms.as_details(histograms.histograms(total)),
         }
         if list_unused:
-            unused = (total.histogram == 0) & self.state.facts.counted
-            details["unused_ids"] = np.flatnonzero(unused).tolist()
+            details["unused_ids"] = np.flatnonzero((total.histogram == 0) & self.state.facts.counted).tolist()
         return details
 
     def arrays(self) -> State:

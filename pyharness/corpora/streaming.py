@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
+from pyharness.kernels.text import content_digests, utf8_size
 from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, digest_of
 
 T = TypeVar("T")
@@ -77,13 +78,10 @@ def settled(text: str) -> tuple[str, int, int]:
 
     Returns the text, the number of replacements, and the text's size in UTF-8.
     """
-    if text.isascii():
-        return text, 0, len(text)
-    try:
-        return text, 0, len(text.encode())  # several times faster than a search
-    except UnicodeEncodeError:
-        clean, replaced = _SURROGATES.subn("\ufffd", text)
-        return clean, replaced, len(clean.encode())
+    if (size := utf8_size(text)) is not None:
+        return text, 0, size
+    clean, replaced = _SURROGATES.subn("\ufffd", text)
+    return clean, replaced, len(clean.encode())
 
 
 def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
@@ -116,14 +114,21 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
     tally.beginnings = []
     previous, digest = "", digest_of("")
-    for text, beginning, opens, again, work in keyed(corpus, tally):
-        own, key = tally.add(text), work_key(work) if work else beginning
+    for (text, beginning, opens, again, work), own in _digested(keyed(corpus, tally)):
+        tally.count(own, utf8_size(text) or 0)
+        key = work_key(work) if work else beginning
         if key == text:
             yield Read(text, own, own, opens and not again)
             continue
         if key != previous:  # pieces of one document, and often of a work, are consecutive
             previous, digest = key, digest_of(key)
         yield Read(text, own, digest, opens and not again)
+
+
+def _digested(texts: Iterator[Piece]) -> Iterator[tuple[Piece, Digest]]:
+    """Add the digest of every text: of several texts at once, they take half of the time."""
+    for some in batches(texts, size=DIGESTED_SIZE, size_of=lambda one: len(one.text)):
+        yield from zip(some, content_digests([one.text for one in some]), strict=True)
 
 
 def work_key(work: str) -> str:
@@ -146,6 +151,7 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
 
 
 BATCH_SIZE = 1 << 20  # characters of text, by default
+DIGESTED_SIZE = 1 << 18  # characters, read ahead
 
 
 def batches(

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.types import Ids, Offsets, Segments, Vocabulary, offsets_of
 
+JsonStrings = _core.JsonStrings  # JsonStrings(names).of(line): the strings of these fields, or None to ask json
+content_digests = _core.content_digests  # of texts: what pyharness.types.digest_of gives for each
+utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
 ONLY_CONTINUATION = 2  # all its bytes are continuation bytes
 EMPTY = 4

@@ -96,12 +96,7 @@ COUNTERS = (
     Counter("documents", lambda batch: batch.opens.astype(np.int64)),
     Counter("pieces", lambda batch: np.ones(len(batch.texts), np.int64)),
     Counter("pieces_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),
-    Counter("bytes", _column(TextColumn.BYTES)),
-    Counter("characters", _column(TextColumn.CHARACTERS)),
-    Counter("words", _column(TextColumn.WORDS)),
-    Counter("whitespace_words", _column(TextColumn.WHITESPACE_WORDS)),
-    Counter("letters", _column(TextColumn.LETTERS)),
-    Counter("unsegmented", _column(TextColumn.UNSEGMENTED)),
+    *(Counter(column.name.lower(), _column(column)) for column in TextColumn),
     Counter("tokens", lambda batch: batch.lengths),
     Counter("ratio_high", lambda batch: _fixed_point_halves(batch)[0]),
     Counter("ratio_low", lambda batch: _fixed_point_halves(batch)[1]),
@@ -110,21 +105,14 @@ COUNTERS = (
 METRICS = (
     CorpusMetric(
         Metric(
-            "bytes_per_token",
-            "byte/token",
-            "higher",
-            "bytes of text per token, ratio of sums",
-            primary=True,
-            counts_tokens=True,
+            "bytes_per_token", "byte/token", "higher", "bytes of text per token, ratio of sums",
+            primary=True, counts_tokens=True,
         ),
         bytes_per_token,
     ),
     CorpusMetric(
         Metric(
-            "bytes_per_token_macro",
-            "byte/token",
-            "higher",
-            "mean over documents of bytes per token",
+            "bytes_per_token_macro", "byte/token", "higher", "mean over documents of bytes per token",
             counts_tokens=True,
         ),
         bytes_per_token_macro,
@@ -138,12 +126,8 @@ METRICS = (
     ),
     CorpusMetric(
         Metric(
-            "tokens_per_word",
-            "token/word",
-            "lower",
-            "fertility: tokens per UAX #29 word",
-            primary=True,
-            counts_tokens=True,
+            "tokens_per_word", "token/word", "lower", "fertility: tokens per UAX #29 word",
+            primary=True, counts_tokens=True,
         ),
         tokens_per_word,
     ),
@@ -153,7 +137,7 @@ METRICS = (
         ),
         tokens_per_whitespace_word,
     ),
-)
+)  # fmt: skip
 
 REPORTED = (
     Metric("continued_word_share", "share", "lower", "words that tokens cut, as they stand in a sample of the text"),

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 Digest: TypeAlias = bytes
 
 
-def digest_of(text: str) -> Digest:
-    """Return a digest of 16 bytes of the content of a document."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def digest_of(text: str | bytes) -> Digest:
+    """Return a digest of 16 bytes of the content of a document; ``bytes`` are UTF-8."""
+    return hashlib.blake2b(text if isinstance(text, bytes) else text.encode(), digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -30,13 +30,18 @@ class Tally:
 
     def add(self, text: str) -> Digest:
         """Count one document and return its digest (16 bytes)."""
-        digest = digest_of(text)
+        data = text.encode()
+        digest = digest_of(data)
+        self.count(digest, len(data))
+        return digest
+
+    def count(self, digest: Digest, size: int) -> None:
+        """Count one document, by its digest and its size in bytes of UTF-8."""
         self.documents += 1
-        self.bytes += len(text.encode())
+        self.bytes += size
         self.digest = (self.digest + int.from_bytes(digest, "little")) % (1 << 128)
         if self.beginnings is not None and self.documents == 1 << len(self.beginnings):
             self.beginnings.append(self.digest)
-        return digest
 
     def merge(self, other: Tally) -> None:
         """Add the counts of another pass (a shard, a machine)."""
@@ -66,14 +71,9 @@ class TextRead:
         """Copy the present counts of a tally."""
         beginnings = None if tally.beginnings is None else tuple(f"{digest:032x}" for digest in tally.beginnings)
         return cls(
-            tally.documents,
-            tally.bytes,
-            f"{tally.digest:032x}",
-            tally.empty_documents,
-            tally.cut_documents,
-            tally.replaced_sequences,
-            beginnings,
-        )
+            tally.documents, tally.bytes, f"{tally.digest:032x}", tally.empty_documents, tally.cut_documents,
+            tally.replaced_sequences, beginnings,
+        )  # fmt: skip
 
 
 @runtime_checkable

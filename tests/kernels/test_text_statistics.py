@@ -83,6 +83,33 @@ def test_any_text(text: str) -> None:
         check(text, row)
 
 
+ASCII = ["a", "Z", "0", "9", "_", "'", ".", ":", ",", ";", " ", "\n", "\r", "\t", '"', "-", "\x1c", "\x00", "\x7f"]
+OTHERS = ["é", "’", "\u200d", "ﾞ", "א", "🇦", "漢", "カ", "\u0301", "\u3000", "😀"]
+
+
+@needs_the_tables
+@settings(max_examples=examples(2_000))
+@given(
+    st.lists(
+        st.sampled_from(ASCII) | st.sampled_from(["word", "word_", "3.5", "x.y", "  "]) | st.sampled_from(OTHERS),
+        max_size=150,
+    ),
+    st.integers(0, 70),
+)
+def test_windows_of_ascii(parts: list[str], lead: int) -> None:
+    """Long enough for windows of 64 bytes, which begin and end between any two characters."""
+    for text in ("x" * lead + "".join(parts), " " * lead + "".join(part for part in parts if part.isascii())):
+        check(text, text_statistics([text])[0].tolist())
+
+
+@needs_the_tables
+def test_every_pair_of_ascii_at_the_ends_of_windows() -> None:
+    pairs = [left + right for left in ASCII for right in ASCII]
+    texts = [f"{'ab ' * 20}{'c' * lead}{pair}{end}" for lead in range(2, 6) for pair in pairs for end in ("a1 _", "1a")]
+    for text, row in zip(texts, text_statistics(texts).tolist(), strict=True):
+        check(text, row)
+
+
 CONTEXTS = ("a{}b", "1{}2", "{}", "א{}א", "カ{}カ", "'{}a", "a:{}c", "\u0301{}x", "🇦{}🇧", " {} ", "\u200d{}_", "-{}-")
 
 

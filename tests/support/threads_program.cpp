@@ -21,7 +21,7 @@
 #include "core/symbols/symbol_counter.hpp"
 #include "core/symbols/symbol_model.hpp"
 #include "core/text/segment_ends.hpp"
-#include "core/text/text_statistics.hpp"
+#include "core/text/statistics/text_statistics.hpp"
 #include "core/training/bpe_trainer.hpp"
 #include "core/training/piece_counter.hpp"
 #include "fuzz/owned_model.hpp"

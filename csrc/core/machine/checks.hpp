@@ -2,6 +2,7 @@
 // in a read outside an array.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -27,6 +28,9 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t tot
 
 template <class Id>
 void check_all_ids(std::span<const Id> ids, std::size_t limit, const char* name) {
+  Id largest = 0;  // on vectors, as a search that may end at any id is not
+  for (const Id id : ids) largest = std::max(largest, id);
+  if (ids.empty() || largest < limit) return;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= limit) {
       throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +

@@ -12,14 +12,11 @@
 #include <type_traits>
 
 #include "core/splitting/rules.hpp"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "core/text/bytes64.hpp"
 
 namespace pyharness::split {
 
-using Mask = std::uint64_t;
+using masks::below, masks::Mask;
 
 struct Window {
   const Byte* at;
@@ -31,45 +28,13 @@ struct Window {
   Mask other() const { return inside & ~(lower | upper | number | space); }
 };
 
-constexpr Mask below(int bit) { return bit >= 64 ? ~Mask{0} : (Mask{1} << bit) - 1; }
 constexpr Mask run_starts(Mask runs) { return runs & ~(runs << 1); }
 constexpr Mask after_runs(Mask runs) { return (runs + run_starts(runs)) & ~runs; }
 constexpr Mask highest_below(Mask mask, Mask bit) { return std::bit_floor(mask & (bit - 1)); }
 
 #if defined(__SSE2__)
 
-class Bytes64 {
- public:
-  explicit Bytes64(const Byte* at) {
-    for (int i = 0; i < 4; ++i)
-      rows_[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::ptrdiff_t{16} * i));
-  }
-
-  Mask non_ascii() const {
-    return collect([](__m128i row) { return row; });
-  }
-  Mask equal(char value) const {
-    return collect([value](__m128i row) { return _mm_cmpeq_epi8(row, _mm_set1_epi8(value)); });
-  }
-  // first <= byte < first + count, unsigned: moved to the bottom of the signed range, one comparison is
-  // enough.
-  Mask between(char first, int count) const {
-    const __m128i shift = _mm_set1_epi8(static_cast<char>(-128 - first));
-    const __m128i limit = _mm_set1_epi8(static_cast<char>(-128 + count));
-    return collect([=](__m128i row) { return _mm_cmplt_epi8(_mm_add_epi8(row, shift), limit); });
-  }
-
- private:
-  template <class Test>
-  Mask collect(Test test) const {
-    Mask mask = 0;
-    for (int i = 0; i < 4; ++i)
-      mask |= static_cast<Mask>(static_cast<unsigned>(_mm_movemask_epi8(test(rows_[i])))) << (16 * i);
-    return mask;
-  }
-
-  __m128i rows_[4];
-};
+using masks::Bytes64;
 
 template <bool kControls>
 Window window_at(const Byte* at, const Byte* end) {

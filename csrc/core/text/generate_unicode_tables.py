@@ -133,10 +133,12 @@ inline constexpr std::uint32_t kBlock = {BLOCK};
 {array("uint16_t", "kRecords", records)}
 {array("uint16_t" if max(first) > 255 else "uint8_t", "kFirstStage", first)}
 {array("uint8_t", "kSecondStage", second)}
-// Properties of a code point below 0x110000.
-constexpr std::uint16_t properties(std::uint32_t point) {{
-  return kRecords[kSecondStage[kFirstStage[point / kBlock] * kBlock + point % kBlock]];
+// Index in kRecords of the properties of a code point below 0x110000.
+constexpr std::uint8_t record_of(std::uint32_t point) {{
+  return kSecondStage[kFirstStage[point / kBlock] * kBlock + point % kBlock];
 }}
+
+constexpr std::uint16_t properties(std::uint32_t point) {{ return kRecords[record_of(point)]; }}
 
 }}  // namespace pyharness::unicode
 """

@@ -1516,9 +1516,11 @@ inline constexpr std::array<std::uint8_t, 32512> kSecondStage = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 };
 
-// Properties of a code point below 0x110000.
-constexpr std::uint16_t properties(std::uint32_t point) {
-  return kRecords[kSecondStage[kFirstStage[point / kBlock] * kBlock + point % kBlock]];
+// Index in kRecords of the properties of a code point below 0x110000.
+constexpr std::uint8_t record_of(std::uint32_t point) {
+  return kSecondStage[kFirstStage[point / kBlock] * kBlock + point % kBlock];
 }
+
+constexpr std::uint16_t properties(std::uint32_t point) { return kRecords[record_of(point)]; }
 
 }  // namespace pyharness::unicode

@@ -71,6 +71,13 @@ class WordBoundary {
     state_ = State::kInside;
   }
 
+  // Equal numbers answer alike for ever: what no rule will ask for again is left out.
+  std::uint32_t key() const {
+    const std::uint32_t apostrophe = (base_properties_ & unicode::kApostrophe) != 0;
+    return number(adjacent_) | number(base_) << 5 | number(asked_before()) << 10 | apostrophe << 15 |
+           std::uint32_t{odd_indicators_} << 16 | static_cast<std::uint32_t>(state_) << 17;
+  }
+
  private:
   enum class State : std::uint8_t { kStart, kOnlySkipped, kInside };
 
@@ -105,6 +112,21 @@ class WordBoundary {
       return base_ == kDoubleQuote && current == kHebrewLetter && before_base_ == kHebrewLetter;  // WB7c
     }
     return current == kNumeric && is_between_digits(base_) && before_base_ == kNumeric;  // WB11
+  }
+
+  // WordBreak, where classes that every rule treats alike are one.
+  static constexpr std::uint32_t number(WordBreak value) {
+    if (value == WordBreak::kFormat) value = WordBreak::kExtend;
+    if (value == WordBreak::kNewline) value = WordBreak::kLineFeed;
+    return static_cast<std::uint32_t>(value);
+  }
+
+  // What joined_by_context will ask of before_base_.
+  WordBreak asked_before() const {
+    using enum WordBreak;
+    if (is_between_letters(base_) && is_word_letter(before_base_)) return kLetter;
+    if (is_between_digits(base_) && before_base_ == kNumeric) return kNumeric;
+    return base_ == kDoubleQuote && before_base_ == kHebrewLetter ? kHebrewLetter : kOther;
   }
 
   void remember(std::uint16_t here, WordBreak current) {

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from pyharness.corpora.files.reading import numbered_lines
+from pyharness.corpora.files.reading import decode, raw_lines
 from pyharness.corpora.files.splitting import Fragment
+from pyharness.kernels.text import JsonStrings
 from pyharness.types import InputError
 
 _PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.md#12``, ``menu.html#par_7``
@@ -17,17 +18,20 @@ _PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.m
 
 def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
     """Stream the objects of a file with their line numbers; blank lines do not count as rows."""
-    for number, line in numbered_lines(file):
-        text = line.removeprefix("\ufeff") if number == 1 else line
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{file} line {number} is not JSON ({error}); correct or remove the line") from error
-        if not isinstance(row, dict):
-            raise InputError(f'{file} line {number} is {kind_of(row)}, not an object like {{"text": "..."}}')
-        yield number, row
+    return ((number, row) for number, line in raw_lines(file) if (row := _row(file, number, line)) is not None)
+
+
+def _row(file: Traversable, number: int, line: bytes) -> dict[str, Any] | None:
+    text = decode(line).removeprefix("\ufeff" if number == 1 else "")
+    if not text.strip():
+        return None
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} line {number} is not JSON ({error}); correct or remove the line") from error
+    if not isinstance(row, dict):
+        raise InputError(f'{file} line {number} is {kind_of(row)}, not an object like {{"text": "..."}}')
+    return row
 
 
 def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
@@ -46,16 +50,25 @@ def value(file: Traversable, number: int, row: dict[str, Any], field: str, optio
 
 def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragment]:
     """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given."""
-    for number, row in rows(file):
-        text = value(file, number, row, field)
-        if not isinstance(text, str):
-            hint = (
-                f"for aligned rows use 'parallel:{file}', or name one with ?field={field}.NAME"
-                if isinstance(text, dict)
-                else "choose another with ?field="
-            )
-            raise InputError(f"{file} line {number}: field {field!r} is {kind_of(text)}, not a string; {hint}")
-        yield Fragment(text, work=work_of(file, number, row, work) if work else "")
+    # What is no UTF-8 names no plain field: these have no backslash.
+    strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
+    for number, line in raw_lines(file):
+        if plain := strings.of(line):
+            yield Fragment(plain[0], work=_PART.sub("", plain[-1]) if work else "")
+        elif (row := _row(file, number, line)) is not None:  # not plain: json says what it is
+            yield _document(file, number, row, field, work)
+
+
+def _document(file: Traversable, number: int, row: dict[str, Any], field: str, work: str) -> Fragment:
+    text = value(file, number, row, field)
+    if not isinstance(text, str):
+        hint = (
+            f"for aligned rows use 'parallel:{file}', or name one with ?field={field}.NAME"
+            if isinstance(text, dict)
+            else "choose another with ?field="
+        )
+        raise InputError(f"{file} line {number}: field {field!r} is {kind_of(text)}, not a string; {hint}")
+    return Fragment(text, work=work_of(file, number, row, work) if work else "")
 
 
 def work_of(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:

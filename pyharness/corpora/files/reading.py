@@ -98,12 +98,17 @@ def decode(data: bytes) -> str:
 
 
 def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
+    """Read the lines of ``raw_lines`` as text."""
+    return ((number, decode(line)) for number, line in raw_lines(file, size))
+
+
+def raw_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
     r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line."""
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
         *ended, rest = block.split(b"\n")
         for line in ended:
-            yield number, decode(b"".join((*held, line)) if held else line)
+            yield number, b"".join((*held, line)) if held else line
             number, length = number + 1, 0
             held.clear()
         if rest:
@@ -115,7 +120,7 @@ def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple
                 "lines of this kind of file are read whole: split it, or read the file as plain text"
             )
     if held:
-        yield number, decode(b"".join(held))
+        yield number, b"".join(held)
 
 
 Kind: TypeAlias = Literal["text", "code", "jsonl", "parquet"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from pyharness.kernels.text import utf8_size
+
 # Longer runs of spaces are text: a possible blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
 # UTF-8 bytes at the start of a document that identify it, wherever it is cut. They are more than a licence header,
@@ -97,8 +99,9 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     size = 0
     key: str | None = None  # of a document whose first piece was yielded
     for text, ends, work in fragments:
-        if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
-            yield Cut(text, text, opens=True, parted=False, work=work)
+        if ends and not held and key is None and (bytes_of := utf8_size(text)) is not None and bytes_of <= limit:
+            key_of = text if bytes_of <= KEY_BYTES else _beginning([text.encode()])
+            yield Cut(text, key_of, opens=True, parted=False, work=work)
             continue
         # Surrogates mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
         held.append(text.encode("utf-8", "surrogatepass"))

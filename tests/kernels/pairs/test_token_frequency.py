@@ -30,6 +30,14 @@ def test_counts_are_added(rows: list[tuple[list[int], int]], *, twice: bool) -> 
     assert (out == reference(documents, groups, (4, 10)) * np.uint64(1 + twice)).all()
 
 
+def test_long_documents_are_counted_to_their_last_id() -> None:
+    documents = [[(7 * place + size) % 10 for place in range(size)] for size in (23, 24, 25, 26, 1000, 0, 1)]
+    tokens, groups = Tokens.from_lists(documents), [0, 1, 1, 0, 1, 0, 1]
+    out = np.zeros((2, 10), np.uint64)
+    token_frequency(tokens.ids, tokens.offsets, np.array(groups, np.uint8), out)
+    assert (out == reference(documents, groups, (2, 10))).all()
+
+
 def test_nothing_is_added_when_an_id_is_out_of_range() -> None:
     out = np.zeros((1, 3), np.uint64)
     tokens = Tokens.from_lists([[0, 1], [2, 3]])

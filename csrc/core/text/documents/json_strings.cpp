@@ -1,0 +1,240 @@
+#include "core/text/documents/json_strings.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/text/bytes64.hpp"
+
+namespace pyharness {
+namespace {
+
+constexpr int kMostDepth = 32;
+constexpr std::size_t kLongestNumber = 64;  // Python refuses integers of thousands of digits
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr std::optional<std::uint32_t> hexadecimal(char c) {
+  if (is_digit(c)) return static_cast<std::uint32_t>(c - '0');
+  const char lower = static_cast<char>(c | 0x20);
+  if (lower < 'a' || lower > 'f') return std::nullopt;
+  return static_cast<std::uint32_t>(lower - 'a' + 10);
+}
+
+void append_utf8(std::string& out, std::uint32_t point) {
+  const auto add = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  const auto continuation = [&](int shift) { add(0x80 | (point >> shift & 0x3F)); };
+  if (point < 0x80) {
+    add(point);
+  } else if (point < 0x800) {
+    add(0xC0 | point >> 6);
+    continuation(0);
+  } else if (point < 0x10000) {
+    add(0xE0 | point >> 12);
+    continuation(6);
+    continuation(0);
+  } else {
+    add(0xF0 | point >> 18);
+    continuation(12);
+    continuation(6);
+    continuation(0);
+  }
+}
+
+// Every function returns false where it does not know what to make of the line.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_(text) {}
+
+  bool read(std::span<const std::string> names, std::span<std::string> values) {
+    std::vector<bool> found(names.size());
+    if (!next('{')) return false;
+    if (!next('}')) {
+      do {
+        if (!member(names, values, found)) return false;
+      } while (next(','));
+      if (!next('}')) return false;
+    }
+    skip_space();
+    for (const bool one : found)
+      if (!one) return false;
+    return at_ == text_.size();
+  }
+
+ private:
+  bool member(std::span<const std::string> names, std::span<std::string> values, std::vector<bool>& found) {
+    const std::optional<std::string_view> key = plain_string();
+    if (!key || !next(':')) return false;
+    skip_space();
+    const auto name = std::ranges::find(names, *key);
+    if (name == names.end()) return skip_value(0);
+    const auto index = static_cast<std::size_t>(name - names.begin());
+    found[index] = true;
+    values[index].clear();
+    return next('"') && string(&values[index]);
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r' || text_[at_] == '\n'))
+      ++at_;
+  }
+
+  bool next(char expected) {
+    skip_space();
+    if (at_ == text_.size() || text_[at_] != expected) return false;
+    ++at_;
+    return true;
+  }
+
+  bool skip_word(std::string_view word) {
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  // A string without escapes: a key.
+  std::optional<std::string_view> plain_string() {
+    if (!next('"')) return std::nullopt;
+    const std::size_t start = at_;
+    skip_plain();
+    if (at_ == text_.size() || text_[at_] != '"') return std::nullopt;
+    return text_.substr(start, at_++ - start);
+  }
+
+  // Goes to the next quote, backslash or control character, or to the end.
+  void skip_plain() {
+#if defined(__SSE2__)
+    for (; text_.size() - at_ >= 64; at_ += 64) {
+      const masks::Bytes64 bytes(text_.data() + at_);
+      const masks::Mask special = bytes.equal('"') | bytes.equal('\\') | bytes.between('\0', 0x20);
+      if (special == 0) continue;
+      at_ += static_cast<std::size_t>(std::countr_zero(special));
+      return;
+    }
+#endif
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
+           static_cast<unsigned char>(text_[at_]) >= 0x20)
+      ++at_;
+  }
+
+  // Behind the opening quote, to behind the closing one.
+  bool string(std::string* out) {
+    while (true) {
+      const std::size_t start = at_;
+      skip_plain();
+      if (out) out->append(text_, start, at_ - start);
+      if (at_ == text_.size()) return false;
+      const char special = text_[at_++];
+      if (special == '"') return true;
+      if (special != '\\' || !escape(out)) return false;
+    }
+  }
+
+  bool escape(std::string* out) {
+    if (at_ == text_.size()) return false;
+    const char kind = text_[at_++];
+    if (kind == 'u') return code_point(out);
+    constexpr std::string_view kKinds = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+    const std::size_t index = kKinds.find(kind);
+    if (index == std::string_view::npos) return false;
+    if (out) out->push_back(kMeant[index]);
+    return true;
+  }
+
+  bool code_point(std::string* out) {
+    const auto first = four_digits();
+    if (!first) return false;
+    if (*first < 0xD800 || *first >= 0xE000) {
+      if (out) append_utf8(*out, *first);
+      return true;
+    }
+    if (*first >= 0xDC00 || !skip_word("\\u")) return false;
+    const auto second = four_digits();
+    if (!second || *second < 0xDC00 || *second >= 0xE000) return false;
+    if (out) append_utf8(*out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
+    return true;
+  }
+
+  std::optional<std::uint32_t> four_digits() {
+    if (text_.size() - at_ < 4) return std::nullopt;
+    std::uint32_t value = 0;
+    for (const std::size_t end = at_ + 4; at_ < end; ++at_) {
+      const auto digit = hexadecimal(text_[at_]);
+      if (!digit) return std::nullopt;
+      value = value << 4 | *digit;
+    }
+    return value;
+  }
+
+  bool skip_value(int depth) {
+    skip_space();
+    if (at_ == text_.size() || depth > kMostDepth) return false;
+    switch (text_[at_]) {
+      case '"':
+        ++at_;
+        return string(nullptr);
+      case '{':
+        return skip_items('}', depth, true);
+      case '[':
+        return skip_items(']', depth, false);
+      case 't':
+        return skip_word("true");
+      case 'f':
+        return skip_word("false");
+      case 'n':
+        return skip_word("null");
+      default:
+        return skip_number();
+    }
+  }
+
+  bool skip_items(char close, int depth, bool keyed) {
+    ++at_;
+    if (next(close)) return true;
+    do {
+      if (keyed && (!next('"') || !string(nullptr) || !next(':'))) return false;
+      if (!skip_value(depth + 1)) return false;
+    } while (next(','));
+    return next(close);
+  }
+
+  bool skip_number() {
+    const std::size_t start = at_;
+    if (text_[at_] == '-') ++at_;
+    if (at_ < text_.size() && text_[at_] == '0') {
+      ++at_;
+    } else if (!skip_digits()) {
+      return false;
+    }
+    if (at_ < text_.size() && text_[at_] == '.') {
+      ++at_;
+      if (!skip_digits()) return false;
+    }
+    if (at_ < text_.size() && (text_[at_] | 0x20) == 'e') {
+      ++at_;
+      if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) ++at_;
+      if (!skip_digits()) return false;
+    }
+    return at_ - start <= kLongestNumber;
+  }
+
+  bool skip_digits() {
+    const std::size_t start = at_;
+    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+    return at_ > start;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+bool json_strings(std::string_view line, std::span<const std::string> names, std::span<std::string> values) {
+  return Line(line).read(names, values);
+}
+
+}  // namespace pyharness
