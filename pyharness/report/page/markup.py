@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,10 +216,6 @@ def _set_size(svg: str) -> str:
     )
 
 
-def _is(kind: type, block: object) -> bool:
-    return isinstance(block, kind)
-
-
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     import jinja2
@@ -240,8 +236,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for kind in (Sheet, Figure, Section, Verbatim):
-        environment.tests[kind.__name__.lower()] = partial(_is, kind)
+    environment.tests |= {
+        "sheet": lambda block: isinstance(block, Sheet),
+        "figure": lambda block: isinstance(block, Figure),
+        "section": lambda block: isinstance(block, Section),
+        "verbatim": lambda block: isinstance(block, Verbatim),
+    }
     environment.filters |= {
         "base64": lambda data: base64.b64encode(data).decode(),
         "drawing": lambda svg: Markup(_set_size(svg)),  # noqa: S704 -- drawn by us
