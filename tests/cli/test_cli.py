@@ -41,7 +41,7 @@ def test_quiet_says_only_where_the_record_is(tmp_path: Path) -> None:
 
 def test_lengths_are_relative_to_the_reference_that_is_named(tmp_path: Path) -> None:
     done = call(*QUICK, "-t", "mistral:v3", "--reference", "raw_bytes", "-o", str(tmp_path / "r.json"))
-    assert "that of raw_bytes is 1" in done.stdout
+    assert "NSL: tokens relative to raw_bytes." in done.stdout
     assert done.stderr.endswith(
         f"next: pyharness report {tmp_path / 'r.json'} \\\n  --format html -o {tmp_path / 'r.html'}\n"
     )

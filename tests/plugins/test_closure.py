@@ -64,5 +64,6 @@ def test_trainers_have_the_closure_that_the_syntax_tree_has(name: str) -> None:
         if one not in expected and one != "pyharness":
             expected.add(one)
             waiting += [*graph.get(one, ()), one.rpartition(".")[0]]
+    expected.discard("pyharness._cuda")  # loaded by its name, where somebody asks for a device: no import
     assert set(import_closure(module, "pyharness")) == expected
     assert len(expected) > 20

@@ -98,7 +98,7 @@ def test_documents_that_a_benchmark_reads_behind_the_corpus_are_told_apart(made:
         paths.append(copied(made, tmp_path, name))
         edited(paths[-1], lambda data: case_of(data, "integrity")["details"]["tally"].update(documents=CHANGED))
     lines = reasons(gated(paths[0], paths[1]).output, "worse")
-    assert [f"(from 0, behind the {CHANGED} of the corpus)" in line for line in lines] == [False, True]
+    assert [f"(from 0, after the {CHANGED} of the corpus)" in line for line in lines] == [False, True]
 
 
 def gone(path: Path) -> None:

@@ -23,11 +23,11 @@ from pyharness.vocabularies.files import vocabulary_file
     ("content", "expected"),
     [
         (b"", "is empty"),
-        (b"\0" * 100, "no tokenizer file"),
-        (b"hello there\nthis is prose\n", "no tokenizer file"),
-        (bytes(range(256)) * 4, "no tokenizer file"),
-        (b"\xff\xfe{\0}\0", "no tokenizer file"),
-        (b"[1, 2]", "no tokenizer file"),
+        (b"\0" * 100, "not a tokenizer file"),
+        (b"hello there\nthis is prose\n", "not a tokenizer file"),
+        (bytes(range(256)) * 4, "not a tokenizer file"),
+        (b"\xff\xfe{\0}\0", "not a tokenizer file"),
+        (b"[1, 2]", "not a tokenizer file"),
     ],
 )
 def test_no_tokenizer_file(content: bytes, expected: str, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ NOT_COMPILED = {
     "a space before the text": {"type": "ByteLevel", "add_prefix_space": True},
     "bytes of bytes": sequence(byte_level(use_regex=False), byte_level(use_regex=True)),
     "a UnicodeScripts step": {"type": "UnicodeScripts"},
-    "a pattern that is no text": split("", kind="String"),
+    "a pattern that is not text": split("", kind="String"),
     "may match nothing|can match nothing": split("a*"),
     "nothing is cut": byte_level(use_regex=False),
     "looks back": split("^a"),
