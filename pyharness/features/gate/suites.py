@@ -165,7 +165,7 @@ def budget_of(entry: Mapping[str, Any]) -> float | None:
     """Return a benchmark's own budget; None: that of the gate."""
     budget = shape.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
-        raise InputError(f"budget is {budget}; it is a slowdown between 0 and 10, such as 0.05 for 5 %")
+        raise InputError(f"budget is {budget}; it must be a slowdown above 0 and below 10, such as 0.05 for 5 %")
     return None if budget is None else float(budget)
 
 

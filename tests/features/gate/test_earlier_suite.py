@@ -51,7 +51,7 @@ def test_what_the_head_has_loosened_is_held(suite: Path, head: str) -> None:
     assert found.gone == ("gone",)
     assert {one.name: one.budget for one in found.benchmarks} == {"a": 0.02, "b": None, "c": 0.1, "new": None}
     assert [note.partition(":")[0] for note in found.notes] == ["a", "b"]
-    assert re.match(r"b: .*\b9\.9\b.*base .*\b0\.03\b", found.notes[1])
+    assert re.match(r"b: .*\b9\.9\b.*base\b.*\b0\.03\b", found.notes[1])
 
 
 def test_another_checkout_of_the_project_is_a_base_as_well(suite: Path, tmp_path: Path) -> None:

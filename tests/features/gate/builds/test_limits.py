@@ -88,7 +88,7 @@ def test_a_build_that_speaks_without_end_does_not_fill_the_memory(
     small_project.write(project, backend=ENDLESS.format(end=end))
     small_project.commit(project)
     monkeypatch.setitem(workshop.MOST_HELD, "build", 200_000_000)
-    said = "base 'HEAD' does not build: pip holds more than 200,000,000 bytes"
+    said = "base 'HEAD' does not build: pip used more than 200,000,000 bytes"
     with program.until(time.monotonic() + 60), pytest.raises(NotBuilt, match=said):
         prepared("HEAD", "HEAD", folder=project, isolated=False).__enter__()
 
