@@ -116,7 +116,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
         yield f"median, least, most: tokens (or units) of a language relative to {home}, on the same sentences."
 
 
-def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
     """Name the language that needs the most tokens for the same sentences: in the best row, and in the worst."""
     del data
     for label in dict.fromkeys(result.case.corpus for result in results):
@@ -124,9 +124,9 @@ def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
-            text = f"{dear} with {worst} needs {premium:.2g}x the tokens of {own[0].details.get('reference')}"
-            text += f"; with {best}, at most {least:.2g}x ({easy})" if len(most) > 1 else ""
-            yield Answer("Dearest language", f"{text}.")
+            text = f"{dear} with {worst}: {premium:.2g}x the tokens of {own[0].details.get('reference')}"
+            text += f". Lowest of all rows: {easy} with {best}, {least:.2g}x" if len(most) > 1 else ""
+            yield Answer("Costliest language", f"{text}.")
 
 
 def _most(result: CaseResult) -> tuple[float, str, str] | None:
@@ -166,7 +166,7 @@ BENCHMARKS = (
         pace=Pace(0.15),
         tables=(TABLE,),
         plots=(PLOT,),
-        answers=dearest,
+        answers=costliest,
         rederive=rederive,
     ),
 )

@@ -118,8 +118,8 @@ PLOTS = (
     ),
     Plot(
         Table("Memory to load", columns=(Column("peak_memory_bytes", "MB", interval=True),)),
-        "Peak of the process; a stroke is a fresh process, a dot their median.",
-        axis="peak memory",
+        "Memory that the library takes. A stroke is a fresh process, a dot their median.",
+        axis="memory",
         log=True,
     ),
 )

@@ -60,7 +60,7 @@ BY_LENGTH = Table(
     "Next token by length",
     columns=(
         *(Column("token_length_nll", f"NLL of {part}", part=part) for part in language_model.LENGTHS),
-        *(Column("token_length_bits_per_byte", f"/byte {part}", part=part) for part in language_model.LENGTHS),
+        *(Column("token_length_bits_per_byte", f"NLL/byte of {part}", part=part) for part in language_model.LENGTHS),
     ),
     notes=("NLL of tokens of 1, 2, 3, ... bytes, in bits per token and per byte.",),
 )

@@ -23,7 +23,7 @@ def lossy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     """Warn of rows that look better because they lose text."""
     rows = [row for row in _rows(results) if about_row(data, row).get("round_trip") == "lossy"]
     if rows:
-        yield f"Lossy rows, which look better by what they leave out (WordPiece: white space): {', '.join(rows)}."
+        yield f"Lossy rows: what they leave out makes them look better (WordPiece: white space): {', '.join(rows)}."
 
 
 def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
@@ -42,7 +42,7 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     for row, options in trained.items():
         size, limit = options.get("vocab_size", ""), about_row(data, row).get("id_limit")
         if size.isdecimal() and isinstance(limit, int) and limit < int(size):
-            yield f"{row}: {limit:,} ids of {int(size):,}, the text gave no more: not comparable with its size."
+            yield f"{row} has {limit:,} ids, not {int(size):,}: its text gave no more. Do not compare by size."
 
 
 def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:

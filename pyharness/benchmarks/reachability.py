@@ -187,7 +187,7 @@ def _list_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict
 
 
 def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
-    """Yield id and text of each token that no text gives, its replacement, and its argument."""
+    """Yield id and text of each listed token, dead or undecided, its replacement, and its verdict."""
     spelled = {one["id"]: one["spelled"] for one in result.details.get("model", ())}
     common = _common_arguments(result)
     for one in result.details.get("pipeline", ()):
@@ -223,7 +223,8 @@ def unreachable(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Itera
         named = [f"{row} {count:,}" for row, count in dead.items() if count]
         left = [f"{row} {count:,}" for row, count in undecided.items() if count]
         text = listed(named) if named else f"None in {counted(len(dead), 'row')}"
-        yield Answer("Unreachable tokens", f"{text}; undecided: {listed(left)}." if left else f"{text}.")
+        text += f"; undecided: {listed(left)}." if left else "."
+        yield Answer("Unreachable tokens", text, "alarm" if named else "" if left else "calm")
 
 
 def _counts(results: Sequence[CaseResult], metric: str) -> dict[str, int]:
@@ -249,9 +250,10 @@ TABLE = Table(
         Column("unreachable_model", "model"),
         Column("unreachable_pipeline", "pipeline"),
         Column("no_witness_found", "open"),
-        Column("undecodable", "no text"),
+        Column("undecodable", "not UTF-8"),
         Column("unused_on_corpus", "unused"),
     ),
+    notes=("graph, model, pipeline: ids that each cannot give; open: undecided; not UTF-8: bytes that are no text.",),
     sized=False,
     joined=("witnesses",),
 )
@@ -268,7 +270,7 @@ BENCHMARKS = (
         tables=(TABLE,),
         answers=unreachable,
         listing=Listing(
-            "Unreachable tokens",
+            "Unreachable and undecided tokens",
             ("id", "token", "its text gives", "verdict"),
             dead_tokens,
             arguments_in_common,

@@ -57,7 +57,7 @@ def _against(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
     del data
     others = {str(result.case.parameters["against"]) for result in results if "against" in result.case.parameters}
     if others:
-        yield f"replaced %: of the V of {', '.join(sorted(others))}, trained alike."
+        yield f"replaced %: share of the V of {', '.join(sorted(others))}, trained alike, that this row does not have."
         yield "frequency %: how much more often the new tokens occur than those they replace (mean count)."
     reported = {metric.name for metric in replaced_tokens.REPORTED}
     for result in results:

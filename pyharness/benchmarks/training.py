@@ -1,9 +1,9 @@
 """Training: seconds by phase, memory, merges and vocabulary of the rows ``trained:TRAINER?vocab_size=...&corpus=...``.
 
-Such a row names its trainer, options and text, so the row is the case, without an axis for trainers. Every repetition
+Such a row names its trainer, options and text, so a case needs no other parameters. Every repetition
 trains again, in a process of its own (``python -m pyharness.benchmarks.training SPEC THREADS``), on text in memory,
-with the library imported. Its result is checked before it counts: the file loads, has the right ids, restores the text
-as its class promises, and is the same file every time if the trainer is deterministic.
+with the library imported. Before it counts, its number of ids is checked. If a library loads it, its first text must
+come back as its class promises. If the trainer is deterministic, all files must be equal.
 """
 
 from __future__ import annotations

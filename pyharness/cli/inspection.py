@@ -64,7 +64,7 @@ STANDARD_INPUT = "-"
 @click.command()
 @click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="[NAME=]SPEC",
               shell_complete=usage.tokenizers_or_files,
-              help="A tokenizer, or the path of its file, called NAME; repeatable.")  # fmt: skip
+              help="Show this tokenizer (a name, or the path of its file), as NAME if given; repeatable.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="How to write tokens [default: text in a "
               "terminal, json in a pipe].")  # fmt: skip
 @click.argument("text")

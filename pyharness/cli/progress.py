@@ -73,7 +73,7 @@ class Lines:
             self.left, self.said = f"  (about {in_words(seconds)} left)", now
 
     def finished(self, result: CaseResult) -> None:
-        """Print the line of a case, with the reason of a failure."""
+        """Print the line of a case, with the reason if it failed or was skipped."""
         self.done += 1
         seconds = self.watch.finished(result.case)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"

@@ -42,8 +42,8 @@ RESULTS = "pyharness-results"
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
               help="Memory limit of a case, such as 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
-@click.option("--max-bytes", metavar="SIZE", help="Read at most this much of each text, such as 20MB. "
-              "A smaller max_bytes= of a corpus applies [default: all].")  # fmt: skip
+@click.option("--max-bytes", metavar="SIZE", help="Read at most this much of each text, such as 20MB, in whole "
+              "documents. A smaller max_bytes= of a corpus applies [default: all].")  # fmt: skip
 @click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this time, such as 10m or 2h. "
               "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")

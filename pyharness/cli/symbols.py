@@ -31,7 +31,7 @@ def symbols() -> None:
 @click.option("--held-out", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
               help="Judge on this text, which shares no document with the corpus; repeatable "
               "[default: the front of the corpus, which flatters].")  # fmt: skip
-@click.option("--allow-overlap", is_flag=True, help="Allow documents that are in both.")
+@click.option("--allow-overlap", is_flag=True, help="Allow documents that corpus and --held-out share.")
 @click.option("--max-bytes", metavar="SIZE", help="Bytes of text to read, such as 100MB or 2GiB [default: all].")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace FILE, if there is one.")

@@ -101,7 +101,7 @@ class Bash(BashComplete):
     _word = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the last, and the last."""
+        """Return the words after the command without the unfinished last one, and that one, which may be empty."""
         line = os.environ.get("COMP_LINE")
         if line is None:
             return super().get_completion_args()

@@ -75,10 +75,6 @@ def _benchmarks() -> list[Row]:
     ]
 
 
-def _suites() -> list[Row]:
-    return [{"name": name, "about": suite.summary_of(path)} for name, path in suite.shipped().items()]
-
-
 def names() -> dict[str, list[str]]:
     """Return what a shell completes: names by kind."""
     return {
@@ -90,5 +86,6 @@ def names() -> dict[str, list[str]]:
 
 KINDS: Mapping[str, Callable[[], list[Row]]] = {
     "tokenizers": _tokenizers, "corpora": _corpora, "trainers": _trainers, "metrics": _metrics,
-    "benchmarks": _benchmarks, "suites": _suites,
+    "benchmarks": _benchmarks,
+    "suites": lambda: [{"name": name, "about": suite.summary_of(path)} for name, path in suite.shipped().items()],
 }  # fmt: skip

@@ -140,7 +140,7 @@ def resolved(specification: str) -> TokenizerSpec:
         if os.path.exists(path):  # noqa: PTH110 - false, too, where a name is too long
             specification = f"file:{path}{mark}{options}"
         elif Path(path).suffix or os.sep in path:
-            raise InputError(f"there is no file {path[:200]!r}; tokenizers with a name: pyharness list tokenizers")
+            raise InputError(f"there is no file {path[:200]!r}; pyharness list tokenizers shows known names")
     return tokenizers.obtain(specification)
 
 

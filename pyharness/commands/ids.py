@@ -78,7 +78,7 @@ def ids_of(sources: Iterable[tuple[str, IO[bytes]]], form: IdFormat, *, size: in
                 yield from _raw(name, source, size)
                 continue
             number = 1
-            for part in _parts(source, size, _last_comma if form == "json" else _last_space):
+            for part in _parts(source, size, (lambda data: data.rfind(b",") + 1) if form == "json" else _last_space):
                 where = f"{name} line {number}"
                 ids = _json(where, part) if form == "json" else _text(where, part.data)
                 yield IdPart(where, ids, part.ends)
@@ -92,10 +92,6 @@ class _LinePart:
     data: bytes
     begins: bool
     ends: bool
-
-
-def _last_comma(data: bytes) -> int:
-    return data.rfind(b",") + 1
 
 
 def _last_space(data: bytes) -> int:

@@ -156,7 +156,7 @@ def _compare(record: Record, recorded: CaseResult, derived: CaseResult, details:
 
 
 def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
-    """Return whether a metric depends on the text alone, says this program; for an unknown metric, says the record."""
+    """Return whether the text alone determines a metric. Of an unknown metric the record says so."""
     if (about := all_metrics().get(metric)) is not None:
         return about.deterministic
     return bool(described.get(metric, {}).get("deterministic", True))

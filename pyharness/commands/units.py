@@ -192,8 +192,8 @@ def sheets(found: Sequence[CutText]) -> list[Sheet]:
 def _title(shown: CutText) -> str:
     count = len(shown.units)
     what = "token" if any(unit.id is not None for unit in shown.units) else "unit"
-    ratio = f", {shown.size / count:.3f} bytes each" if count else ""
-    return f"{shown.row}: {counted(count, what)} of {counted(shown.size, 'byte')}{ratio}"
+    ratio = f", {shown.size / count:.3f} bytes/{what}" if count else ""
+    return f"{shown.row}: {counted(count, what)} for {counted(shown.size, 'byte')}{ratio}"
 
 
 def _row(unit: Unit) -> tuple[Cell, ...]:

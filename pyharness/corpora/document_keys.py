@@ -1,6 +1,6 @@
 """Recognition of documents: a bounded set of their digests, which measures how much another text shares.
 
-A document is known by its text, and by its beginning (``Piece.key``, its first 64 kB). Neither its cuts, nor the shard,
+A document is known by its text, and by its beginning (``Piece.key``, its first 64 KiB). Neither its cuts nor the shard
 nor the name of the corpus matter.
 """
 

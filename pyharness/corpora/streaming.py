@@ -115,7 +115,7 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     tally.beginnings = []
     previous, digest = "", digest_of("")
     for (text, beginning, opens, again, work), own in _digested(keyed(corpus, tally)):
-        tally.count(own, utf8_size(text) or 0)
+        tally.count(own, utf8_size(text) or 0)  # never None: the digest would have failed
         key = work_key(work) if work else beginning
         if key == text:
             yield Read(text, own, own, opens and not again)

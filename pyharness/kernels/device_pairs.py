@@ -47,7 +47,7 @@ def count_on_device(
         counter = place.module.PairCounter(
             "partition" if method == "auto" else method, place.allocate, place.device.number, tuning | TUNING
         )
-        chunks = _stream_chunks if streamed else _resident
+        chunks = _stream_chunks if streamed else _resident_chunks
         for chunk in chunks(tokens, offsets, weights, place, free):
             counter.add(chunk.tokens, chunk.first, chunk.offsets, chunk.weights, place.stream)
         rows = counter.order(place.stream)
@@ -88,7 +88,7 @@ def _stream_chunks(tokens: Any, offsets: Any, weights: Any, place: Place, free: 
     yield from host_chunks(tokens, segments, size, uploads_for(place))
 
 
-def _resident(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) -> Iterator[Chunk]:
+def _resident_chunks(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) -> Iterator[Chunk]:
     info = describe(tokens, "tokens")
     if len(info.shape) != 1 or (info.shape[0] > 1 and info.strides != (1,)):
         raise ValueError("tokens must have one dimension and be contiguous: copy them first")

@@ -131,7 +131,7 @@ def check_shapes(hidden: ArrayInfo, weight: ArrayInfo, bias: ArrayInfo | None, v
     """Refuse factors that cannot be multiplied; return the number of columns that count."""
     for info, name in ((hidden, "hidden"), (weight, "weight")):
         if len(info.shape) != 2 or info.shape[1] < 1:
-            raise InputError(f"{name} must have shape [{name} rows, width], not {list(info.shape)}: reshape it")
+            raise InputError(f"{name} must have shape [rows, width of 1 or more], not {list(info.shape)}: reshape it")
         if info.dtype not in LOGIT_DTYPES:
             raise InputError(f"{name} must hold {', '.join(LOGIT_DTYPES)}, not {info.dtype}: convert it")
     if hidden.shape[1] != weight.shape[1]:

@@ -96,6 +96,7 @@ COUNTERS = (
     Counter("documents", lambda batch: batch.opens.astype(np.int64)),
     Counter("pieces", lambda batch: np.ones(len(batch.texts), np.int64)),
     Counter("pieces_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),
+    # These names are keys of state files: no member of TextColumn is ever renamed.
     *(Counter(column.name.lower(), _column(column)) for column in TextColumn),
     Counter("tokens", lambda batch: batch.lengths),
     Counter("ratio_high", lambda batch: _fixed_point_halves(batch)[0]),

@@ -108,7 +108,7 @@ def _estimate(
 
 METRICS = (
     Metric(
-        "parity", "ratio", "lower", "tokens, or units without a vocabulary, relative to the reference language",
+        "parity", "ratio", "lower", "tokens (units, for a row without a vocabulary) relative to the reference language",
         format=Format("{:.3f}"),
     ),
     Metric("premium_gini", "share", "lower", "Gini coefficient of tokens over languages", primary=True),

@@ -86,7 +86,7 @@ REPORTED = (
     ),
     Metric("exact_round_trip_share", "share", "higher", "documents that decode to the very same bytes", exact=True),
     Metric("checked_documents", "document", "none", "documents whose round trip was checked", format=COUNT),
-    Metric("identical_documents", "document", "none", "documents with the same ids as the other row", format=COUNT),
+    Metric("identical_documents", "document", "none", "documents with the ids of the row of the same V", format=COUNT),
     Metric(
         "mapped_documents",
         "document",

@@ -154,7 +154,7 @@ class PipelineTest:
     def run(self, model: ModelTest | None, seen: Ids) -> None:
         """Search for a witness or an argument for every id; ``seen`` are ids in running text.
 
-        A witness beats an argument. Ids with an argument are tried, too, so that a wrong argument is detected.
+        A witness removes an argument. Ids with an argument are tried in a few contexts, too.
         """
         for left, right in FIRST:
             self._try_beside(left, right)

@@ -78,7 +78,7 @@ def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Repla
 
 REPORTED = (
     Metric(
-        "replaced_token_share", "share", "none", "share of V that another vocabulary of the same size replaces",
+        "replaced_token_share", "share", "none", "share of a vocabulary of the same size that this row does not have",
         format=PERCENT,
     ),
     Metric(

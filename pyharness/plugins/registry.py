@@ -31,7 +31,7 @@ class Offers(Mapping[str, T]):
         self._loaded: dict[str, Mapping[str, T]] = {}  # by module
 
     def __getitem__(self, name: str) -> T:
-        for module in sorted(self._modules, key=lambda module: name not in module.split(".")):
+        for module in sorted(() if "_all" in vars(self) else self._modules, key=lambda one: name not in one.split(".")):
             if name in (items := self._of(module)):
                 return items[name]
         return self._all[name]

@@ -40,7 +40,8 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
     """
     of_a_run = record.data["kind"] == KIND
     summary, answer = (summary_sheets(record), ranking_sheets(record)) if of_a_run else ([], [])
-    failed = _put_failed_first(not_measured(record.results))
+    lacking = not_measured(record.results)
+    failed = replace(lacking, rows=tuple(sorted(lacking.rows, key=lambda row: row[1].value != "failed")))
     listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]
     rest = [*measured_sheets(record, every), *listed]
     if not answer:  # of one row, or without ranks
@@ -59,10 +60,6 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
             ),
         ),
     )
-
-
-def _put_failed_first(sheet: Sheet) -> Sheet:
-    return replace(sheet, rows=tuple(sorted(sheet.rows, key=lambda row: row[1].value != "failed")))
 
 
 def _count_outcomes(record: Record) -> str:

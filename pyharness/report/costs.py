@@ -25,7 +25,7 @@ def cost_note(benchmark: str, metric: str) -> str:
 
 
 def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
-    """Return costs of rows on a text: the excess of each over the best, as a share, with a bar of its total need.
+    """Return costs of rows on a text: the excess of each over the best, as a share, and bars of the whole costs.
 
     Args:
         values: of rows by label, the best first; values not above 0 have no cost.

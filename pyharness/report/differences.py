@@ -21,7 +21,7 @@ from pyharness.statistics.signed_ranks import SignedRanks
 from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
+DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only if a CI or a test decides, and the size of the text does not matter.
+        """``better`` or ``worse`` only if a CI, a test or exact values decide.
 
         ``same`` if the values are equal, or within the difference between machines. ``depends on size`` if a metric
         that grows with the text has differences of both signs on parts of it; ``no curve`` if the record lacks these.
@@ -108,7 +108,7 @@ class Difference:
 
     @property
     def unjudged(self) -> bool:
-        """Whether the values differ and one is better by definition, but no CI or test decides."""
+        """Whether the values differ and the metric has a better direction, but nothing decides."""
         judgeable = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
         return judgeable and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
 
@@ -132,7 +132,7 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a test in words, the same wherever it decides."""
     left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
-    return f"signed-rank test over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
+    return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
 SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of what a summary shows, for readers without colours
@@ -172,7 +172,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_NEITHER = "No CI: too few documents, or the metric has none."
+_NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
 
 
@@ -212,8 +212,9 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     """Count verdicts, after the difference of the metric that ranks rows."""
     named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
-    counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
-    columns = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
+    counts = {title: Counter(one if one in named else UNJUDGED for one in judged) for title, judged in verdicts.items()}
+    in_order = (*dict.fromkeys([*named[:-1], UNJUDGED]), EQUAL)
+    columns = [one for one in in_order if any(count[one] for count in counts.values())]
     if not counts or (every and len(counts) < 2 and EQUAL not in columns):
         return []
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
@@ -293,18 +294,15 @@ def _change(one: Difference | None) -> Cell:
     return Cell(one.share, _FEW if abs(one.share) < _MUCH else _MANY, interval, bounds=_in_turn(one))
 
 
-def _b_minus_a(one: Difference) -> float | None:
-    return None if one.a is None or one.b is None else one.b - one.a
-
-
 def flat_differences(differences: Sequence[Difference]) -> Sheet:
     """Return one row per metric, part and pair of cases, values in full."""
     rows = []
     for one in differences:
         low, high = one.interval or (None, None)
         ranks = one.ranks if one.judged_by_ranks else None
+        b_minus_a = None if one.a is None or one.b is None else one.b - one.a
         values = (
-            one.title, one.metric, one.part, one.a, one.b, _b_minus_a(one), low, high, one.direction, one.verdict,
+            one.title, one.metric, one.part, one.a, one.b, b_minus_a, low, high, one.direction, one.verdict,
             one.judged_by, None if ranks is None else ranks.pairs, None if ranks is None else ranks.p, one.no_interval,
         )  # fmt: skip
         rows.append(tuple(Cell(writable(value)) for value in values))

@@ -137,7 +137,7 @@ class JudgedComparison:
     @property
     def verdict(self) -> str:
         """The outcome in words."""
-        outcome = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
+        outcome = {0: "passes", 1: "fails", 2: "cannot be judged", 3: "is inconclusive"}[self.exit_code]
         left = sum(difference.unjudged for difference in self.differences)
         judged = f", {left:,} of them not judged" if left else ""
         return f"--fail-on {self.fail_on} {outcome}: {len(self.differences):,} numbers compared{judged}"

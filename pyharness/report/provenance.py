@@ -109,7 +109,7 @@ def foot_blocks(record: Record) -> Iterator[Block]:
         titles = ("specification", "library", "version", "source", "sha256")
         yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
     if long := [name for name in (*data["tokenizers"], *data["corpora"]) if len(name) > LONGEST_TIP]:
-        yield Section("Names that are cut elsewhere", tuple(Verbatim(_abbreviate(name)) for name in long), folded=True)
+        yield Section("Long names in full", tuple(Verbatim(_abbreviate(name)) for name in long), folded=True)
 
 
 def _abbreviate(name: str) -> str:

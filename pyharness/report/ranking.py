@@ -1,4 +1,4 @@
-"""Ranks: tokenizers by texts, sorted; rows that do not differ significantly share a rank.
+"""Ranks: tokenizers by texts, sorted; a row is significantly worse than the first row of each rank above its own.
 
 A rank begins at the first row from which on each row is significantly worse than the first row of every rank above. The
 test covers all pairs of the table at once (family-wise 95 %). Rows of one rank are not compared with each other:
@@ -37,12 +37,12 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. Rows that share a rank are tied: no difference is significant (family-wise 95 %).",
+    "#: rank. A row is significantly worse than the first row of each rank above its own (family-wise 95 %).",
     "Sorted by the geometric mean of the ratio to the best.",
 )
 # Reasons why a competing row has no rank.
 ALONE = "no other row to compare with"
-NO_INTERVAL = "no CI (too few documents or works)"
+TOO_FEW = "too few documents or works"
 NOT_POSITIVE = "a value, or one without some documents, is not above 0"
 NOT_COUNTED = "the record does not have its tokens by group of documents"
 OTHER_TEXT = "other text, or other groups of documents, than most rows"
@@ -167,7 +167,7 @@ def _lack(row: Contender, metric: str) -> str | None:
     """Return what a row lacks for a judgement against others."""
     measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
     if measured is None or len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
-        return NO_INTERVAL
+        return TOO_FEW
     if len(counts) != GROUPS or sum(counts) <= 0:
         return NOT_COUNTED
     values = [one for one in (measured.value, *measured.replicates) if one is not None]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyharness.benchmarks import benchmarks
 from pyharness.report.costs import best_noun
 from pyharness.report.ranking import Ranked, ranked_costs, ranked_texts, rankings
-from pyharness.report.sheet import Heading, Sheet, text_row
+from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
 from pyharness.types import Answer, listed
 
@@ -20,12 +20,16 @@ _HEADINGS = (Heading("question", "name", whole=True), Heading("answer", "prose")
 
 def summary_sheets(record: Record) -> list[Sheet]:
     """Return one sheet with a line per question; nothing if the record has no answer."""
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, list[Answer]] = {}
     for answer in (*_of_rankings(record), *_of_benchmarks(record), *_answer_unmeasured(record)):
-        lines.setdefault(answer.question, []).append(answer.text)
-    if not lines:
-        return []
-    return [Sheet(TITLE, _HEADINGS, tuple(text_row(question, " ".join(texts)) for question, texts in lines.items()))]
+        lines.setdefault(answer.question, []).append(answer)
+    return [Sheet(TITLE, _HEADINGS, tuple(map(_row, lines.values())))] if lines else []
+
+
+def _row(answers: Sequence[Answer]) -> tuple[Cell, ...]:
+    """Return the row of one question; one bad answer makes all of them bad news."""
+    sign = min((one.sign for one in answers), key=("alarm", "", "calm").index)
+    return Cell(answers[0].question), Cell(" ".join(one.text for one in answers), sign=sign)
 
 
 def _of_rankings(record: Record) -> Iterator[Answer]:
@@ -33,7 +37,7 @@ def _of_rankings(record: Record) -> Iterator[Answer]:
         columns = {text: one for text, one in ranked_texts(record, benchmark, metric).items() if len(one) > 1}
         if columns:
             yield Answer(best_noun(benchmark, metric).capitalize(), _winners(columns, metric))
-            yield Answer("Not significant", _ties(columns))
+            yield from _ties(columns)
 
 
 def _winners(columns: Mapping[str, Mapping[str, Ranked]], metric: str) -> str:
@@ -61,8 +65,8 @@ def _next(column: Mapping[str, Ranked], metric: str) -> str:
     return "" if behind is None else f", then {behind} {ranked_costs(column, metric)[behind].text}"
 
 
-def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:
-    """Return rows that share a rank, with their texts, and rows that nothing judges."""
+def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[Answer]:
+    """Name rows that share a rank, with their texts, and rows that nothing judges."""
     groups: dict[str, list[str]] = {}
     open_: dict[str, list[str]] = {}
     for text, column in columns.items():
@@ -70,11 +74,14 @@ def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:
             groups.setdefault(listed(group), []).append(text)
         if rows := [label for label, one in column.items() if one.competes and one.rank is None]:
             open_.setdefault(listed(rows), []).append(text)
-    shown = [f"{rows} on {_texts(texts, len(columns))}" for rows, texts in list(groups.items())[:MOST_GROUPS]]
+    shown, unjudged = [[f"{rows} on {_texts(texts, len(columns))}" for rows, texts in by_rows.items()]
+                       for by_rows in (dict(list(groups.items())[:MOST_GROUPS]), open_)]  # fmt: skip
     if (more := len(groups) - MOST_GROUPS) > 0:
         shown.append(f"{more} more groups of tied rows")
-    shown += [f"not judged: {rows} on {_texts(texts, len(columns))}" for rows, texts in open_.items()]
-    return f"{'; '.join(shown)}." if shown else "No pair of rows."
+    if shown or not open_:
+        yield Answer("Tied", f"{'; '.join(shown)}." if shown else "No pair of rows.")
+    if unjudged:
+        yield Answer("Not judged", f"{'; '.join(unjudged)}.")
 
 
 def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:
@@ -92,7 +99,8 @@ def _of_benchmarks(record: Record) -> Iterator[Answer]:
         results = [result for result in record.of(name) if result.status == "ok"]
         if benchmark is not None and benchmark.answers is not None and results:
             try:
-                yield from [Answer(str(one.question), str(one.text)) for one in benchmark.answers(results, record.data)]
+                answers = list(benchmark.answers(results, record.data))
+                yield from (Answer(str(one.question), str(one.text), one.sign) for one in answers)
             except Exception as error:
                 yield Answer(name, f"No answer: {type(error).__name__}: {str(error)[:200]}")
 
@@ -103,7 +111,7 @@ def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     if not record.data["complete"]:
         reasons.append("the run was interrupted")
     if reasons:
-        yield Answer("Not measured", f"{', '.join(reasons)}, of {len(record.results):,} cases.")
+        yield Answer("Not measured", f"{', '.join(reasons)}, of {len(record.results):,} cases.", "alarm")
 
 
 def _texts(texts: Sequence[str], total: int) -> str:

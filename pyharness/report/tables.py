@@ -69,7 +69,7 @@ def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: boo
         rows += [text_row(label, *entry) for entry in shown]
         if len(shown) < len(of_row):
             notes.append(f"{label}: {len(of_row) - len(shown):,} more; pyharness report --list-dead lists all.")
-    headings = (Heading("tokenizer", "name"), *(Heading(title, "prose") for title in listing.headings))
+    headings = (Heading("tokenizer", "name", whole=True), *(Heading(title, "prose") for title in listing.headings))
     return Sheet(listing.title, headings, tuple(rows), (*legend, *dict.fromkeys(notes)))
 
 

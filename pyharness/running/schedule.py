@@ -94,9 +94,10 @@ def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[C
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
-    """Return the bytes on which each row is verified on each text: what its and compared rows' timed cases read.
+    """Return the bytes that verification reads, by row and text: as much as timed cases of the row read.
 
-    Rows without a vocabulary have no ids to verify. Their units are checked on every text.
+    Timed cases of rows that it is compared with count, too. Rows without a vocabulary have no ids to verify, and their
+    units are checked on every text.
     """
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:

@@ -67,7 +67,7 @@ def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -
 
 
 def told_apart(parts: Parts, clearly: bool = False) -> NDArray[np.bool_]:
-    """Return whether each two rows differ, and ``clear`` if asked to: bool [rows, rows]."""
+    """Return, for each two rows, whether they differ; ``clearly``: and are ``clear``, too. bool [rows, rows]."""
     first, second, statistics, _ = _pairs(parts)
     told = np.zeros((len(parts), len(parts)), np.bool_)
     told[first, second] = told[second, first] = statistics > bound(parts)
@@ -80,17 +80,17 @@ def agreed(parts: Parts) -> NDArray[np.bool_]:
     ``OPPOSED`` groups may disagree; those without documents do not count. The size of a difference has no effect, nor
     has any large document: the other documents must confirm what a few of them show.
     """
-    return _agree(parts, OPPOSED)
+    return _pairs_agree(parts, OPPOSED)
 
 
 def clear(parts: Parts) -> NDArray[np.bool_]:
     """Return, for each two rows, whether all groups without exception agree, or the difference is large."""
     sums = parts.sum(axis=1)  # their differences are those of the logarithms of values
     large: NDArray[np.bool_] = np.abs(sums[:, None] - sums) > LARGE
-    return _agree(parts, 0) | large
+    return _pairs_agree(parts, 0) | large
 
 
-def _agree(parts: Parts, opposed: int) -> NDArray[np.bool_]:
+def _pairs_agree(parts: Parts, opposed: int) -> NDArray[np.bool_]:
     agree = np.zeros((len(parts), len(parts)), np.bool_)
     for place, row in enumerate(parts):
         differences = parts - row

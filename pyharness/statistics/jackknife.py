@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "the value is the same in every document"
+NO_SPREAD = "without any one group of documents the value is the same"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -87,7 +87,10 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
 
 
 def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
-    """Return whether groups vary in bytes more than ``alike`` equal documents do, and in their number."""
+    """Return whether groups vary more in bytes than ``alike`` equal documents would.
+
+    And ``times`` as much as they vary in numbers of documents (squared coefficients of variation).
+    """
     return _variation(sizes) > max(GROUPS / alike, times * _variation(documents))
 
 
@@ -209,7 +212,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     defined = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
     if len(defined) < needed:
-        return f"it is defined without one group for only {len(defined)} of {len(replicates)} groups (minimum {needed})"
+        return f"only {len(defined)} of {len(replicates)} values without one group are defined (minimum {needed})"
     if math.isclose(min(defined), max(defined), rel_tol=10**-DIGITS):
         return NO_SPREAD
     squares = _squares(defined)
@@ -219,7 +222,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
 
 
 def effective(squares: Sequence[float]) -> float:
-    """Return the effective number of groups: how many equal groups would spread the variance as little.
+    """Return the effective number of groups: as many with equal shares would concentrate the variance as much.
 
     The squared sum of the squared deviations over the sum of their squares (Kish 1965): G over the kurtosis. About 11
     of 32 where documents are many and alike; 1 where one group has all.

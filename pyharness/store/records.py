@@ -65,7 +65,7 @@ class TextFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricFacts:
-    """A metric of a record."""
+    """Facts of a record about one metric."""
 
     unit: str
     direction: Direction

@@ -42,7 +42,7 @@ def _values(axis: str, given: Any) -> tuple[Value, ...]:
     if not _NAME.fullmatch(axis):
         raise InputError(f"axis {axis!r} is not a name: write a letter, then letters, digits and _")
     if not isinstance(given, list) or not given:
-        raise InputError(f"axis {axis!r} = {shown(given)} is not a list of values")
+        raise InputError(f"axis {axis!r} = {shown(given)} is not a list of one or more values")
     values = tuple(_value(axis, value) for value in given)
     for name, times in Counter(value["name"] for value in values).items():
         if times > 1:
@@ -56,7 +56,7 @@ def _value(axis: str, given: Any) -> Value:
         raise InputError(f"axis {axis!r}: {shown(dict(fields))} lacks the key 'name'")
     for key, value in fields.items():
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise InputError(f"axis {axis!r}: {key} = {shown(value)} is neither text nor a whole number")
+            raise InputError(f"axis {axis!r}: {key} = {shown(value)} is neither a whole number nor text (not empty)")
     return {key: str(value) for key, value in fields.items()}
 
 

@@ -1,1 +1,1 @@
-"""The operating system: child processes, files, environment, clocks, network. Knows nothing of tokenizers."""
+"""The operating system: child processes, files, environment, clocks, network. Imports no code about tokenizers."""

@@ -126,7 +126,7 @@ class Child:
                 raise ChildDied(self._post_mortem()) from None
 
     def ask(self, request: bytes, is_news: Callable[[Any], bool], deadline: float = float("inf")) -> tuple[bytes, Any]:
-        """Write a line; return the first line that answers it (its value is not ``is_news``), with its JSON value.
+        """Write a line; return the first line that is not news, with its JSON value.
 
         ``is_news`` gets every value.
 

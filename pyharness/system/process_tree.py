@@ -67,7 +67,7 @@ def _proportional(process: int) -> int:
 def end(root: int | None, mark: str) -> None:
     """Kill a process, its group, its descendants, and all processes with its mark: daemons that left the tree.
 
-    ``root`` is None if it was waited for already. This function does not wait.
+    ``root`` is None if it was waited for already. Return when none is left, or after about a second; reap nothing.
     """
     for _ in range(ROUNDS):
         family = [] if root is None else members(root)

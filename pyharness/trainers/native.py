@@ -94,7 +94,7 @@ def _train(
 def _check(options: OwnOptions) -> None:
     if options.symbols == "bytes":
         if options.limit_alphabet is not None:
-            raise InputError("every byte stays in the alphabet: limit_alphabet is for symbols 'characters'")
+            raise InputError("symbols='bytes' keeps all 256: leave limit_alphabet out, or set symbols='characters'")
         if options.vocab_size < 256 + len(options.added):
             raise too_small(options.vocab_size, options, 256)
     elif options.limit_alphabet is not None and options.limit_alphabet < len(set(options.initial_alphabet)):

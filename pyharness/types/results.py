@@ -60,14 +60,29 @@ class Format:
         >>> PLAIN.show_with(3.11432, 0.03168), COUNT.show_with(698.4, 103.2), PERCENT.show_with(0.5, 0.0)
         (('3.114', '0.032'), ('698', '100'), ('50.00', '0.00'))
         """
+        rounded, decimals = self._rounded(half)
+        width = abs(half * self.scale)
+        width = width if decimals is None else round(width, min(decimals, MOST_DECIMALS))
+        return rounded.show(value), rounded.pattern.replace("+", "").format(width)
+
+    def show_ends(self, value: float, low: float, high: float) -> list[str]:
+        """Format a value and the ends of its interval, without digits that are noise: beyond two of the half-width.
+
+        >>> MEGABYTES_PER_SECOND.show_ends(211.53e6, 137.52e6, 259.35e6), RATIO.show_ends(1.3199, 1.29, 1.36)
+        (['212', '138', '259'], ['1.32 x', '1.29 x', '1.36 x'])
+        """
+        rounded, decimals = self._rounded((high - low) / 2)
+        shorter = decimals is not None and "f}" in self.pattern and len(rounded.show(value)) < len(self.show(value))
+        return [(rounded if shorter else self).show(one) for one in (value, low, high)]
+
+    def _rounded(self, half: float) -> tuple[Format, int | None]:
+        """Return the format, and the decimals, of two digits of half of an interval; self and None if it has none."""
         width = abs(half * self.scale)
         if not 0 < width < math.inf or not (number := _NUMBER.search(self.pattern)):
-            return self.show(value), self.pattern.replace("+", "").format(width)
+            return self, None
         decimals = 1 - math.floor(math.log10(float(f"{width:.1e}")))
-        digits = min(max(decimals, 0), MOST_DECIMALS)
-        pattern = _NUMBER.sub(f"{{:{number[1]}.{digits}f}}", self.pattern)
-        shown = Format(pattern, self.scale).show(value)
-        return shown, pattern.replace("+", "").format(round(width, min(decimals, MOST_DECIMALS)))
+        shown = f"{{:{number[1]}.{min(max(decimals, 0), MOST_DECIMALS)}f}}"
+        return Format(_NUMBER.sub(shown, self.pattern), self.scale), decimals
 
 
 PLAIN = Format()
@@ -292,6 +307,7 @@ class Answer:
 
     question: str
     text: str
+    sign: Literal["", "calm", "alarm"] = ""  # of good and of bad news
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     run = dry_run.foresee(declared)
     assert run.estimate.without.keys() == {"training"}
     *_, said, more = dry_run.sheets(run)[0].notes
-    assert "cases" in more
+    assert "add cases" in more
     assert ": training of 1 tokenizer, " in said
     assert "cases of training" in said
 

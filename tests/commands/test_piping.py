@@ -174,9 +174,9 @@ def test_what_is_written_in_parts_is_read_in_parts(
 @pytest.mark.parametrize(
     ("form", "data", "said"),
     [
-        ("text", b"1 " * 300 + b"x 2", "x line 1: 'x'"),
-        ("text", b"1 " * 300 + b"4294967296", "'4294967296'"),
-        ("text", b"12345678901234567890" * 40, "12345678901234567890"),
+        ("text", b"1 " * 300 + b"x 2", "x line 1: 'x' .*not an id"),
+        ("text", b"1 " * 300 + b"4294967296", "'4294967296' .*not an id"),
+        ("text", b"12345678901234567890" * 40, "12345678901234567890.*not an id"),
         ("json", b"[" + b"1, " * 300 + b"x]", "x line 1 .*list of ids"),
         ("json", b"[" + b"1, " * 300 + b"2", "x line 1 .*list of ids"),
         ("json", b"[" + b"1, " * 300 + b"]", "x line 1 .*list of ids"),

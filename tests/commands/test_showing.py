@@ -13,7 +13,7 @@ from bpe_models import trained_model
 from pyharness.bpe import export_model
 from pyharness.commands import units
 from pyharness.types import InputError
-from tokenizer_files import sentencepiece_data, write
+from tokenizer_files import message, sentencepiece_data, write
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def spaced(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file that puts a space before a text, and is read in no time: `mistral:v3` takes a second."""
-    return write(tmp_path_factory.mktemp("spaced"), "m.model", sentencepiece_data(2, byte_fallback=True))
+    """A file that puts a space before a text and keeps its spaces, read in no time: `mistral:v3` takes a second."""
+    keep_spaces = message(3, b"\x20\x00")  # normalizer_spec: remove_extra_whitespaces is false
+    data = sentencepiece_data(2, byte_fallback=True) + keep_spaces
+    return write(tmp_path_factory.mktemp("spaced"), "m.model", data)
 
 
 def assert_spelled(rows: list[str], text: str) -> None:
@@ -35,9 +37,19 @@ def assert_spelled(rows: list[str], text: str) -> None:
         assert b"".join(unit.data for unit in shown.units) in (text.encode(), b" " + text.encode())
 
 
-@given(text=st.text(max_size=30))
+# U+2581 is how such a file writes a space, so a text with it comes back with a space.
+@given(
+    text=st.text(st.characters(codec="utf-8", exclude_characters="\u2581"), max_size=30) | st.text(" a\n", max_size=6)
+)
 def test_units_spell_the_text(spaced: str, text: str) -> None:
     assert_spelled(["raw_bytes", spaced], text)
+
+
+def test_units_do_not_spell_a_text_whose_spaces_a_row_drops(tmp_path: Path) -> None:
+    row = write(tmp_path, "m.model", sentencepiece_data(2, byte_fallback=True))
+    for text, spelled in {" a": True, "a ": False, " ": False}.items():
+        (shown,) = units.show([row], [text])
+        assert shown.spells == spelled
 
 
 def test_units_of_a_published_model_spell_the_text() -> None:

@@ -99,11 +99,11 @@ def test_another_alphabet_is_refused(saved: Path) -> None:
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
-    assert "file" in refusal(tmp_path)
-    assert "file" in refusal(tmp_path / "missing")
+    assert "not a file" in refusal(tmp_path)
+    assert "not a file" in refusal(tmp_path / "missing")
     text = tmp_path / "text"
     text.write_text("To be, or not to be")
-    assert "symbol model" in refusal(text)
+    assert "not a symbol model" in refusal(text)
 
 
 def test_a_file_that_exists_is_kept(saved: Path) -> None:

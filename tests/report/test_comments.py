@@ -35,7 +35,7 @@ def test_ranks_come_first_then_what_failed_and_the_rest_is_folded() -> None:
     assert first == "**4 tokenizers on 4 texts: 8 cases measured, 2 failed, 2 skipped.**"
     assert about == "Record x.json of 2026-01-01"
     short, ranking, failed = tables(opened)
-    assert [row[0] for row in short][1:] == ["Fewest tokens", "Not significant", "Not measured"]
+    assert [row[0] for row in short][1:] == ["Fewest tokens", "Tied", "Not measured"]
     assert [row[0] for row in ranking] == ["tokenizer", "good", "fair", "poor", "bad"]
     assert [row[1] for row in failed] == ["status", "failed", "failed", "skipped", "skipped"]
     assert opened.index("Ranking by bytes per token") < opened.rindex("Not measured")

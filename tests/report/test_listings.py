@@ -15,7 +15,7 @@ from pyharness.cli import main
 from pyharness.report.tables import FIRST_LISTED, listing_sheets
 from tokenizer_files import byte_level, write
 
-TITLE = "Unreachable tokens"
+TITLE = "Unreachable and undecided tokens"
 
 
 def record(details: dict[str, Any]) -> store.Record:

@@ -14,10 +14,10 @@ from pyharness import report, store
 from pyharness.report import comparison
 from pyharness.report.ranking import (
     ALONE,
-    NO_INTERVAL,
     NOT_COUNTED,
     NOT_POSITIVE,
     OTHER_TEXT,
+    TOO_FEW,
     Contender,
     Ranked,
     parts_on_text,
@@ -91,8 +91,8 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     read = record(case("a", "text", 4.0, ()), case("b", "text", 3.0, ()))
     (sheet,) = ranking_sheets(read)
     assert sheet.texts == (("a", "1.00x", "-"), ("b", "+33 %", "-"))
-    assert any(NO_INTERVAL in note for note in sheet.notes)
-    assert all(row[2].reason == NO_INTERVAL for row in sheet.rows)
+    assert any(TOO_FEW in note for note in sheet.notes)
+    assert all(row[2].reason == TOO_FEW for row in sheet.rows)
 
 
 @pytest.mark.parametrize(("largest", "against", "rank"), [(1, 0, 2), (1, 1, 2), (1, 2, 1), (8, 0, 2), (8, 1, 1)])
@@ -158,7 +158,7 @@ def test_other_text_is_not_ranked() -> None:
     [
         ({"details": {"tally": {"documents": 64, "bytes": 1000, "digest": "2" * 32}, "groups": GROUPS}}, OTHER_TEXT),
         ({"details": {"tally": {"documents": 64, "bytes": 1000, "digest": "1" * 32}}}, NOT_COUNTED),
-        ({"measurements": [{"metric": METRIC, "value": 9.0}]}, NO_INTERVAL),
+        ({"measurements": [{"metric": METRIC, "value": 9.0}]}, TOO_FEW),
         ({"measurements": [{"metric": METRIC, "value": 9.0, "replicates": [9.0] * 31 + [-1.0]}]}, NOT_POSITIVE),
     ],
 )

@@ -47,7 +47,7 @@ def test_rows_that_share_a_rank_are_tied_here_as_in_the_ranking() -> None:
     assert [row[2] for row in ranking.texts] == ["1", "1", "3"]
     said = answers(read)
     assert "tied with b" in said["Fewest tokens"]
-    assert "a and b on text" in said["Not significant"]
+    assert "a and b on text" in said["Tied"]
 
 
 def test_without_evidence_there_is_no_winner() -> None:
@@ -55,14 +55,15 @@ def test_without_evidence_there_is_no_winner() -> None:
                for one, value in zip(column({"a": 4.0, "b": 3.0}, 1, 0), (4.0, 3.0), strict=True)]  # fmt: skip
     said = answers(record(*lacking))
     assert "not judged" in said["Fewest tokens"]
-    assert said["Not significant"] == "not judged: a and b on text."
+    assert said["Not judged"] == "a and b on text."
+    assert "Tied" not in said
 
 
 def test_a_row_that_nothing_judges_is_named_next_to_others() -> None:
     judged = column({"a": 4.0, "b": 2.0, "c": 1.0}, 1, 0)
-    assert answers(record(*judged))["Not significant"].startswith("No pair")
+    assert answers(record(*judged))["Tied"].startswith("No pair")
     judged[-1] = {**judged[-1], "measurements": [{"metric": "bytes_per_token", "value": 1.0}]}
-    assert answers(record(*judged))["Not significant"] == "not judged: c on text."
+    assert answers(record(*judged))["Not judged"] == "c on text."
 
 
 def test_costs_are_shares_beyond_the_best_with_bars_as_long_as_what_is_needed() -> None:

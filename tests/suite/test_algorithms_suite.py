@@ -113,7 +113,7 @@ def test_tables_say_what_is_no_fair_comparison(tmp_path: Path, monkeypatch: pyte
     assert len(tables) == 2
     for table in tables:
         assert any(note.startswith(TRAINED_MARK) and row in note for note in table.notes)
-        assert any(note.startswith(f"{row}: 260 ids of 2,000") for note in table.notes)
+        assert any(note.startswith(f"{row} has 260 ids, not 2,000") for note in table.notes)
 
 
 def test_tables_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,8 @@ class SafeCuts:
     def _last_line(self, data: bytes, start: int, stop: int) -> int:
         at = data.rfind(NEWLINE, start + 1, stop - 1)
         while at > 0:
-            before, behind = _character_before(data, at), _character_at(data, at + 1)
+            before = _character_before(data, at)
+            behind = data[at + 1 : at + 1 + _LONGEST_CHARACTER].decode(errors="replace")[:1]
             if before and not before.isspace() and behind.isalpha() and not self._within_token(data, at + 1):
                 return at + 1
             at = data.rfind(NEWLINE, start + 1, at)
@@ -83,7 +84,8 @@ def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken])
 
     ``splitter`` is the name of the model's split pattern.
     """
-    normal_form = _is_normal_form(model.normalizer)
+    stages = flat_stages(model.normalizer) if isinstance(model.normalizer, Mapping) else None
+    normal_form = stages is not None and all(step["type"] == "NFC" for step in stages)
     if splitter not in _PATTERNS or not (model.normalizer is None or normal_form) or model.fuse_unknown:
         return None
     if any(token.lstrip or token.rstrip or token.single_word for token in searched):
@@ -94,13 +96,5 @@ def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken])
     return SafeCuts(contents, normal_form, () if splitter == "whitespace" else PUNCTUATION)
 
 
-def _is_normal_form(normalizer: object) -> bool:
-    return isinstance(normalizer, Mapping) and all(step["type"] == "NFC" for step in flat_stages(normalizer))
-
-
 def _character_before(data: bytes, at: int) -> str:
     return data[max(0, at - _LONGEST_CHARACTER) : at].decode(errors="replace")[-1:]
-
-
-def _character_at(data: bytes, at: int) -> str:
-    return data[at : at + _LONGEST_CHARACTER].decode(errors="replace")[:1]

@@ -55,7 +55,7 @@ def _symbols(members: Members, size: int) -> tuple[list[bytes], list[list[int]]]
     strings = byte_strings(members.take("strings", list), f"{members.label}: 'strings'")
     label = f"{members.label}: 'base'"
     if len(base) != size or len(strings) != size or not set(map(type, base)) <= {list}:
-        raise InputError(f"{label} and 'strings' must have one entry for each of the {size:,} tokens")
+        raise InputError(f"{label} (of lists) and 'strings' must have one entry for each of the {size:,} tokens")
     integers([symbol for symbols in base for symbol in symbols], 0, size, label)
     return strings, base
 

@@ -86,7 +86,7 @@ class TextSplitter:
         if not self.rules:
             self.native, self.reason = _tables(self.expressions, dialect)
         self.engine: Engine = "native" if self.rules else "regex" if self.native is None else "compiled"
-        self._compile = [_compile(expression) for expression in self.expressions] if self.native is None else []
+        self._compiled = [_compile(expression) for expression in self.expressions] if self.native is None else []
 
     @classmethod
     def of_tables(cls, name: str, tables: Sequence[SplitTable]) -> TextSplitter:
@@ -140,7 +140,7 @@ class TextSplitter:
         deadline = time.monotonic() + self.time_limit
         cuts = [0, len(characters)] if characters else [0]
         try:
-            for pattern in self._compile:
+            for pattern in self._compiled:
                 cuts = _cut(pattern, characters, cuts, deadline)
         except TimeoutError:
             raise InputError(

@@ -156,7 +156,7 @@ def output_ids(expansion: tuple[Ids, NDArray[np.int64]], scaffold: NDArray[np.bo
 
 def _check_special(special: Sequence[str], unknown: str | None) -> None:
     if len(set(special)) != len(special) or "" in special:
-        raise InputError(f"special tokens must differ from each other and have a content: {list(special)}")
+        raise InputError(f"special tokens must be different and not empty: {list(special)}")
     for content in special:
         if any(0xD800 <= ord(character) < 0xE000 for character in content):
             raise InputError(f"the special token {content!r} has half a surrogate pair: it is not text")

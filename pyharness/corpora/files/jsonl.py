@@ -50,7 +50,7 @@ def value(file: Traversable, number: int, row: dict[str, Any], field: str, optio
 
 def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragment]:
     """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given."""
-    # What is no UTF-8 names no plain field: these have no backslash.
+    # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
     strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
     for number, line in raw_lines(file):
         if plain := strings.of(line):

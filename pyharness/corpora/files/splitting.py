@@ -99,9 +99,9 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     size = 0
     key: str | None = None  # of a document whose first piece was yielded
     for text, ends, work in fragments:
-        if ends and not held and key is None and (bytes_of := utf8_size(text)) is not None and bytes_of <= limit:
-            key_of = text if bytes_of <= KEY_BYTES else _beginning([text.encode()])
-            yield Cut(text, key_of, opens=True, parted=False, work=work)
+        if ends and not held and key is None and (length := utf8_size(text)) is not None and length <= limit:
+            beginning = text if length <= KEY_BYTES else _beginning([text.encode()])
+            yield Cut(text, beginning, opens=True, parted=False, work=work)
             continue
         # Surrogates mark invalid bytes, and count three bytes, like the U+FFFD that replaces them.
         held.append(text.encode("utf-8", "surrogatepass"))

@@ -47,7 +47,7 @@ def run(work: Work) -> Findings:
     except Unfaithful as reason:
         return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
     if not state.clips:
-        raise InputError(f"corpus {corpus.name!r} has no chunk of {corpus.chunk_frames} frames")
+        raise InputError(f"corpus {corpus.name!r} has no chunk of {corpus.chunk_frames} frames: give longer clips")
     findings = _findings(state)
     about = {"chunk_frames": corpus.chunk_frames, "clips_left_out": tally.empty_documents}
     return replace(findings, details={**findings.details, **about}, tally=tally, state=state.arrays())
@@ -161,7 +161,7 @@ TABLE = Table(
     columns=(
         Fact("vocab_size", "ids"),
         Column("tokens_per_chunk", "tokens/chunk", interval=True),
-        Column("values_per_token", "x bins", interval=True),
+        Column("values_per_token", "values/token", interval=True),
         Column("action_rmse", "RMSE", interval=True),
         Column("dimension_rmse", "worst", pick="most", shows="value and part"),
         Column("largest_action_error", "largest", pick="most", shows="value and part"),
@@ -170,6 +170,7 @@ TABLE = Table(
     ),
     notes=(
         _note_left_out,
+        "values/token: 1 for bins, which spend one id on each value.",
         "RMSE, worst dimension, largest error: in half ranges between the fitted quantiles. The record also has units.",
         "outside: numbers beyond the fitted range; unfaithful: chunks whose ids silently lose some of them.",
     ),
@@ -185,7 +186,7 @@ DAMAGED = Table(
     ),
     notes=(
         "One id of each chunk is replaced, deleted, or outside the vocabulary.",
-        "fail: decoding fails (the authors' processor returns zeros); error: of the others, each at most 2.",
+        "fail: decoding fails (FAST's own processor returns zeros); error: of the others, each at most 2.",
     ),
     text=_text,
     sized=False,

@@ -210,7 +210,8 @@ def _explain(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
     """Yield notes on the reference of gains, on dead tokens relative to the base, and on the knees of curves."""
     if any(measurement.metric == "compression_gain" for result in results for measurement in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation of it."
-        yield "dead: tokens that no text gives, and that are new or were alive in the base."
+        yield "dead: tokens that the model never gives, and that are new or were alive in the base."
+        yield "no text: new tokens that no text gives, by an argument; open: those with neither a text nor an argument."
         yield from knees(results, data, BASE)
 
 
@@ -259,12 +260,13 @@ def _beyond(first: str, last: str) -> str:
 
 
 def _describe(found: Knee) -> str:
+    percent = f"{100 * LITTLE:g} %"
     if not found.resolved:
         end = "last" if found.size else "first"
-        return f"whether 1,000 more tokens give {LITTLE:.1%} is not significant at the {end} size"
+        return f"whether 1,000 more tokens give {percent} is undecided at the {end} size"
     if math.isinf(found.size):
-        return f"1,000 more tokens give {LITTLE:.1%} or more, as far as these sizes go"
-    little = f"1,000 more tokens give under {LITTLE:.1%}"
+        return f"1,000 more tokens give {percent} or more, as far as these sizes go"
+    little = f"1,000 more tokens give under {percent}"
     if found.size == 0:
         return f"{little} from the first size on"
     low, high = found.interval or (found.size, found.size)
@@ -274,8 +276,8 @@ def _describe(found: Knee) -> str:
 
 PAPER = Published(
     "Paper (arXiv 2512.03989), other data: continued up to +9.6 % over naive; of what was added, dead 0.0 % (naive 3.6 "
-    "to 10.5 %) and unused 0.0 to 7.1 % (naive 4.0 to 20.9 %); Llama 3 with 16k more for Estonian 4.46 bytes/token; a "
-    "knee at 8k to 16k; dead after leaf pruning none, by frequency thousands.",
+    "to 10.5 %) and unused 0.0 to 7.1 % (naive 4.0 to 20.9 %); Llama 3 with 16k more for Estonian 4.46 bytes/token; "
+    "gains flatten at 8k to 16k; pruning leaves leaves no dead tokens, pruning by frequency thousands.",
     rows=(),
     metrics=("compression_gain",),
 )

@@ -155,7 +155,7 @@ def _count_examined(metric: str, count: int | None) -> Measurement:
     return Measurement(metric, count, reason=reason)
 
 
-_DEAD = "tokens that no text gives, and that are new or were alive before the adaptation"
+_DEAD = "tokens that this layer never gives, and that are new or were alive before the adaptation"
 REPORTED = (
     Metric("added_tokens", "token", "none", "tokens that an adaptation brought", format=COUNT),
     Metric("removed_tokens", "token", "none", "tokens that an adaptation took away", format=COUNT),

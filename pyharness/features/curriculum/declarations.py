@@ -40,7 +40,7 @@ class CurriculumOptions(Unknown):
         most=1,
     )
     selection: Literal["count", "shuffle"] = option("Groups to take: the most frequent or random ones", default="count")
-    seed: int = option("Of the shuffle", default=0, least=0)
+    seed: int = option("Seed of the shuffle", default=0, least=0)
     max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
     pattern: Literal["none"] | None = option("How text is split first", default=None)
 

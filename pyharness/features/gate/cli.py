@@ -133,7 +133,7 @@ def minutes(text: str | None) -> float | None:
 @click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
               help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
 @click.option("--pass", "passed", multiple=True, metavar="NAME", help="Pass this variable to builds; may be repeated.")
-@click.option("--force", is_flag=True, help="Replace files; measure while another gate runs.")
+@click.option("--force", is_flag=True, help="Replace files that exist, and measure even while another gate runs.")
 @reports_errors
 def gate(**given: Any) -> None:
     """Fail if a new version is slower than an old one.
@@ -224,12 +224,13 @@ def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> s
     from pyharness.system import atomic_file
 
     comment = to_pull_request(gate_comment(done))
-    texts: dict[str, Callable[[Gate], str]] = {"output": dump_gate, "json": dump_gate, "junit": to_junit}
+    record = dump_gate(done)
+    texts = {"output": record, "json": record, "junit": to_junit(done), "markdown": comment}
     for name, path in outputs.items():
-        atomic_file.write(path, comment if name == "markdown" else texts[name](done), overwrite=force)
+        atomic_file.write(path, texts[name], overwrite=force)
     summarise(comment)
     if form != "text":
-        return texts[form](done)
+        return texts[form]
     return to_text(gate_sheets(done), width=width(), color=color())
 
 

@@ -62,7 +62,8 @@ class Texts:
         """
         if not benchmark.text:
             return None
-        there = (len(self._of(benchmark)) - self._had(benchmark)) // benchmark.bytes - 1  # one is lost at the end
+        _, had = self._taken.get(benchmark.name, (0, 0))
+        there = (len(self._of(benchmark)) - had) // benchmark.bytes - 1  # one is lost at the end
         if there < batches:
             raise self._too_little(benchmark, max(there, 0), batches)
         return there // batches
@@ -77,9 +78,6 @@ class Texts:
         end = _boundary(data, begin + benchmark.bytes)
         self._taken[benchmark.name] = end, had + end - begin
         return begin, end - begin
-
-    def _had(self, benchmark: GateBenchmark) -> int:
-        return self._taken.get(benchmark.name, (0, 0))[1]
 
     def _offset(self, data: mmap.mmap) -> int:
         return _boundary(data, int(len(data) * (self._launch * GOLDEN % 1)))

@@ -1,6 +1,6 @@
 """Profiles of the kernels: the time of a call against the limits of the machine's memory and arithmetic.
 
-``kernels/`` has one module per kernel, which ends in ``PROFILES = (Profile(...),)``. A profile states the least work of
+Each kernel has a module in ``kernels/`` that ends in ``PROFILES = (Profile(...),)``. A profile states the least work of
 a problem, makes its data, and names the contenders: our kernel first, then peers with the same work on the same data.
 Every result is verified before any timing. ``cpu`` and ``cuda`` do the timing; ``session`` is the loop.
 """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
 @click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
 @click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Also write a record, which report and compare read."
 )

@@ -129,7 +129,8 @@ def _contenders(record: ProfileRecord) -> Sheet:
     rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
     notes = (
         *_device_notes(record.device),
-        "GB/s and copy % count the bytes of the floor, not actual traffic. A kernel that only reads can pass 100 %.",
+        "GB/s: bytes that must be read and written (the floor), per second.",
+        "copy %: that rate relative to a copy's; over 100 % where a kernel only reads.",
         "times ours: time relative to our kernel, median over the rounds in which both were timed.",
         *record.notes,
     )
@@ -183,14 +184,13 @@ def _list_unmeasured(record: ProfileRecord) -> Sheet:
             Cell(floor.bytes, Format("{:.4g}", 1e-9, "GB")),
             Cell(floor.flop / floor.bytes if floor.flop else None, digits),
             _milliseconds(floor.reference_seconds(problem.dtype)),
-            Cell("not measured"),
         )
         for problem, floor in record.unmeasured
     )
     numbers = (Heading("GB"), Heading("FLOP/byte"), Heading("H200 floor ms"))
-    headings = (Heading("problem", "word"), *numbers, Heading("here", "word"))
+    headings = (Heading("problem", "word"), *numbers)
     notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {REFERENCE}.")
-    return Sheet(f"{record.kernel} on a GPU: floors", headings, rows, notes)
+    return Sheet(f"{record.kernel} on a GPU: least times (not measured)", headings, rows, notes)
 
 
 def scaled(value: float) -> str:

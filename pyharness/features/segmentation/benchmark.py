@@ -157,18 +157,19 @@ LENGTHS = Table(
     needs=("bytes_per_unit",),
 )
 STEADINESS = Table(
-    "Steadiness of units",
+    "Stability of units",
     columns=(
         Column("cut_word_share", "cut words %", interval=True),
         Column("prefix_stability", "stable prefixes %", interval=True),
         Column("word_consistency", "words alike %", interval=True),
-        Column("cut_word_consistency", "of cut words %"),
-        Column("cuts_per_word", "cuts/word"),
+        Column("cut_word_consistency", "cut words alike %"),
+        Column("cuts_per_word", "ways/word"),
         *(Column("noise_unit_ratio", title, part=title) for title in ("typos", "case", "spaces")),
     ),
     notes=(
         _causal,
         "words alike: pairs of the same word in two documents that are cut in the same places.",
+        "cut words alike: of pairs with a cut word. ways/word: ways in which a repeated word is cut or left whole.",
         "typos, case, spaces: units per byte with noise, relative to those without.",
     ),
     needs=("prefix_stability",),

@@ -107,7 +107,7 @@ class SymbolPredictor:
     def of(cls, model: SymbolModel) -> SymbolPredictor:
         """Wrap a model over bytes; raise ``InputError`` for any other."""
         if model.alphabet_size != BYTES:
-            raise InputError(f"a symbol model of {model.alphabet_size:,} symbols is not over the {BYTES} bytes")
+            raise InputError(f"a symbol model of {model.alphabet_size:,} symbols, not {BYTES}: train it with raw_bytes")
         return cls(model, model.digest)
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
@@ -131,8 +131,8 @@ class CausalPredictor:
         has_offset = model.columns in OFFSETS or offset is not None
         if not has_offset or not first + BYTES <= model.columns <= first + BYTES + MOST_MARKS:
             raise InputError(
-                f"language model {name!r} has {model.columns:,} ids: it is not over bytes, which has {BYTES}, and "
-                f"at most {MOST_MARKS} marks after them; if it is one, give the id of byte 0 with offset="
+                f"language model {name!r} has {model.columns:,} ids: a model of bytes has {BYTES}, and at most "
+                f"{MOST_MARKS} marks after them; if it is one, give the id of byte 0 with offset="
             )
         return cls(model, first, model.folder.digest())
 

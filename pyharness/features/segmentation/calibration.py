@@ -48,7 +48,7 @@ class CalibrationText:
             if tally.bytes >= MOST_BYTES:
                 break
         if not tally.bytes:
-            raise InputError("the calibration text is empty")
+            raise InputError("the calibration text is empty: name a corpus with text")
         return cls(documents, f"{tally.digest:032x}", frozenset(known_by))
 
     def predicted(self, predictor: BytePredictor, threads: int = 1) -> PredictedText:

@@ -190,7 +190,7 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe sentences by a model, which is loaded when texts are cut."""
+    """Return the row whose units are sentences that a model finds; it is loaded when texts are cut."""
     check_options(name, options, ("model", "threshold"))
     model, share = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
     try:

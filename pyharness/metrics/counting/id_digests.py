@@ -186,7 +186,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
     held[held] = b.keys[order[places[held]]] == a.keys[held]
     mine = np.flatnonzero(held)
     theirs = order[places[held]]
-    differing = _differ(a, mine, b, theirs)
+    differing = _pairs_differ(a, mine, b, theirs)
     if not differing.any():
         return None
     number = int(differing.argmax())
@@ -195,7 +195,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
     return IdDifference(int(mine[number]), BLOCK * block, last, _text_of(sides, block), int(differing.sum()), len(mine))
 
 
-def _differ(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> NDArray[np.bool_]:
+def _pairs_differ(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which pairs of documents differ, bool [pairs]."""
     differing = np.asarray(a.lengths[mine] != b.lengths[theirs])
     equal = np.flatnonzero(~differing)

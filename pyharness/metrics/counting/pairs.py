@@ -25,7 +25,7 @@ class Spectrum:
 
     @property
     def total(self) -> int:
-        """Occurrences of all things."""
+        """Sum of all counts: the number of pairs."""
         return sum(count * types for count, types in zip(self.counts.tolist(), self.types.tolist(), strict=True))
 
     def entropy(self) -> float:

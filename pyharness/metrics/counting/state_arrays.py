@@ -96,7 +96,7 @@ def taken(arrays: Mapping[str, NDArray[Any]], name: str, size: int | None = None
         raise InputError(f"a state has no {name!r}")
     array = arrays[name]
     if array.ndim != 1 or size not in (None, len(array)):
-        raise InputError(f"{name!r} of a state has the shape {array.shape}")
+        raise InputError(f"{name!r} of a state has the shape {array.shape}, not {'(n,)' if size is None else (size,)}")
     return array
 
 

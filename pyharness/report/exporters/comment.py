@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from pyharness.report.exporters.markup import row_lines, to_markdown
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Cell, Sheet
 from pyharness.report.sheet.strings import markdown, markdown_line, shorten, shorten_apart, visible
 from pyharness.types import counted
 
@@ -129,17 +129,13 @@ def _short(sheet: Sheet) -> Sheet:
     short = shorten_apart((visible(name) for name in names if isinstance(name, str)), _LONGEST)
     return Sheet(
         "",
-        tuple(_short_heading(heading) for heading in sheet.headings),
+        tuple(replace(heading, title=_shorten(heading.title)) for heading in sheet.headings),
         tuple(
             tuple(_short_cell(cell, short if is_name else {}) for cell, is_name in zip(row, named, strict=True))
             for row in sheet.rows
         ),
         tuple(_limit([_shorten(note) for note in sheet.notes], _MOST_BYTES_OF_NOTES)),
     )
-
-
-def _short_heading(heading: Heading) -> Heading:
-    return replace(heading, title=_shorten(heading.title))
 
 
 def _short_cell(cell: Cell, names: dict[str, str]) -> Cell:

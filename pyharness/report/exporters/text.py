@@ -69,7 +69,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
 
 
 def _style(heading: Heading, text: str) -> str:
-    """Return the style of a verdict, which also has a sign; a row may be called as a verdict is."""
+    """Return the style of a verdict, which also has a sign. Names are not styled, even if a row is called "worse"."""
     return STYLES.get(text.rpartition(" ")[2], "") if heading.kind == "word" else ""
 
 

@@ -184,7 +184,7 @@ def page_of_pairs(
     if len(sources) > 1:
         sections.append(what_differs(_name_records(sources)))
     sections += comparison_sections(pairs)
-    return Page(title, tuple(sections), "B - A: each difference with its paired 95 % CI.", *_ends(sources))
+    return Page(title, tuple(sections), "B - A: each difference. Brackets or ±: its 95 % CI.", *_ends(sources))
 
 
 def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:

@@ -113,10 +113,10 @@ def _lengths_figure(counted: TextHistograms) -> Figure:
     panels = []
     for what, noun in _COUNTED.items():
         lines = (at_least(result.case.tokenizer, histogram, what, noun) for result, histogram in counted.histograms())
-        panels.append(Panel(noun, AxisLabel("%, at least so long"), tuple(line for line in lines if line is not None)))
+        panels.append(Panel(noun, AxisLabel("% at least as long"), tuple(line for line in lines if line is not None)))
     title = f"{_BY_LENGTH}: {counted.text}"
     description = (
-        "Share of the tokens of the text, and of the entries of the vocabulary, with at least so many bytes. "
+        "Share of the tokens of the text, and of the entries of the vocabulary, with at least that many bytes. "
         "Further right: longer tokens."
     )
     drawn = curves(panels, title, AxisLabel("bytes of a token", log=True), counted.rows)

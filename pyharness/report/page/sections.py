@@ -46,14 +46,14 @@ def listings(record: Record) -> Iterator[Section]:
 
 def tradeoffs(record: Record) -> Iterator[Section]:
     """Yield one section for each drawing with a frontier: what two numbers of one row say together."""
-    for _, plot, of_texts in _list_drawings(record):
+    for _, plot, of_texts in _drawings(record):
         if plot.drawing == FRONTIER:
             yield Section("Trade-off", tuple(_blocks(record, plot, of_texts)))
 
 
 def plots(record: Record) -> Iterator[Section]:
     """Yield one section for each benchmark with a drawing, in the order of the tables."""
-    others = [one for one in _list_drawings(record) if one[1].drawing != FRONTIER]
+    others = [one for one in _drawings(record) if one[1].drawing != FRONTIER]
     for benchmark, several in groupby(others, key=lambda one: one[0]):
         blocks = [block for _, plot, of_texts in several for block in _blocks(record, plot, of_texts)]
         yield Section(benchmark.replace("_", " ").capitalize(), tuple(blocks))
@@ -64,7 +64,7 @@ def figures(record: Record) -> list[Figure]:
     return [block for section in plots(record) for block in section.blocks if isinstance(block, Figure)]
 
 
-def _list_drawings(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
+def _drawings(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
     """Yield drawings with their benchmark, and their sheets with places: one for each text."""
     for benchmark, plot, sheets in plotted(record):
         if kept := [sheet for sheet in sheets if any(_has_a_place(plot, row) for row in sheet.rows)]:
@@ -85,7 +85,7 @@ def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     reference = named if isinstance(named, str) else None
     sheet = side_by_side(plot, of_texts)
     if plot.drawing in ("points", FRONTIER):
-        bold = " In bold and joined: no other row is better in both." * (plot.drawing == FRONTIER)
+        bold = " In bold and joined: no other row is as good in both and better in one." * (plot.drawing == FRONTIER)
         return Figure(sheet.title, plot.about + bold, _points(record, plot, of_texts, sheet.title), sheet)
     about = _describe(plot, sheet, reference)
     if plot.drawing == "dots by column":
@@ -144,6 +144,7 @@ def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
     places = [sheet.headings.index(heading) for heading in columns]
     drawn = [(place, row[place]) for place in places for row in sheet.rows if _is_number(row[place])]
     shown = dict.fromkeys(cell.format.unit or sheet.headings[place].unit for place, cell in drawn)
+    # "tokens per word" says its unit already, token/word
     units = [unit for unit in shown if unit and unit.replace("/", "s per ") not in words]
     return ", ".join((*words, *units))
 
@@ -154,7 +155,7 @@ def turned(sheet: Sheet, reference: str | None) -> Sheet:
     first = of_rows.get(reference or "", sheet.rows[0][1:])
     order = sorted(range(len(first)), key=lambda place: (not _is_number(first[place]), _number(first[place])))
     head, column = sheet.headings[0], sheet.headings[1]
-    column = replace(column, direction="none")  # the best of a column were its best language, and no best row
+    column = replace(column, direction="none")  # its best number would mark a language, not a row
     headings = (Heading(column.metric or head.title, "name"), *(replace(column, title=row) for row in of_rows))
     rows = tuple(
         (Cell(sheet.headings[place + 1].title), *(cells[place] for cells in of_rows.values())) for place in order

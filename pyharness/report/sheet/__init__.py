@@ -47,6 +47,7 @@ class Cell:
     reason: str | None = None
     samples: tuple[float, ...] = ()  # the value is their median, and drawings show them
     bar: float | None = None  # length of its bar relative to the longest in the column: 0 to 1
+    sign: str = ""  # calm or alarm: of good and of bad news
 
     @property
     def text(self) -> str:
@@ -68,8 +69,8 @@ class Cell:
             return (self.format.show(value),)
         low, high = self.interval
         if self.bounds:
-            ends = (self.format.show(end).partition(" ")[0] for end in (low, high))
-            return self.format.show(value), f"[{', '.join(ends)}]"
+            shown, *ends = self.format.show_ends(value, low, high)
+            return shown, f"[{', '.join(end.partition(' ')[0] for end in ends)}]"
         shown, half = self.format.show_with(value, (high - low) / 2)
         return shown, f"±{half.partition(' ')[0]}"
 

@@ -132,7 +132,7 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
         yield "CIs are too narrow: this record counts the pieces of a cut document as documents."
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
-        yield f"Documents are {split[1]}s here. Those of one work are not independent."
+        yield f"Documents are {split[1]}s here. If they are of one work, CIs are too narrow."
     if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
         yield f"Text as read: {', '.join(met)}."
 
@@ -154,4 +154,4 @@ def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
     specification = str(data["corpora"].get(label, {}).get("spec", ""))
     head, _, options = specification.partition("?")
     if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:
-        yield "For a CI, split files into documents: ?split=paragraph or ?split=line."
+        yield "For a CI, add texts, or split a file of unrelated texts: ?split=paragraph or ?split=line."

@@ -181,22 +181,26 @@ def _figure(column: Column | Fact, figures: Mapping[str, str]) -> Cell:
     return Cell(float(printed) / form.scale, replace(form, pattern=re.sub(r"\.\d+f", f".{digits}f", form.pattern)))
 
 
+MOST_NAMED = 2  # rows of a note
 _FIGURES = re.compile(r"[\d.,]+|carr(y|ies)")
 
 
 def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[str]:
     """Explain the intervals, and the values without one, once for all rows."""
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
-    shown = [one for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
-    if any(one.replicates and interval_of(one) for one in shown):
+    of_rows = [(row, one) for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
+    if any(one.replicates and interval_of(one) for _, one in of_rows):
         yield "±: half-width of the 95 % CI over documents."
-    if any(one.paired for one in shown):
+    if any(one.paired for _, one in of_rows):
         yield "x [low, high]: ratio to the reference row in the same round, with its 95 % CI."
-    if any(one.samples and not one.paired and interval_of(one) for one in shown):
+    if any(one.samples and not one.paired and interval_of(one) for _, one in of_rows):
         yield "[low, high]: 95 % CI of the median of the repetitions."
-    lacks: dict[str, dict[str, None]] = {}  # reasons by their text without the figures
-    for reason in (lack_of(one) for one in shown if one.value is not None):
-        if reason:
-            lacks.setdefault(_FIGURES.sub("", reason), {})[reason] = None
-    for first, *others in lacks.values():
-        yield f"No CI: {first}{'; similar for other rows' if others else ''}."
+    lacks: dict[str, dict[str, str]] = {}  # reasons by row, by their text without the figures
+    for row, one in of_rows:
+        if one.value is not None and (reason := lack_of(one)):
+            lacks.setdefault(_FIGURES.sub("", reason), {})[row] = reason
+    for reasons in lacks.values():
+        names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
+        whose = "" if len(reasons) == len(rows) else f" for {names}"
+        first, *others = dict.fromkeys(reasons.values())
+        yield f"No CI{whose}: {first}{'; similar for the others' if others else ''}."

@@ -78,14 +78,12 @@ def shortened(text: str) -> str:
 def shown(value: object) -> str:
     """Return a value for a message, at most 80 characters. The ``__repr__`` of a plug-in may raise."""
     try:
-        text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else f"a number of {_digits(value)}"
+        text = repr(value)
+        if isinstance(value, int) and abs(value) >= 10**18:
+            text = f"a number of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
     except Exception:  # a stranger's __repr__
         text = f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _digits(value: int) -> str:
-    return f"about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
 
 
 STATUSES = ("ok", "skipped", "failed")

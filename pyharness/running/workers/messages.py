@@ -26,7 +26,7 @@ _OF_A_MEASUREMENT = frozenset(field.name for field in fields(Measurement))
 
 
 def result_of(case: Case, answer: CaseAnswer) -> tuple[CaseResult, Encoded]:
-    """Return the result of a case, and its text for the record; raise ``Misshapen`` if it is malformed."""
+    """Return the result of a case, and its text for the record; raise ``Misshapen`` if the answer is malformed."""
     check_values([[answer.result, answer.beside]])  # as deep as it stands in the record
     result, text = store.result_from_json(answer.result), Encoded(answer.line.decode())
     # Parameters 1, 1.0 and true are equal, and their keys differ.

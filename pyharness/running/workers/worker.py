@@ -46,7 +46,7 @@ class Row:
         return self._tokenizer
 
     def facts(self) -> dict[str, Any]:
-        """Describe the loaded tokenizer, or its replacement, for the record."""
+        """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
         if (instead := self.spec.instead) is not None:
             return about | checks.facts_instead(instead, instead.make(self.spec))
@@ -82,7 +82,7 @@ def send(out: TextIO, message: Mapping[str, Any]) -> None:
 
 
 def serve(request: Request, out: TextIO) -> None:
-    """Run one case. The last message is its result, as a line of the record; an exception becomes a failed result."""
+    """Run one case. The last message is its result: ``Unsupported`` makes it skipped, any other exception failed."""
     try:
         result, beside = _measure(request, out)
     except Unsupported as reason:

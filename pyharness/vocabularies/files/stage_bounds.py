@@ -31,7 +31,7 @@ def check_pattern(expression: str, label: str) -> None:
     if (elements := elements_of(expression)) > MOST_REPEATED:
         shown = f"{elements:,}" if elements < 10**15 else "more than 10^15"
         raise InputError(
-            f"{label}: a regular expression that repeats to {shown} elements; at most {MOST_REPEATED:,} are tried"
+            f"{label}: a regular expression of {shown} elements, with {{n}} written out; {MOST_REPEATED:,} are allowed"
         )
 
 

@@ -2,7 +2,8 @@
 
 A state of the automaton is the list of the program's states that the backtracking engine could be in, best first. The
 next symbol is known before a state is left, so looks ahead by one character cost nothing. Where the list reaches the
-end of the pattern, the worse states behind it are dropped, and the match ends before the next character.
+end of the pattern, the worse states behind it are dropped, and the match ends before the next character. An empty
+match at the start of a piece does not count.
 
 Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the order of states.
 """

@@ -35,7 +35,7 @@ class PieceAutomaton:
             raise Uncompilable("it can match nothing")
         newline, last_newline = self.classes.of(10), self.classes.last_newline
         if any(row[newline] != row[last_newline] for row in machine.moves):
-            raise Uncompilable("a newline at the end of the text is read differently")
+            raise Uncompilable("a newline at the end of the text is read differently from others")
         self._ends = [[matched for matched, _ in row] for row in machine.moves]  # by symbol: a match ends before it
         alive = [any(matched or to != NOTHING for matched, to in row) for row in machine.moves]
         symbols = range(self.classes.count)

@@ -81,7 +81,7 @@ DAMAGE = {
         "rule 444 is the second that merges ids",
     ),
     "no version": (setting("version", to="1"), "version '1'"),
-    "another format": (setting("format", to="else"), "pyharness-bpe file"),
+    "another format": (setting("format", to="else"), "not a pyharness-bpe file"),
     "algorithm": (setting("algorithm", to="wordpiece"), "'algorithm' is 'wordpiece'; known: bpe, scaffold-bpe"),
     "type": (setting("whole_pieces", to=1), "'whole_pieces' is '1'"),
     "missing": (without("symbols"), "'symbols' is 'None'"),

@@ -80,7 +80,7 @@ REFUSED = {
         sentencepiece_data(2, byte_fallback=False) + message(1, message(1, b"zz") + b"\x15\0\0\0\0\x18\x01"),
         "'zz' has a character",
     ),
-    "nothing": (b"hello", "tokenizer file"),
+    "nothing": (b"hello", "not a tokenizer file"),
     "ranks": (rank_data() + b"eHl6 2147483648\n", "too large"),
     "two ranks": (rank_data() + b"eHl6 5\n", "rank 5 belongs to both"),
     "token twice": (rank_data() + b"aGU= 999\n", "occurs twice"),

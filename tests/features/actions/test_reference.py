@@ -65,7 +65,7 @@ def test_half_a_surrogate_pair_is_a_type_error() -> None:
 
 @pytest.mark.parametrize("number", [0x110000, 1 << 40])
 def test_a_number_beyond_the_characters_is_a_type_error(number: int) -> None:
-    with pytest.raises(TypeError, match="character"):
+    with pytest.raises(TypeError, match="not a character"):
         fitted(0.0, 1.0).encode(np.array([number]))
 
 

@@ -46,21 +46,21 @@ def test_rows_that_differ_in_their_size_alone_are_a_curve() -> None:
         for name, rate in rates.items()
     ]
     bent, straight = knees(results, data, "base")
-    assert re.match(r"a continued 1000 to 8000: 1,000 .*under 0\.5% .*\b5,000\b.*\(5,000 to 5,000\)", bent)
-    assert re.match(r"a naive 1000 to 8000: 1,000 .*\b0\.5% or more", straight)
+    assert re.match(r"a continued 1000 to 8000: 1,000 .*under 0\.5 % .*\b5,000\b.*\(5,000 to 5,000\)", bent)
+    assert re.match(r"a naive 1000 to 8000: 1,000 .*\b0\.5 % or more", straight)
     flat = [result(f"a continued {size}", size, 0.1) for size in sizes]
     (told,) = knees(flat, data, "base")
-    assert re.match(r"a continued 1000 to 8000: 1,000 .*under 0\.5% .*first size", told)
+    assert re.match(r"a continued 1000 to 8000: 1,000 .*under 0\.5 % .*first size", told)
     assert not list(knees(flat, data, "leaf-pruning")), "no such gain"
 
 
 def test_an_end_that_is_not_resolved_is_said() -> None:
     sizes = [1000, 2000, 4000]
     data = record({f"a {size}": spec("continued-bpe", size) for size in sizes})
-    said = r"a 1000 to 4000: .*\b0\.5% .*not significant .*\b{} size"
+    said = r"a 1000 to 4000: .*\b0\.5 % .*undecided .*\b{} size"
     for rate, end in ((0.01, "last"), (0.003, "first")):
         known = [result(f"a {size}", size, math.expm1(rate * size / 1000)) for size in sizes]
-        assert "not significant" not in "".join(knees(known, data, "base"))
+        assert "undecided" not in "".join(knees(known, data, "base"))
         unknown = [
             replace(one, measurements=tuple(replace(m, replicates=()) for m in one.measurements)) for one in known
         ]

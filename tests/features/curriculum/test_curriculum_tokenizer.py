@@ -146,7 +146,7 @@ TOKENS = json.loads(save_bytes(MODEL))["tokens"]
         (lambda: save_bytes(MODEL)[:-100], r"^it .*JSON.*: line \d+ column \d+"),
         (lambda: altered(save_bytes(MODEL)), r"^it .*digest is sha256:.*'sha256:"),
         (lambda: signed(version=2), "is version 2 of pyharness-curriculum"),
-        (lambda: signed(format="pyharness-bpe"), "pyharness-curriculum file"),
+        (lambda: signed(format="pyharness-bpe"), "not a pyharness-curriculum file"),
         (lambda: signed(more=1), "unknown member 'more'"),
         (lambda: signed(tokens=[*TOKENS[:-1], "th"]), "it: a string .*twice"),
         (lambda: signed(tokens=[*TOKENS[:-1], ""]), "it: a string .*empty"),
@@ -162,7 +162,7 @@ TOKENS = json.loads(save_bytes(MODEL))["tokens"]
         (lambda: signed(special=["<s>", "<s>"]), "it: a special token .*twice"),
         (lambda: signed(special=[3]), "'special'.*string"),
         (lambda: signed(unknown="?"), "256 bytes.*unknown token"),
-        (lambda: b"{}", "pyharness-curriculum file"),
+        (lambda: b"{}", "not a pyharness-curriculum file"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_refused(damage: Callable[[], bytes], message: str) -> None:

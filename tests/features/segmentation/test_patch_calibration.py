@@ -127,5 +127,5 @@ def test_works_are_known_again_by_their_name(predictor: SymbolPredictor, tmp_pat
 
 def test_models_of_other_symbols_are_refused() -> None:
     ids = np.array([0, 299], np.uint32)
-    with pytest.raises(InputError, match=r"\b300 symbols .*\b256"):
+    with pytest.raises(InputError, match=r"\b300 symbols, .*\b256"):
         SymbolPredictor.of(SymbolModel.train([(ids, np.array([0, 2]))], 300, 2))

@@ -48,7 +48,7 @@ def test_units_of_a_tokenizer_are_its_tokens() -> None:
     assert units["bytes_per_unit"].value == pytest.approx(tokens["bytes_per_token"].value, rel=0.01)
     assert 0.5 < float(units["prefix_stability"].value or 0) < 1
     text = report.to_text(report.sheets(both.record))
-    assert "Steadiness of units" in text
+    assert "Stability of units" in text
     assert "words alike: " in text
 
 

@@ -72,7 +72,7 @@ def test_several_records_are_a_page_and_nothing_else(tmp_path: Path) -> None:
     path = kept(tmp_path / "a.json")
     answer = call("report", path, path)
     assert (answer.exit_code, answer.stderr.count("\n")) == (2, 1)
-    assert ".html" in answer.stderr
+    assert "-o PAGE.html" in answer.stderr
     answer = call("report", path, tmp_path / "none.json", "--format", "html")
     assert (answer.exit_code, answer.stderr.count("\n")) == (2, 1)
     answer = call("report", path, kept(tmp_path / "b.json"), "--format", "html", "-o", tmp_path / "b.json", "--force")

@@ -46,7 +46,7 @@ def test_what_differs_is_said_first() -> None:
     first = next(one for one in tree.one("main").children if isinstance(one, reading.Element))
     assert "differs" in first.one("h2").text
     assert "The machines differ" in first.text
-    assert ": y." in first.text
+    assert "between the records: y." in first.text
     assert facts(tree) == {
         "cpu": ["-", "other"], "libraries numpy": ["2.0", "3.0"], "text y: digest": [made.TALLY["digest"], "0" * 32],
     }  # fmt: skip

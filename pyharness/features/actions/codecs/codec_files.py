@@ -184,7 +184,7 @@ _READERS: Mapping[str, Callable[[Members, Quantiles], Codec]] = {
 def _scale(members: Members) -> float:
     value: Any = members.content.get("scale")
     if type(value) not in (int, float) or not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
-        raise InputError(f"{members.label}: 'scale' is {str(value)[:40]!r}, which is out of range")
+        raise InputError(f"{members.label}: 'scale' is {value!r:.40}, not 1/{LARGEST_SCALE:g} to {LARGEST_SCALE:g}")
     return float(value)
 
 

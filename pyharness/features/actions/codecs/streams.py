@@ -122,7 +122,7 @@ class _StreamReader:
     def open(self, where: str, line: bytes) -> None:
         row = _object(where, line) if line.strip() else {}
         if row.get("format") != FORMAT or row.get("version") != VERSION:
-            raise InputError(f"{where} is not the header of a stream of actions; write one with 'pyharness encode'")
+            raise InputError(f"{where} is not the header of actions; write one with 'pyharness encode CODEC CLIPS'")
         wanted = header_of(self._fitted)
         fields = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
         for name, value in {**wanted, **wanted["codec"]}.items():

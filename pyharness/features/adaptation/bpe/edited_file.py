@@ -1,7 +1,7 @@
-"""Removes tokens from a tokenizer file, or adds some, and checks the result.
+"""Removal and addition of tokens in a tokenizer file, with a check of the result.
 
 The edited file is read again, and refused unless it is the intended model. If the format's library is installed, it
-must also encode some texts as we do. So a wrong file is never written.
+must also encode some texts as we do. Otherwise ``InputError``, before anything is written.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str
     ours = BpeTokenizer(model).encode_batch(texts)
     for index, (text, ids) in enumerate(zip(texts, theirs, strict=True)):
         if ours.document(index).tolist() != ids:
-            raise InputError(f"{label}: {library} reads the adapted file differently: {text[:60]!r}")
+            raise InputError(f"{label}: {library} gives other ids with the adapted file: {text[:60]!r}")
     return library
 
 

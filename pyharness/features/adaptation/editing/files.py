@@ -37,7 +37,7 @@ def extend_file(
         return tekken.extend_tekken(data, tokens, label)
     if kind == "sentencepiece":
         return sentencepiece.extend_model(data, tokens, label)
-    raise _refusal(kind, label)
+    raise _not_editable(kind, label)
 
 
 def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
@@ -61,10 +61,10 @@ def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
         return tekken.prune_tekken(data, ids, label)
     if kind == "sentencepiece":
         return sentencepiece.prune_model(data, ids, label)
-    raise _refusal(kind, label)
+    raise _not_editable(kind, label)
 
 
-def _refusal(kind: vocabulary_file.Kind, label: str) -> InputError:
+def _not_editable(kind: vocabulary_file.Kind, label: str) -> InputError:
     if kind == "vocab_and_merges":
         return InputError(f"{label} is one of two files (vocab.json, merges.txt): give the tokenizer.json of the model")
     what = "a model of this program" if kind == "pyharness" else "a minbpe model"

@@ -150,7 +150,7 @@ class _EditedFile:
                 raise InputError(f"{self.label}: the rule {left!r} + {right!r} is there already, or comes twice")
             for token in (left, right, left + right):
                 if not any(token in vocab for vocab in vocabs):
-                    raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {token!r}, not a token")
+                    raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs the missing token {token!r}")
             seen.add((left, right))
 
     def move(self, ids: IdMap) -> None:

@@ -28,7 +28,7 @@ _NOTHING: tuple[int, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """Options of a plan, apart from the ids."""
+    """Input of a plan besides the ids of both tokenizers."""
 
     rows: int  # of the old matrices
     checkpoint: str  # digest of the model

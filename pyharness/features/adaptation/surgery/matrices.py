@@ -77,7 +77,7 @@ def _places(folder: ModelFolder, names: Sequence[str], rows: int, files: Iterabl
     sizes = {".".join((*place, SIZE)): within(folder.config, place)[SIZE] for place in places(folder.config)}
     keys = ", ".join(f"{key} = {size:,}" for key, size in sizes.items()) or f"no {SIZE}"
     raise InputError(
-        f"{names[0]} has {rows:,} rows, and config.json says {keys}: which of them must follow is unknown ({reason})"
+        f"{names[0]} has {rows:,} rows, and config.json says {keys}: which key to change is unknown ({reason})"
     )
 
 
@@ -276,7 +276,7 @@ def with_rows(config: Mapping[str, Any], where: Iterable[Place], rows: int) -> d
 
 
 def others(config: Mapping[str, Any], where: Iterable[Place]) -> set[str]:
-    """Return keys of objects without any of these places: of images, of sounds, of another vocabulary."""
+    """Return keys of inner configurations that hold none of these places, such as those of images or sounds."""
     around = {place[:end] for place in where for end in range(len(place) + 1)} | {()}
     inner = {
         (*place, key) for place in around for key, value in within(config, place).items() if isinstance(value, dict)

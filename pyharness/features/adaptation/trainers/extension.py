@@ -44,7 +44,7 @@ def classes(strings: Iterable[bytes]) -> dict[str, dict[str, object]]:
     """Count strings by class, most frequent first, with the first examples of each.
 
     >>> {name: found["tokens"] for name, found in classes([b" kas", "да".encode(), b"----", b"\\xe4"]).items()}
-    {'Latin': 1, 'Cyrillic': 1, 'punctuation, several': 1, 'part of a character': 1}
+    {'Latin': 1, 'Cyrillic': 1, 'runs of punctuation': 1, 'part of a character': 1}
     """
     counts: Counter[str] = Counter()
     examples: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def class_of(string: bytes) -> str:
         return next(iter(scripts))
     if any(unicodedata.category(character)[0] == "N" for character in text):
         return "digits"
-    return "punctuation, several" if len(text.strip()) > 1 else "punctuation"
+    return "runs of punctuation" if len(text.strip()) > 1 else "punctuation"
 
 
 @cache

@@ -101,7 +101,7 @@ def prepare(
             versions = {side: _obtain(side, source.asked) for side, source in by_side.items()}
         else:
             shop = Workshop(room, listener, options, passed)
-            made, wheels = _make_both(by_side, shop)
+            made, wheels = _obtain_all(by_side, shop)
             installed = {side: one.contents.libraries for side, one in made.items()}
             under_test, notes = _distribution(options.library, wheels, installed)
             _check_files(by_side, made, under_test)
@@ -137,9 +137,9 @@ def _obtain(side: Side, asked: str) -> str:
     return str(answer["version"] or asked)
 
 
-def _make_both(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
-    """Make environments: given ones first, then all wheels, so that a failed build costs no further work."""
-    made = {side: _use_given(side, source, shop) for side, source in sources.items() if isinstance(source, Installed)}
+def _obtain_all(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
+    """Obtain environments: given ones first, then all wheels, so that a failed build costs no further work."""
+    made = {side: _given(side, source, shop) for side, source in sources.items() if isinstance(source, Installed)}
     rest = [side for side in SIDES if side not in made]
     if rest and made:
         _check_python(sources, next(iter(made.items())))
@@ -158,7 +158,7 @@ def _make_both(sources: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Sid
     return made, wheels
 
 
-def _use_given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
+def _given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
     python = environments.given(side, source, shop)
     return ArmEnvironment(python, "", environments.contents(side, source.asked, python))
 

@@ -110,7 +110,7 @@ def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | Non
 
 
 def contents(side: Side, asked: str, python: Path) -> Contents:
-    """Ask an interpreter for its contents; raise ``InputError`` where it does not answer."""
+    """Ask an interpreter for its version and distributions; raise ``InputError`` where it does not answer."""
 
     def read(answer: Any) -> Contents:
         version, installed = answer
@@ -151,7 +151,7 @@ print(json.dumps(sorted(places)))
 
 
 def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], library: str) -> None:
-    """Raise ``InputError`` where every file that one interpreter imports is also the other's."""
+    """Raise ``InputError`` where all files of ``library`` on one side are also the other's."""
     base, head = (_places(side, pythons[side], asked[side], library) for side in SIDES)
     shared = base & head
     if shared and shared in (base, head):  # sides may share one module if each has files of its own

@@ -77,7 +77,7 @@ def check_unchanged(side: Side, wheel: Wheel) -> None:
     if digest != wheel.digest:
         raise InputError(
             f"--{side} {wheel.asked!r}: its wheel was changed or removed after the build, perhaps by the other side's "
-            "build; nothing is measured: read what both builds run"
+            "build, so nothing is measured: look for what writes there in both builds"
         )
 
 

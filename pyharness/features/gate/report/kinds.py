@@ -28,7 +28,7 @@ QUANTILES = 41  # drawn of each side
 
 
 def page_of_gate(gate: Gate) -> Page:
-    """Return the page about a gate: its verdict, both versions, and a line for each figure that did not pass."""
+    """Return the page about a gate: its verdict, both versions, and a line for each figure that did not simply pass."""
     answers = sheets.answer_sheet(gate)
     lead = replace(answers, rows=answers.rows[1:])
     return Page(f"Gate: suite {gate.suite}", tuple(gate_sections(gate)), sheets.verdict_line(gate), lead=(lead,))
@@ -41,11 +41,11 @@ def page_of_calibration(calibration: Calibration) -> Page:
 
 
 def gate_sections(gate: Gate) -> Iterator[Section]:
-    """Yield what did not pass, with the distributions of both sides, then notes; folded: what passed, the machine."""
+    """Yield what changed or failed, with distributions of both sides, then notes; folded: what passed, the machine."""
     shown, passed = sheets.parted(gate.judgements)
     if shown:
         blocks = (*_by_figure(shown, "head against base"), *_distributions(gate, shown))
-        yield Section("What did not pass", blocks)
+        yield Section(sheets.NOT_PASSED, blocks)
     if gate.notes:
         yield Section("Notes", gate.notes)
     if passed:

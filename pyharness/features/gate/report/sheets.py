@@ -88,13 +88,14 @@ _FLAT = (
 _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expires"}
 _ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
 OF_A_COMMIT = 10  # characters of a commit's id
+NOT_PASSED = "What changed, failed or is inconclusive"
 ABOUT = "Effect: head / base - 1, the trimmed mean of launches with its 95 % CI. Base and head are per call."
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
-    """Return tables for people: the verdict and what it is about first, then the numbers of what did not pass."""
+    """Return tables for people: the verdict and what it is about first, then the numbers of what changed or failed."""
     shown, _ = parted(gate.judgements)
-    numbers = judgement_sheet(shown, "What did not pass", (ABOUT,), reasons=False)
+    numbers = judgement_sheet(shown, NOT_PASSED, (ABOUT,), reasons=False)
     about = Sheet("Notes", (), (), (*gate.notes, *where(gate)))
     others = (numbers if shown else about, differing_sheet(gate), about if shown else numbers)
     return [answer_sheet(gate), *(one for one in others if one.rows or (one is about and one.notes))]
@@ -121,7 +122,7 @@ def headline(one: Judgement) -> tuple[str, str]:
 
 
 def answer_sheet(gate: Gate) -> Sheet:
-    """Return the verdict, both versions, faults, a line for each figure that did not pass, and a count of others."""
+    """Return the verdict, both versions, faults, a line for each figure that differs, and a count of others."""
     shown, passed = parted(gate.judgements)
     of_arms, of_file = gate.self_test.faults, gate.declaration_faults
     faults = [*(("gate.toml", one) for one in of_file), *(("self-test", one) for one in of_arms)]
@@ -215,7 +216,7 @@ def _row(one: Judgement) -> tuple[Cell, ...]:
         Cell(one.benchmark),
         Cell(one.figure),
         Cell(one.verdict.value),
-        *(_of_a_call(one, one.values.get(side)) for side in SIDES),
+        *(Cell(value, of_a_call(one.figure, value or 0.0)) for value in map(one.values.get, SIDES)),
         Cell(one.effect, _EFFECT, one.interval, bounds=True),
         Cell(one.budget, _SHARE),
         Cell(one.launches, COUNT),
@@ -229,10 +230,6 @@ def reason(one: Judgement) -> str:
         return one.reason
     declared = f"declared until {one.waiver.expires}, at most {_SHARE.show(one.waiver.ceiling)}: {one.waiver.reason}"
     return f"{one.reason}; {declared}" if one.reason else declared
-
-
-def _of_a_call(one: Judgement, value: float | None) -> Cell:
-    return Cell(value, of_a_call(one.figure, value or 0.0))
 
 
 def of_a_call(figure: Figure, value: float) -> Format:
@@ -261,7 +258,7 @@ def where(gate: Gate) -> Iterator[str]:
         "seconds": "{} s",
     }
     if words := [text.format(in_words(facts[name])) for name, text in names.items() if name in facts]:
-        yield f"Where: {', '.join(words)}."
+        yield f"Machine and duration: {', '.join(words)}."
 
 
 def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

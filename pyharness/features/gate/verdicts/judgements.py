@@ -25,7 +25,7 @@ from pyharness.features.gate.types import (
     Waiver,
 )
 from pyharness.features.gate.verdicts import waivers as declared
-from pyharness.features.gate.verdicts.effects import Effects, call_seconds, effects_of
+from pyharness.features.gate.verdicts.effects import call_seconds, effects_of
 from pyharness.features.gate.verdicts.self_test import open_controls
 from pyharness.features.gate.verdicts.times import judge_times, still_open, unjudged
 from pyharness.features.gate.verdicts.wording import BETTER, WORSE, change, megabytes, percent
@@ -132,11 +132,8 @@ def escalated(
     wanted = [one.name for one, is_open in times if is_open or _memory_is_open(one, rounds, rules)]
     begun = max((part.launch for part in rounds), default=SCREEN) > SCREEN
     controls = open_controls(rounds, benchmarks, rules, under_test) if wanted or begun else ()
-    return (*sorted(wanted, key=lambda name: _slowness(effects[name]), reverse=True), *controls)
-
-
-def _slowness(one: Effects) -> float:
-    return one.screen.log if one.screen is not None else 0.0
+    slowness = {name: one.screen.log if one.screen is not None else 0.0 for name, one in effects.items()}
+    return (*sorted(wanted, key=slowness.__getitem__, reverse=True), *controls)
 
 
 def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:

@@ -92,14 +92,13 @@ def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | 
     decided: dict[int, Decision] = {}
     for count in looks(rules):
         level = rules.level * SPENT.get(count, 0.0)
-        decided |= {
-            place: one for place, one in _look(family, decided, rules, count, level).items() if one.way is not Way.OPEN
-        }
-    decided |= _look(family, decided, rules, None, last_level(rules))
+        seen = _decide_at_look(family, decided, rules, count, level)
+        decided |= {place: one for place, one in seen.items() if one.way is not Way.OPEN}
+    decided |= _decide_at_look(family, decided, rules, None, last_level(rules))
     return [decided.get(place) for place in range(len(measured))]
 
 
-def _look(
+def _decide_at_look(
     family: Mapping[int, Effects], decided: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
 ) -> dict[int, Decision]:
     """Look at the first ``count`` launches (None: all) of undecided benchmarks with so many."""
@@ -108,8 +107,8 @@ def _look(
         for place, one in family.items()
         if place not in decided and len(one.launches) >= (count or fewest(rules))
     }
-    slower = _adjust(family, decided, logs, Way.SLOWER, rules) if level else {}
-    faster = _adjust(family, decided, logs, Way.FASTER, rules) if level else {}
+    slower = _adjust_p_values(family, decided, logs, Way.SLOWER, rules) if level else {}
+    faster = _adjust_p_values(family, decided, logs, Way.FASTER, rules) if level else {}
     looked = {}
     for place, mine in logs.items():
         one, middle = family[place], trimmed_mean(mine)
@@ -122,7 +121,7 @@ def _look(
     return looked
 
 
-def _adjust(
+def _adjust_p_values(
     family: Mapping[int, Effects],
     decided: Mapping[int, Decision],
     logs: Mapping[int, Sequence[float]],

@@ -123,7 +123,7 @@ def _matching(judgement: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
 def _apply(judgement: Judgement, waiver: Waiver | None, today: date) -> Judgement:
     if waiver is None or judgement.verdict is not GateVerdict.REGRESSION:
         return judgement
-    if _has_expired(waiver, today) or _is_exceeded(judgement, waiver):
+    if _has_expired(waiver, today) or _exceeds(judgement, waiver):
         return judgement
     return dataclasses.replace(judgement, verdict=GateVerdict.PASS, waiver=waiver)
 
@@ -132,7 +132,7 @@ def _has_expired(waiver: Waiver, today: date) -> bool:
     return date.fromisoformat(waiver.expires) < today
 
 
-def _is_exceeded(judgement: Judgement, waiver: Waiver) -> bool:
+def _exceeds(judgement: Judgement, waiver: Waiver) -> bool:
     return judgement.verdict is GateVerdict.REGRESSION and (
         judgement.effect is None or judgement.effect > waiver.ceiling
     )
@@ -162,7 +162,7 @@ def faults(
             sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or give it a later date")
         elif not matches:
             sentences.append(f"{what}: no benchmark matches the entry; correct its name, or remove it")
-        elif judgement is not None and _is_exceeded(judgement, waiver):
+        elif judgement is not None and _exceeds(judgement, waiver):
             grown = "growth from nothing" if judgement.effect is None else percent(judgement.effect)
             sentences.append(f"{what}: {grown} exceeds the ceiling of {percent(waiver.ceiling)}")
     return tuple(sentences)

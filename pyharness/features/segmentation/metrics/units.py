@@ -199,12 +199,12 @@ def _units(counts: Counts) -> int:
 
 
 def bytes_per_unit(lengths: Lengths, counts: Counts) -> float:
-    """Return B / U: bytes of text per unit."""
+    """Return bytes of text per unit."""
     return int((lengths * counts).sum()) / _units(counts)
 
 
 def units_per_1000_bytes(lengths: Lengths, counts: Counts) -> float:
-    """Return 1000 U / B: for a byte-latent transformer, the steps of its global model per 1000 bytes."""
+    """Return 1000 * units / bytes: for a byte-latent transformer, the steps of its global model per 1000 bytes."""
     return 1000 * _units(counts) / int((lengths * counts).sum())
 
 

@@ -162,11 +162,11 @@ REPORTED = (
         format=PERCENT,
     ),
     Metric(
-        "cut_word_consistency", "share", "higher", "the same of pairs of which at least one word is cut",
+        "cut_word_consistency", "share", "higher", "pairs of equal words, at least one of them cut, that are cut alike",
         format=PERCENT,
     ),
     Metric(
-        "cuts_per_word", "cut/word", "lower", "ways in which a word that occurs twice or more is cut",
+        "cuts_per_word", "cut/word", "lower", "different ways in which a repeated word is cut, or left whole",
         grows_with_text=True, format=Format("{:.3f}"),
     ),
 )  # fmt: skip

@@ -212,8 +212,8 @@ REFUSED_TOKENS: dict[str, tuple[Any, Any, str]] = {
     "nothing": ([(263, b"")], [], "is empty"),
     "a huge id": ([(1 << 40, b"hell")], [], "ids are below"),
     "a rule that is there": ([], [(b"h", b"e")], "is there already"),
-    "a rule of strangers": ([(263, b"hell")], [(b"hel", b"l")], "needs 'hel'"),
-    "a rule for nothing": ([], [(b"he", b"ll")], "needs 'hell'"),
+    "a rule of strangers": ([(263, b"hell")], [(b"hel", b"l")], "needs .*'hel'"),
+    "a rule for nothing": ([], [(b"he", b"ll")], "needs .*'hell'"),
 }
 
 

@@ -137,7 +137,11 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
     "a role's object": ({"special_tokens_map.json": {"eos_token": flagged("<|reserved_0|>")}}, REUSED, "content is"),
     "an id": ({"generation_config.json": {"eos_token_id": 12}}, REUSED, "has id 12 in eos_token_id"),
     "a removed id": ({"generation_config.json": {"eos_token_id": [1, 5]}}, DOWN, "eos_token_id has id 5"),
-    "ids beside numbers": ({"generation_config.json": {"forced_decoder_ids": [[1, 3]]}}, DOWN, "forced_decoder_ids"),
+    "ids beside numbers": (
+        {"generation_config.json": {"forced_decoder_ids": [[1, 3]]}},
+        DOWN,
+        "forced_decoder_ids, whose ids look",
+    ),
     "an id of another file": (
         {"tokenizer_config.json": {"added_tokens_decoder": {"20": {}}}},
         SAME,

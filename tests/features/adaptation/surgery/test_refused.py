@@ -120,7 +120,7 @@ def doubled(folder: Path) -> None:
         (indexed(e="one.safetensors", b="/b.safetensors"), r"index\.json is broken: .*weight_map"),
         (indexed(e="one.safetensors", x="one.safetensors"), "one.safetensors has no tensor 'x'"),
         (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
-        (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer file .*/model\b.*tokenizer\.json"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), r"no tokenizer file .*/model\b.*tokenizer\.json"),
         (lambda folder: (folder / "generation_config.json").write_text("["), r"generation_config\.json .*valid JSON"),
         (configured(forced_decoder_ids=[[1, 2]]), None),
     ],

@@ -22,7 +22,7 @@ from pyharness.features.adaptation.trainers.extension import class_of
         ("\ue000", "U+FFFD and private use"),
         ("a\ufffd", "U+FFFD and private use"),
         ("▁▁", "white space"),
-        (" |---", "punctuation, several"),
+        (" |---", "runs of punctuation"),
         ("。", "punctuation"),
     ],
 )

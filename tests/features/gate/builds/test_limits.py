@@ -66,7 +66,7 @@ def test_a_build_that_says_too_much(project: Path, monkeypatch: pytest.MonkeyPat
     small_project.write(project, backend=TALKING)
     small_project.commit(project)
     monkeypatch.setattr(program, "MOST_SAID", 16 << 20)
-    said = "base 'HEAD' does not build: pip"
+    said = "base 'HEAD' does not build: pip wrote more than 16,777,216 bytes"
     with pytest.raises(NotBuilt, match=said) as error, prepared("HEAD", "HEAD", folder=project, isolated=False):
         pass
     assert error.value.log.stat().st_size == 4 << 20

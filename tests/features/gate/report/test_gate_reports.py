@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from gating.gates import gate, judgement
 from pyharness import report
 from pyharness.cli import main
+from pyharness.features.gate import cli as gate_cli
 from pyharness.features.gate import records as gate_records
 from pyharness.features.gate import report as gate_report
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, SelfTest, Waiver
@@ -27,6 +28,11 @@ NOTED = gate(
     judgement("quick"), SLOW, WAIVED, judgement("gone", "failed", 0.0, interval=None, values={}, reason="not in head"),
     verdict="regression", notes=("new: another",), declaration_faults=("gate.toml: 'old' is matched by nothing",),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", gate_cli.FORMATS)
+def test_the_command_prints_every_format_that_it_offers(form: str) -> None:
+    assert "slow" in gate_cli._write(NOTED, {}, form, force=False)
 
 
 def test_sheets_begin_with_the_verdict_and_have_regressions_first() -> None:

@@ -9,7 +9,7 @@ import pytest
 from drawn.charts import spoken_marks, written
 from gating import gates
 from paged import reading
-from pyharness.features.gate.report import kinds
+from pyharness.features.gate.report import kinds, sheets
 from pyharness.features.gate.report.kinds import calibration_sections, gate_sections
 from pyharness.features.gate.types import Calibration, Gate, GateRules, Judgement, Sensitivity
 from pyharness.report import page
@@ -30,7 +30,7 @@ JUDGED = (
 
 def test_effects_are_those_of_the_judgements() -> None:
     done = gates.gate(*JUDGED, verdict="regression")
-    for title, name, verdict in (("What did not pass", "encode", ", worse"), ("2 passed", "decode", "")):
+    for title, name, verdict in ((sheets.NOT_PASSED, "encode", ", worse"), ("2 passed", "decode", "")):
         figure = next(block for block in section(done, title).blocks if isinstance(block, Figure))
         place = figure.numbers.columns.index("effect")
         (shown,) = (row[place] for row in figure.numbers.rows)
@@ -42,14 +42,14 @@ def test_effects_are_those_of_the_judgements() -> None:
 def test_the_budget_is_drawn_and_named_once() -> None:
     budgets = (0.03, 0.03, 0.05)
     judged = [gates.judgement(f"b{n}", "regression", 0.08, budget=budget) for n, budget in enumerate(budgets)]
-    figure = section(gates.gate(*judged, verdict="regression"), "What did not pass").blocks[0]
+    figure = section(gates.gate(*judged, verdict="regression"), sheets.NOT_PASSED).blocks[0]
     assert isinstance(figure, Figure)
     assert sorted(text for text in written(figure.svg) if "budget" in text) == ["budget 3 %", "budget 5 %"]
 
 
 def test_what_did_not_pass_stands_first_and_the_rest_is_folded() -> None:
     first, *others = gate_sections(gates.gate(*JUDGED, verdict="regression", notes=("time ran out",)))
-    assert (first.title, first.folded) == ("What did not pass", False)
+    assert (first.title, first.folded) == (sheets.NOT_PASSED, False)
     assert [(one.title, one.folded) for one in others[:-1]] == [("Notes", False), ("2 passed", True)]
     assert others[-1].folded
     assert next(iter(gate_sections(gates.gate(JUDGED[1])))).title == "1 passed"
