@@ -105,7 +105,7 @@ def _name_aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str
     label = str(results[0].case.corpus)
     languages = {one.part for result in results for one in result.measurements if one.metric == "parity"}
     rows = next((one.value for one in results[0].measurements if one.metric == "aligned_rows"), None)
-    return f"{label}, {len(languages) + 1} languages" + (f", {rows:,} rows" if isinstance(rows, int) else "")
+    return f"{label}, {len(languages) + 1} languages" + (f", {rows:,} aligned lines" if isinstance(rows, int) else "")
 
 
 def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
