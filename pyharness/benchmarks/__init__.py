@@ -41,7 +41,7 @@ class Work:
 
     case: Case
     spec: TokenizerSpec
-    load: Callable[[], Tokenizer]  # called once per process
+    load: Callable[[], Tokenizer]  # loads the tokenizer at the first call, and returns the same one later
     corpus: Corpus | None
     threads: int
     progress: Callable[[int], None] = lambda _: None  # bytes of text done so far
@@ -50,19 +50,19 @@ class Work:
     device: str = "cpu"  # or "cuda": where pairs are counted and language models run
 
     def segmenter(self) -> HasSegments:
-        """Return the segmenter of the row."""
+        """Return the segmenter of the row; raise ``Unsupported`` if its tokenizer hides the bytes of its tokens."""
         return segmenting.segmenter(self.spec, self.load)
 
     @property
     def text(self) -> Corpus:
-        """The corpus of a benchmark that declares it needs one."""
+        """The corpus of a benchmark that declares it needs one; raises ``InputError`` without one."""
         if self.corpus is None:
             raise InputError(f"benchmark {self.case.benchmark!r} needs a corpus; give one with -c, such as -c sample")
         return self.corpus
 
     @property
     def aligned(self) -> ParallelCorpus:
-        """The corpus of a benchmark that declares it needs a parallel one."""
+        """The corpus of a benchmark that declares it needs a parallel one; raises ``InputError`` for any other."""
         if not isinstance(self.corpus, ParallelCorpus):
             raise InputError(f"benchmark {self.case.benchmark!r} needs a parallel corpus, such as -c sample:parallel")
         return self.corpus
@@ -102,8 +102,10 @@ class Pace:
 class Role(IntEnum):
     """The purpose of a benchmark in a run; the cases of a row run in this order."""
 
-    # Reads the front of a text, as many ``bytes`` as any case that waits for it; may leave ids at ``Work.keep_ids``
-    # and compare its own with those at ``Work.expected``. If it fails, nothing of the row gets a number.
+    # Reads the front of a text: the largest parameter ``bytes`` of the cases that wait for it, or its own for cases
+    # without. It may leave ids at ``Work.keep_ids`` and compare its own with those at ``Work.expected``. After a wrong
+    # answer, no timed case of the row and none that needs a text gets a number. After any other failure, such cases
+    # get none on this text, and timed cases without a text get none.
     VERIFIES = 0
     COUNTS = 1  # numbers that the text determines
     TIMES = 2  # runs alone, in a fresh process
@@ -134,11 +136,12 @@ class Benchmark:
     # the details that follow from it. Raises ``InputError`` for arrays that contradict each other.
     rederive: Callable[[State, Case], Findings] | None = None
     pace: Pace | None = None  # None: nobody can know it before
-    underivable: str = ""  # why there is no such function, for people
-    # Checks the parameters of a case on its row and device before anything runs, and fills in dependent ones.
+    underivable: str = ""  # why ``rederive`` is None, for people
+    # Checks the parameters of a case on its row and device before anything is measured; fills in dependent ones, and
+    # may drop those that are off. Raises ``InputError``; ``Unsupported`` for a row whose case is to be skipped.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
     # Specification of another row that a case loads, from the case's parameters and its row; it is obtained before
-    # anything runs. None for cases that load none. Raises ``Unsupported`` for a row without such another row.
+    # anything is measured. None for cases that load none. Raises ``Unsupported`` for a row without such another row.
     loads: Callable[[Mapping[str, Any], TokenizerSpec], str | None] | None = None
     # Numbers relative to the same case of the reference row, after all cases: from the result of a case, that of the
     # reference's (None: it has none) and the label of the reference.
@@ -156,7 +159,7 @@ class Benchmark:
 
     @property
     def verified(self) -> bool:
-        """Whether its text is verified first: a wrong answer never gets a number."""
+        """Whether a check of the row on the front of the text must pass before it is measured."""
         return self.corpus in ("required", "parallel") and self.role is not Role.VERIFIES
 
 

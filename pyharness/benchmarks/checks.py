@@ -25,7 +25,7 @@ from pyharness.types import (
     offsets_of,
 )
 
-SNIPPET = 24  # bytes of text that a difference shows
+SNIPPET = 24  # bytes of text that a difference shows, from its place on
 TEXT, STRESS = "text", "stress set"  # parts of the text read
 _BY_PART = "round trips by part"
 CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
@@ -139,7 +139,7 @@ def _counts(state: State) -> list[int]:
 
 
 def measurements(state: State) -> tuple[Measurement, ...]:
-    """Return shares of the documents read, of all but runs and by part."""
+    """Return the number of documents without the runs, shares of these, and the exact share of each part."""
     documents, exact, as_derived, idempotent, kind, can_ask = _counts(state)
     promised = Measurement("round_trip_share", as_derived / documents)
     if CLASSES[kind] == "lossy":
@@ -192,7 +192,7 @@ class IdsKept:
         np.savez(path, ids=ids, lengths=lengths, text=np.frombuffer(self.text, np.uint8))
 
     def load(self, path: Path) -> Tokens:
-        """Read the ids that ``save`` wrote for the same text."""
+        """Read the ids that ``save`` wrote; raise ``OtherText`` if they are of another text."""
         with np.load(path, allow_pickle=False) as archive:
             if archive["text"].tobytes() != self.text:
                 raise OtherText("its text differs from the one that the home row read: it changed during the run")
@@ -209,7 +209,7 @@ class Comparison:
     difference: dict[str, Any] | None = None
 
     def check(self, tokenizer: Tokenizer, texts: list[str], tokens: Tokens) -> None:
-        """Compare a batch; skip it after the first difference."""
+        """Count the documents of a batch and compare their ids; after the first difference, only count them."""
         mapped = mapped_strings(tokenizer)
         for index, text in enumerate(texts):
             number = self.documents
@@ -250,10 +250,11 @@ def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any
         "got_ids": got[token : token + 8].tolist(),
     }
     if isinstance(tokenizer, HasVocabulary):
-        lengths = np.diff(tokenizer.vocabulary().offsets)
-        offset = int(lengths[expected[:token]].sum())
+        vocabulary = tokenizer.vocabulary()
+        spelled = b"".join(vocabulary[one] for one in expected[:token].tolist())
     else:
-        offset = len(tokenizer.decode(expected[:token]))  # ids of the home row: equal up to here
+        spelled = tokenizer.decode(expected[:token])  # ids of the home row: equal up to here
+    offset = len(spelled) - (spelled.startswith(b" ") and not text.startswith(" "))  # without a space put before it
     there = text.encode()[offset : offset + SNIPPET].decode(errors="replace")
     return difference | {"byte_offset": offset, "text": there}
 
@@ -263,7 +264,7 @@ def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any
 # A library may take quadratic time for a run, or have no room for it. It fails on these texts, and not in a user's
 # service: a long run of combining marks overflows a stack of tokie 0.1.4.
 class NotEncoded(Exception):
-    """A library raised for a text of the stress set; the message names both."""
+    """A library raised for a run of the stress set; the message names the run and the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,10 +290,10 @@ def name(number: int) -> str:
 
 
 def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Tokens]]:
-    """Encode one run after the other.
+    """Encode one run after the other; yield its text and ids.
 
     Raises:
-        NotEncoded: the library raised.
+        NotEncoded: the library raised anything but ``MemoryError``.
     """
     for called, text in RUNS.items():
         try:

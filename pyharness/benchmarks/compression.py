@@ -43,7 +43,7 @@ EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_e
 
 @dataclass(slots=True)
 class CorpusPass:
-    """One pass of one tokenizer over a corpus, or over a shard of it. ``merge`` gives the pass over both."""
+    """One pass of one tokenizer over a corpus, or over a shard of it. ``merge`` adds the pass over another."""
 
     tokenizer: Tokenizer
     state: CorpusState
@@ -161,7 +161,7 @@ class Counted:
 
     @classmethod
     def of_arrays(cls, arrays: State) -> Counted:
-        """Invert ``arrays``."""
+        """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         samples = [state_arrays.taken(arrays, f"{name} sample", 3).tolist() for name in ("pairs", "words")]
         for_pairs, for_words = (Sampled(size, cap, bool(too_small)) for size, cap, too_small in samples)
         spectra = [_spectrum(arrays, name) for name in ("pairs", "left ids", "right ids")]

@@ -124,7 +124,7 @@ def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterato
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
-            text = f"{dear} with {worst}: {premium:.2g}x the tokens of {own[0].details.get('reference')}"
+            text = f"{dear} with {worst}: {premium:.2g}x {own[0].details.get('reference')}"
             text += f". Lowest of all rows: {easy} with {best}, {least:.2g}x" if len(most) > 1 else ""
             yield Answer("Costliest language", f"{text}.")
 

@@ -14,7 +14,7 @@ from pyharness.statistics.samples import percentile
 from pyharness.system.timing import quick_laps
 from pyharness.types import Column, Measurement, Plot, Table, Tally, Tokens
 
-LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed
+LENGTHS = {32: 400, 512: 200, 8192: 60}  # most bytes of an input -> most inputs timed
 WARM_UP = 20
 QUANTILES = {"latency_p50": 0.50, "latency_p90": 0.90, "latency_p99": 0.99}
 RATIOS = {name: f"{name}_ratio" for name in QUANTILES}

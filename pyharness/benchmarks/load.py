@@ -1,4 +1,4 @@
-"""Load time and memory, each in a fresh process: ``python -m pyharness.benchmarks.load SPEC`` is that process."""
+"""Load time and memory, both in each of a few fresh processes: ``python -m pyharness.benchmarks.load SPEC``."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ TEXT = "The quick brown fox, 東京, naïve café, ünïcödé 12345 \n\t    ret
 class MemoryMeter:
     """Adds up the largest growth of the resident set inside ``with`` blocks, in bytes.
 
-    Garbage from before a block is returned to the system first: a library that reused it would look smaller. If the
-    system has no mark that can be reset (outside Linux), the growth of the process's own peak counts.
+    Garbage from before a block is returned to the system first: a library that reused it would look smaller. Where
+    the mark cannot be reset (without Linux or without glibc), the growth of the process's own peak counts.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,10 @@ def probe(specification: str) -> dict[str, float]:
     """Load a tokenizer in this process and use it once.
 
     Seconds and memory are the library's: importing it, building the tokenizer, the first call. They exclude our own
-    checks of the file.
+    checks of the file. ``load_with_checks_seconds`` alone includes these checks, and excludes the import.
+
+    Raises:
+        InputError: there is no such tokenizer, or it cannot be loaded.
     """
     spec = tokenizers.resolve(specification)
     owners = packages_distributions()

@@ -1,8 +1,8 @@
 """Next-token entropy: a causal language model's predictions of a corpus in its own tokens.
 
-The row's tokenizer must be the model's. If the model ships one, its ids are compared on all of the text, and a
-difference fails the case. Without ``model=`` the model is from the row's tokenizer folder or repository. So rows with a
-model each have the same parameters, and are comparable.
+The row's tokenizer must be the model's. If the model ships another file than the row's, its ids are compared on all of
+the text, and a difference fails the case. Without ``model=`` the model is from the row's tokenizer folder or
+repository. So the cases of rows that each have a model share their parameters, and one table shows them.
 
 A model may have more logits than the tokenizer has ids: padding. It predicts them, so they count, unless
 ``ignore_padding`` leaves out all ids that the tokenizer lacks.
@@ -55,7 +55,7 @@ LONGEST_CONTEXT = 2048  # that of GPT-3; if a model allows 64 times as much, hid
 DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
 AUTO = "auto"
 UNCHECKED = "not checked"
-BYTES_AT_ONCE = 1 << 16  # of text, whose windows are sorted by length
+BYTES_AT_ONCE = 1 << 16  # characters of text, whose windows are sorted by length
 BY_LENGTH = Table(
     "Next token by length",
     columns=(
@@ -96,7 +96,7 @@ class Scoring:
 
     model: CausalModel
     tokenizer: Tokenizer
-    own: Tokenizer | None  # the tokenizer that the model ships, if it is not the row's
+    own: Tokenizer | None  # the tokenizer that the model ships; None: the row's file, or none that can be loaded
     columns: int  # logits that count: all of the model's, or without padding
     context: int
     stride: int
@@ -104,9 +104,9 @@ class Scoring:
     threads: int = 1
     vocabulary: Vocabulary | None = field(init=False)
     state: CorpusState = field(default_factory=language_model.empty)
-    documents: int = 0
+    documents: int = 0  # texts: documents, or pieces of cut ones
     unscored: int = 0  # tokens without a prediction
-    unspelled: int = 0  # documents whose tokens do not spell them
+    unspelled: int = 0  # texts whose tokens do not spell them, or hide their bytes
 
     def __post_init__(self) -> None:
         """Read the bytes of tokens, if the tokenizer exposes them; bound the logits of a batch."""
@@ -115,7 +115,11 @@ class Scoring:
         self.vocabulary = self.tokenizer.vocabulary() if isinstance(self.tokenizer, HasVocabulary) else None
 
     def read(self, texts: Sequence[str], groups: Sequence[int], opens: Sequence[bool] | None = None) -> None:
-        """Score texts; ``opens``: the first texts of a document (all). Raise ``NoNumber`` if no number is correct."""
+        """Score texts. ``opens`` says which are the first of a document; without it, all are.
+
+        Raises:
+            NoNumber: the tokenizer is not the model's, or a prediction is no probability.
+        """
         tokens = self.tokenizer.encode_batch(texts, self.threads)
         self._check_pairing(texts, tokens)
         bos = np.array([] if self.model.bos is None else [self.model.bos], np.int64)
@@ -195,7 +199,12 @@ class Scoring:
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> dict[str, Any]:
-    """Check the parameters before anything runs, and fill in the data type, because it decides the numbers."""
+    """Check parameters and model before anything runs, and fill in the data type, because it decides the numbers.
+
+    Raises:
+        InputError: a parameter or the model cannot be used.
+        Unsupported: no model is named, and the row comes with none.
+    """
     context, stride = parameters["context"], parameters["stride"]
     if context == 1:
         raise InputError("context = 1 leaves nothing to predict from; write 2 or more, or 0 for the model's own")
@@ -211,7 +220,11 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> di
 
 
 def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
-    """Return the name of the model: the given one, or the folder or repository of the row's tokenizer."""
+    """Return the name of the model: the given one, or the folder or repository of the row's tokenizer.
+
+    Raises:
+        Unsupported: no model is named, and the row comes with none.
+    """
     if parameters["model"] != MODEL_OF_ROW:
         return str(parameters["model"])
     home = TOKENIZER.parse(TOKENIZER.parse(row.name).home)
@@ -223,7 +236,11 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
 
 
 def window_sizes(parameters: Mapping[str, Any], model: CausalModel) -> tuple[int, int]:
-    """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context."""
+    """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context.
+
+    Raises:
+        InputError: the context is longer than the model's, or the stride is longer than the context.
+    """
     longest, context = model.longest, parameters["context"]
     if longest is not None and context > longest:
         raise InputError(f"context = {context} is more than the {longest} tokens of model {model.folder.name!r}")
@@ -289,9 +306,10 @@ def about(scoring: Scoring) -> dict[str, Any]:
 
 
 def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | None, str]:
-    """Load the tokenizer that the model ships, unless it is the row's file; return it and the check of the pairing.
+    """Load the tokenizer that the model ships, to compare ids; return it, and how the pairing is checked, in words.
 
-    The integrity check alone has compared an engine with that file's home library, on its own text.
+    It is None if the row runs this very file in its home library, or if the file cannot be loaded. A row with another
+    engine is compared even on the same file: the integrity check has seen only the front of the text.
     """
     try:
         path = vocabulary_file.find(str(model.folder.path))

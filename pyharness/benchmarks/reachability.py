@@ -32,7 +32,7 @@ from pyharness.types import (
 
 LONG_TOKEN_BYTES = 64
 SHOWN = 8  # ids of a token's replacement
-LISTED = 4096  # dead tokens listed per layer; the counts are complete
+LISTED = 4096  # most tokens in a list: of layers 1 and 2, or of layer 3 (dead or undecided); the counts are complete
 
 
 def run(work: Work) -> Findings:
@@ -63,7 +63,7 @@ def run(work: Work) -> Findings:
 
 
 def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:
-    """Count every id over the corpus given for witnesses; return zeros without one."""
+    """Return the count of every id over the corpus given for witnesses, and its tally; without a corpus, zeros."""
     counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally(beginnings=[])
     if work.corpus is not None:
         for texts in batches(work.corpus.documents(tally), size=BATCH_SIZE):
@@ -199,7 +199,7 @@ def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
 
 
 def arguments_in_common(result: CaseResult) -> Iterator[str]:
-    """Explain the arguments that are the same for every token."""
+    """Explain the kinds of argument whose words are the same for every token that has one."""
     return (f"{kind}: {text}." for kind, text in _common_arguments(result).items())
 
 

@@ -18,7 +18,11 @@ _PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state
 
 
 def counterpart(row: TokenizerSpec, trainer: str) -> str:
-    """Return the specification of the row's counterpart: the same recipe, with another trainer."""
+    """Return the specification of the row's counterpart: the same recipe, with another trainer.
+
+    Raises:
+        Unsupported: the row was not trained here, or by this very trainer.
+    """
     recipe = trained.recipe_of(row.name)
     if recipe is None:
         raise Unsupported("it was not trained here: only rows trained:... have a counterpart of the same size and text")

@@ -21,7 +21,11 @@ PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # no rounds; the
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Drop parameters that are off: such a case keeps the key of older records."""
+    """Drop parameters that are off: such a case keeps the key of older records.
+
+    Raises:
+        InputError: there is a reference, and no rounds.
+    """
     del row, device
     if parameters["reference"] and not parameters["rounds"]:
         raise InputError(

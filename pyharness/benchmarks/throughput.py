@@ -1,8 +1,8 @@
 """Throughput: bytes and tokens per second of the library's own batch call.
 
-Replayed text misleads: a cache of pieces made one engine look 256 times faster. So the corpus is cut into slices, each
-timed once: ``cold`` is the first slice in a fresh process, ``steady`` the slices after it, all new text; ``replay`` is
-the last slice again, and labelled.
+Replayed text misleads: a cache of pieces made one engine look 256 times faster. So the front of the corpus is cut into
+slices: ``cold`` is the first slice in a fresh process, ``steady`` the slices after it, all new text, each timed once;
+``replay`` is the last slice again, and labelled.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run(work: Work) -> Findings:
     documents = first_documents(work.text, int(work.case.parameters["bytes"]), tally)
     slices = slices_of(documents, 1 + STEADY_SLICES)
     if len(slices) < 3:
-        return Findings(status="skipped", reason="fewer than three documents: nothing new to read after the first")
+        return Findings(status="skipped", reason="too few documents for three slices: nothing new to read")
     tokenizer = work.load()
     try:
         repetitions, tokens = _encoding(tokenizer, slices, work.threads)

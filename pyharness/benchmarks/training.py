@@ -1,9 +1,10 @@
 """Training: seconds by phase, memory, merges and vocabulary of the rows ``trained:TRAINER?vocab_size=...&corpus=...``.
 
-Such a row names its trainer, options and text, so a case needs no other parameters. Every repetition
+Such a row names its trainer, options and text, so a case adds only threads, repetitions and rounds. Every repetition
 trains again, in a process of its own (``python -m pyharness.benchmarks.training SPEC THREADS``), on text in memory,
-with the library imported. Before it counts, its number of ids is checked. If a library loads it, its first text must
-come back as its class promises. If the trainer is deterministic, all files must be equal.
+with the library imported. Before it counts, its number of ids is checked. If a library loads it, the first 1 MiB
+of its text (at least a document) must come back as its class promises. If the trainer is deterministic, all files must
+be equal.
 """
 
 from __future__ import annotations
@@ -60,7 +61,12 @@ class Wrong(Exception):
 
 
 def probe(specification: str, threads: int) -> dict[str, Any]:
-    """Train once in this process, and check the result."""
+    """Train once in this process, and check the result; return the figures, or why the trainer refused.
+
+    Raises:
+        Unsupported: the row was not trained here.
+        Wrong: the result breaks a promise.
+    """
     recipe = recipe_of(specification)
     texts = list(recipe.texts())
     size = sum(len(text.encode()) for text in texts)
@@ -153,7 +159,11 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 
 
 def run(work: Work) -> Findings:
-    """Train in one process per repetition."""
+    """Train in one process per repetition.
+
+    Raises:
+        Unsupported: the row was not trained here, or its trainer refuses.
+    """
     recipe = recipe_of(work.spec.name)
     kept = RecipeFolder.of(recipe.as_json()).find()
     if kept is not None and kept.refused is not None and not kept.crashed:  # when the row was prepared, on this text
@@ -174,8 +184,8 @@ def run(work: Work) -> Findings:
             return Findings(
                 details={"probes": probes},
                 status="failed",
-                reason=f"repetition {number} gave other files than the first, though {recipe.trainer.name} says it is "
-                "deterministic",
+                reason=f"repetition {number + 1} gave other files than the first, though {recipe.trainer.name} says it "
+                "is deterministic",
             )
     files = json.dumps(probes[0]["sha256"], sort_keys=True) if recipe.trainer.deterministic else ""
     details = {"probes": probes, "trainer": recipe.as_json()}
@@ -223,7 +233,7 @@ TABLE = Table(
         Column("train_seconds", "longest phase", pick="most", without=(TOTAL,), shows="part"),
     ),
     notes=(
-        "Text in memory, library imported; memory: on top of both. Medians, each in a fresh process.",
+        "Text in memory, library imported; memory: on top of both. Medians of trainings, each in a fresh process.",
         notes.provenance,
         _note_unfinished,
         rounds.no_ratio(RATIOS),

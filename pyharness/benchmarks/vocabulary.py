@@ -1,4 +1,4 @@
-"""Vocabulary: its contents and the cost of its embedding; needs no text."""
+"""Vocabulary: its size, its scaffold tokens and the cost of its embedding; needs no text."""
 
 from __future__ import annotations
 

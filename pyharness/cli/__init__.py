@@ -1,4 +1,4 @@
-"""The command line: parses and calls, without logic. A file has one or two commands, listed in COMMANDS."""
+"""The command line: it parses, calls and shows. A module with commands lists them in COMMANDS."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Commands(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the purpose, and the examples of all commands."""
+        """Write the purpose, then examples: ours and those of features."""
         super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():

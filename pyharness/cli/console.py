@@ -22,14 +22,18 @@ from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 ADDRESS_SPACE = 512 << 20  # Python and NumPy; tokenizer libraries need more, and report it themselves
-ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS takes 32 MB per thread, and its stack
+ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS starts a thread per core: a buffer of 32 MiB and a stack of 8 MiB
 MOST_FAULTS = 10  # lines
 LONGEST_LINE = 2000  # characters
 PULL_REQUEST = "markdown for a pull request"  # the format of --for
 
 
 def reports_errors(command: F) -> F:
-    """Make a command report errors in a few lines, and exit with their status."""
+    """Make a command report expected errors and signals in a few lines, and exit.
+
+    The exit status is 2 for ``InputError``, ``OSError`` and ``MemoryError``, 0 if the reader of a pipe has ended, 130
+    for Ctrl-C, and 128 plus the number of any other signal that ends it. Other exceptions pass through.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -66,12 +70,12 @@ def reports_errors(command: F) -> F:
 
 
 def _notes(end: BaseException) -> list[str]:
-    """Return a command's notes on an interrupt, on how to continue."""
+    """Return the notes that a command added to an interrupt: they say how to continue."""
     return list(getattr(end, "__notes__", []))
 
 
 def _too_small_an_address_space() -> str | None:
-    """Say that memory is too small to import NumPy: OpenBLAS would request its buffers for ever."""
+    """Return why the limit on memory does not allow NumPy, or None: OpenBLAS would request its buffers for ever."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     needed = ADDRESS_SPACE + ADDRESS_SPACE_OF_A_CORE * (os.cpu_count() or 1)
     if limit == resource.RLIM_INFINITY or limit >= needed:
@@ -122,7 +126,7 @@ def _say(line: str) -> None:
 
 
 def complain_of(faults: Sequence[str]) -> None:
-    """Write faults to standard error, a line each; of many, only the first ones and their number."""
+    """Write faults to standard error, a line each; of many, only the first ones and the number of the others."""
     shown = faults if len(faults) <= MOST_FAULTS else faults[: MOST_FAULTS - 1]
     for fault in shown:
         complain(f"error: {fault}")
@@ -131,7 +135,7 @@ def complain_of(faults: Sequence[str]) -> None:
 
 
 def show(text: str) -> None:
-    """Write text to standard output."""
+    """Write text to standard output; raise ``InputError`` if that fails. Characters it cannot encode become escapes."""
     with _output() as out:
         encoding = out.encoding or "utf-8"  # an ASCII terminal cannot show every file name
         out.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -139,7 +143,7 @@ def show(text: str) -> None:
 
 
 def show_in_pager(text: str) -> None:
-    """Write text to standard output, or to a pager where a terminal has fewer lines."""
+    """Write text to standard output, or to a pager if it does not fit the lines of a terminal."""
     if not is_terminal() or text.count("\n") < os.get_terminal_size(sys.stdout.fileno()).lines:
         show(text)
         return
@@ -148,7 +152,7 @@ def show_in_pager(text: str) -> None:
 
 
 def put(parts: Iterable[bytes]) -> None:
-    """Write bytes to standard output as they come."""
+    """Write bytes to standard output as they come; raise ``InputError`` if that fails."""
     for part in parts:
         with _output() as out:
             left = memoryview(part)
@@ -172,13 +176,13 @@ def _output() -> Iterator[TextIO]:
 
 
 def discard_output() -> None:
-    """Discard buffered output, which Python would report at exit."""
+    """Discard output that is still buffered: Python would fail to write it at exit, and report that."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def width() -> int:
-    """Return the columns of standard output."""
+    """Return the columns to use: those of a terminal (at least 60), or else COLUMNS within 40 to 1000, or 80."""
     if is_terminal():
         return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
     columns = os.environ.get("COLUMNS", "")
@@ -186,7 +190,7 @@ def width() -> int:
 
 
 def color() -> bool:
-    """Whether standard output supports colours."""
+    """Whether to write colours: standard output is a terminal, and NO_COLOR is not set."""
     return is_terminal() and "NO_COLOR" not in os.environ
 
 
@@ -196,13 +200,17 @@ def is_terminal() -> bool:
 
 
 def check_output() -> None:
-    """Refuse to start when the result could not be written."""
+    """Raise ``InputError`` if standard output is closed: a command checks this before it works."""
     with _output():
         pass
 
 
 def for_a_pull_request(form: str, reader: str | None) -> str:
-    """Return the format for ``--for``; a pull request needs Markdown."""
+    """Return ``form``, or with ``--for`` (``reader``) that of a pull request.
+
+    Raises:
+        InputError: ``--for`` is given, and ``form`` is not Markdown.
+    """
     if reader is None:
         return form
     if form != "markdown":
@@ -219,7 +227,7 @@ def summarise(text: str) -> None:
 
 
 def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> None:
-    """Refuse to replace an input file, or any existing file without ``force``."""
+    """Raise ``InputError`` if ``output`` is an input file or, without ``force``, if it exists."""
     from pyharness import store
     from pyharness.system import atomic_file
 

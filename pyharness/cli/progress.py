@@ -1,4 +1,4 @@
-"""Progress of a run: a bar in a terminal, one line per case in a pipe or a CI log. Always on standard error."""
+"""Progress of a run or a training: a bar in a terminal, lines in a pipe or a CI log. Always on standard error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def listener(quiet: bool) -> Iterator[Listener]:
-    """Pick the progress display that suits standard error."""
+    """Pick the progress display that suits standard error, or a silent one."""
     if quiet:
         yield SilentListener()
     elif not sys.stderr.isatty():
@@ -49,7 +49,7 @@ class Lines:
         self.row, self.training = "", TrainingLines()
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Print a line, if it is time."""
+        """Print a line at a new row or phase, or ten seconds after the last line."""
         if row != self.row:
             self.row, self.training = row, TrainingLines(f"preparing {visible(row)}: ")
         self.training(progress)
@@ -67,7 +67,7 @@ class Lines:
         """Print nothing: a log is no place for progress bars."""
 
     def remaining(self, seconds: float) -> None:
-        """Add the remaining time to the next line, from time to time."""
+        """Add the remaining time to the next line, at most every 30 seconds."""
         now = time.monotonic()
         if now - self.said >= self.INTERVAL:
             self.left, self.said = f"  (about {in_words(seconds)} left)", now
@@ -97,7 +97,7 @@ class Bar:
         self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
 
     def begin(self, total: int) -> None:
-        """Set the length."""
+        """Set the length of the bar, and begin it again."""
         self.bar.reset(self.task, total=total, description="")
 
     def started(self, case: Case) -> None:
@@ -141,13 +141,13 @@ def training_listener(quiet: bool) -> Iterator[Callable[[TrainingProgress], None
 class TrainingLines:
     """Progress as lines: at the beginning of a phase, and every ten seconds."""
 
-    INTERVAL = 10.0
+    INTERVAL = 10.0  # seconds
 
     def __init__(self, beginning: str = "") -> None:
         self.beginning, self.phase, self.said = beginning, "", 0.0
 
     def __call__(self, progress: TrainingProgress) -> None:
-        """Print a line, if it is time."""
+        """Print a line at a new phase, or ten seconds after the last line."""
         now = time.monotonic()
         if progress.phase != self.phase or now - self.said >= self.INTERVAL:
             self.phase, self.said = progress.phase, now

@@ -109,7 +109,11 @@ def report(
 
 
 def _form(form: str | None, output: Path | None, reader: str | None) -> str:
-    """Return the format: the given one, or that of the output's suffix."""
+    """Return the given format, that of the output's suffix, or text; with ``--for``, that of a pull request.
+
+    Raises:
+        InputError: ``--for`` is given, and the format is not Markdown.
+    """
     from pyharness.report import FORMATS_OF_SUFFIXES
 
     suffix = "" if output is None else output.suffix
@@ -181,7 +185,7 @@ def _export(
 
 
 def _page(page: Callable[[], Page], tables: Callable[[], Sequence[Sheet]], title: str) -> str:
-    """Return a page; without its libraries, a page of only tables, and report that."""
+    """Return a page; without the library that draws charts, a page of only tables, and report that."""
     from pyharness import report as room
     from pyharness.report import page as pages
 

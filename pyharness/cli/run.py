@@ -147,14 +147,14 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:
-    """Return the command that continues this run."""
+    """Return a line with the command that continues this run."""
     words = [click.get_current_context().command_path, *map(shlex.quote, sys.argv[2:])]
     words += [] if output is not None else ["-o", shlex.quote(str(record))]
     return f"go on with: {' '.join(words if '--resume' in words else [*words, '--resume'])}"
 
 
 def _show_traceback(result: CaseResult) -> None:
-    """Write the traceback of a failure, if requested and known."""
+    """Write the traceback of a failure, if the result has one."""
     for line in str(result.details.get("traceback", "")).splitlines():
         complain(line)
 
@@ -181,7 +181,11 @@ def _literal(value: str) -> Any:
 
 
 def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
-    """Claim the record's name; without ``output``, a new one in the default folder, or that of an unfinished run."""
+    """Claim the record's name; without ``output``, a new one in the default folder, or to resume, an unfinished run's.
+
+    Raises:
+        InputError: the name is taken, nothing can be written there, or there is no unfinished run to resume.
+    """
     from pyharness.store import Journal
 
     if output is not None:
@@ -192,14 +196,14 @@ def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal
 
 
 def _find_unfinished(name: str) -> Path:
-    """Return the record path of a suite's latest unfinished run."""
+    """Return the record path of a suite's latest unfinished run; raise ``InputError`` without one."""
     if (journal := _latest(name, ".json.journal")) is None:
         raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
     return journal.with_suffix("")
 
 
 def _latest(name: str, ending: str) -> Path | None:
-    """Return the file with this ending of a suite's latest run in the default folder."""
+    """Return the file with this ending of a suite's latest run in the default folder, or None."""
     form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?{re.escape(ending)}")
     folder = Path(RESULTS)
     runs = [
@@ -211,7 +215,7 @@ def _latest(name: str, ending: str) -> Path | None:
 
 
 def _find_finished(declared: Suite, output: Path | None) -> Record | None:
-    """Return the record of this run, if it was finished before and no other run of its name has begun."""
+    """Return the record of this run if it is finished, and no run of its name is unfinished; otherwise None."""
     from pyharness import store
 
     if output is None and _latest(declared.name, ".json.journal") is not None:

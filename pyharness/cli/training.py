@@ -71,7 +71,7 @@ def click_options(known: Iterable[Option]) -> list[click.Option]:
 
 def _click_option(one: Option) -> click.Option:
     kind = click.Choice(one.choices) if one.choices else one.kind
-    switched = one.kind is bool and one.default is not False  # on, or a default from elsewhere
+    switched = one.kind is bool and one.default is not False  # on by default, or decided elsewhere: can be switched off
     holds = "required" if one.required else f"default: {one.shown_default}"
     return click.Option(
         [f"{one.flag}/--no-{one.flag.removeprefix('--')}" if switched else one.flag, one.name],
@@ -82,7 +82,7 @@ def _click_option(one: Option) -> click.Option:
 
 @contextmanager
 def in_flags(options: type[Options]) -> Iterator[None]:
-    """Rewrite ``name=`` in error messages to ``--name``."""
+    """Rewrite ``name=`` in the message of an ``InputError`` to the flag of that option."""
     from pyharness.trainers.options import declared
 
     try:
@@ -99,7 +99,7 @@ class OfTrainer(click.Command):
 
     @reports_errors
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, like any command."""
+        """Parse arguments; an option that only other trainers have is an error that names those trainers."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -139,7 +139,7 @@ class Trainers(click.Group):
         return names or click.Command.shell_complete(self, ctx, incomplete)
 
     def able(self, ctx: click.Context, error: click.NoSuchOption) -> tuple[str, list[str]] | None:
-        """Return the name of a given option, and the trainers that have it."""
+        """Return the name of the option that ``error`` is about, and the trainers with it; None if none has it."""
         having = {
             name: param.name
             for name in self.list_commands(ctx)
@@ -205,7 +205,7 @@ def _of_other(training: Training[Any]) -> click.Command:
 
 
 def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given options."""
+    """Return the options that were given: those that are neither None nor an empty tuple."""
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 

@@ -1,8 +1,8 @@
 """Help at a prompt: examples of the help text, and shell completion of names.
 
-Shells start a process for each key, so names come from a file in the cache. A change of pyharness or of the folders of
-packages renews it. Labels and file names are strangers' text, and a shell acts on some characters of what is completed.
-Names with such characters are left out.
+Shells start a process for each completion, so names come from a file in the cache. A change of pyharness, of the
+folders of packages, of the Python installation or of PYHARNESS_PLUGINS renews it. Labels and file names are strangers'
+text, and a shell acts on some characters of what is completed. Names with such characters are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TAME = re.compile(r"[\w@%+:=,./~?-]*")
 
 
 def completing(kind: str, or_file: bool = False) -> Completing:
-    """Return a completion of the names of a kind of thing, by the kinds of ``pyharness list``."""
+    """Return a function that completes names of a kind of ``pyharness list``; ``or_file``: files if no name fits."""
 
     def complete(context: click.Context, parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
         del context, parameter
@@ -37,7 +37,7 @@ def completing(kind: str, or_file: bool = False) -> Completing:
 
 
 def items(kind: str, beginning: str) -> list[CompletionItem]:
-    """Return the names that begin so; a row or corpus may have a label, and an engine stands before a name."""
+    """Return completions of a beginning; of a row or corpus, a label (NAME=) and an engine (ENGINE+) in it are kept."""
     before = match[0] if (match := _BEFORE.match(beginning)) and kind in ("tokenizers", "corpora") else ""
     begun = beginning[len(before) :]
     names = _files(begun) if begun.startswith(_OF_PATHS) else _names(kind)
@@ -65,7 +65,7 @@ def _files(begun: str) -> Iterator[str]:
 
 
 def _names(kind: str) -> list[str]:
-    """Return names from the cache, or from all modules."""
+    """Return names from the cache, or from all modules; none if a plug-in is at fault or the cache is not writable."""
     from pyharness.system import atomic_file, folders
 
     state = [sys.prefix, os.environ.get("PYHARNESS_PLUGINS", ""), *_changes()]
@@ -82,7 +82,7 @@ def _names(kind: str) -> list[str]:
         names = catalogue.names()
         kept.parent.mkdir(parents=True, exist_ok=True)
         atomic_file.write(kept, json.dumps({"state": state, "names": names}), overwrite=True)
-    except (InputError, OSError):  # of a plug-in: the command itself reports it
+    except (InputError, OSError):  # a plug-in's fault, which the command itself reports, or the cache's
         return []
     return names[kind]
 
@@ -94,7 +94,10 @@ def _changes() -> Iterator[int]:
 
 
 class Bash(BashComplete):
-    """Completion in bash, which ends a word at a colon or an equals sign: it gets the line, and the rest of a word."""
+    """Completion in bash, which ends a word at a colon or an equals sign.
+
+    So words are taken from the whole line, and bash gets only the end of a word.
+    """
 
     name = "bash"
     source_template = BashComplete.source_template.replace("env ", 'env COMP_LINE="${COMP_LINE:0:COMP_POINT}" ', 1)
@@ -110,7 +113,7 @@ class Bash(BashComplete):
         return words[1:], self._word
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Leave out what stands before the last colon or equals sign of the word."""
+        """Leave out the word up to its last colon or equals sign: bash has that already."""
         match = re.match(r".*[:=]|", self._word)
         return f"{item.type},{item.value.removeprefix(match[0] if match else '')}"
 

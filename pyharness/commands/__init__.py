@@ -1,1 +1,1 @@
-"""The work of each command, callable from Python."""
+"""The work of several commands, callable from Python."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -12,6 +11,7 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.corpora.files.reading import named_errors
 from pyharness.corpora.streaming import batches
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
 
 PART_BYTES = 256 << 10
@@ -82,8 +82,8 @@ class _Held:
     def _too_long(self) -> InputError:
         if self._cuts is None:
             return InputError(
-                f"{self._name} has more than {self._longest:,} bytes, and this tokenizer holds a document whole: use "
-                "--lines, our own encoder (native+SPEC) or a larger --max-document-bytes"
+                f"{self._name} has more than {self._longest:,} bytes, and this tokenizer holds a document whole: "
+                "raise --max-document-bytes, or try --lines or our own encoder (native+SPEC)"
             )
         return InputError(
             f"{self._name} has {len(self._data):,} bytes without a safe place to cut, from byte "
@@ -118,7 +118,7 @@ def load(specification: str, special: bool = False) -> Tokenizer:
     """Load a tokenizer by its specification, or by the path of its file.
 
     Raises:
-        InputError: there is no such tokenizer, or it cannot map the ``special`` tokens.
+        InputError: there is no such tokenizer, it cannot be loaded, or it cannot map the ``special`` tokens.
     """
     row = resolved(specification)
     tokenizer = tokenizers.load(row)
@@ -130,18 +130,12 @@ def load(specification: str, special: bool = False) -> Tokenizer:
 
 
 def resolved(specification: str) -> TokenizerSpec:
-    """Resolve a specification, or the path of a tokenizer's file.
+    """Resolve a specification, or the path of a tokenizer's file; first train or download what is missing.
 
     Raises:
-        InputError: there is no such tokenizer.
+        InputError: there is no such tokenizer, or its training or download fails.
     """
-    path, mark, options = specification.partition("?")
-    if ":" not in path and path not in tokenizers.specs():
-        if os.path.exists(path):  # noqa: PTH110 - false, too, where a name is too long
-            specification = f"file:{path}{mark}{options}"
-        elif Path(path).suffix or os.sep in path:
-            raise InputError(f"there is no file {path[:200]!r}; pyharness list tokenizers shows known names")
-    return tokenizers.obtain(specification)
+    return tokenizers.obtain(TOKENIZER.of_path(specification, tokenizers.specs()))
 
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
@@ -166,7 +160,7 @@ def encoded(
             tokens = _of_bytes(tokenizer, batch, threads, first, special)
         else:
             tokens = tokenizer.encode_batch([_text(part) for part in batch], threads)
-        first += len(batch)  # documents: only dropout uses the count, and then a part is at least one document
+        first += len(batch)  # documents: only dropout uses the count, and then a part is a whole document
         yield from ((tokens.document(index), part.ends) for index, part in enumerate(batch))
 
 

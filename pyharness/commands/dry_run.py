@@ -95,7 +95,8 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
         resume: whether to continue the unfinished run of that record.
 
     Raises:
-        InputError: any error that would stop the run before it measures.
+        InputError: the suite has an error, a text cannot be read, or ``record`` has an unfinished run that is not
+            resumed or is another one.
     """
     plan = suite.plan(declared, obtain=False)
     schedule = Schedule.of(plan)

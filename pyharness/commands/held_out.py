@@ -12,7 +12,7 @@ from pyharness.types import InputError, TrainingProgress, digest_of
 
 @dataclass(slots=True)
 class HeldOut:
-    """Text that nothing is learnt from, and the digests of its documents; without digests, the corpus is judged on."""
+    """Text to judge a training on, and the digests of its documents: ``apart`` refuses a corpus with any of them."""
 
     text: Text
     allow: bool = False  # whether documents may also be in the corpus
@@ -40,7 +40,7 @@ class HeldOut:
         """Yield the texts of the corpus.
 
         Raises:
-            InputError: after the last text: documents are both held out and in the corpus.
+            InputError: after the last text: documents are both held out and in the corpus, and ``allow`` is not set.
         """
         shared = count = 0
         for text in texts:

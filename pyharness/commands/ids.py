@@ -174,7 +174,8 @@ def decoded(
 ) -> Iterator[bytes]:
     """Yield the bytes of documents, and the ``ending`` of each.
 
-    Our own decoder decodes a part at a time. Others, and the decoders of files, get a whole document.
+    Our own decoder decodes a part at a time. Others get a whole document. So does ours, if the tokenizer's file
+    declares a decoder of its own.
 
     Raises:
         InputError: an id is not in the vocabulary; more than ``longest`` bytes of ids would have to be held.
@@ -217,6 +218,6 @@ def _join(document: _Document, longest: int) -> Ids:
         if count * ID_BYTES > longest:
             raise InputError(
                 f"{document.first.where} has more than {longest // ID_BYTES:,} ids, and this tokenizer decodes a "
-                "document whole: use --lines, our own decoder (native+SPEC) or a larger --max-document-bytes"
+                "document whole: raise --max-document-bytes, or try our own decoder (native+SPEC)"
             )
     return np.concatenate(held)

@@ -43,7 +43,7 @@ def shown(listener: Listener | None) -> Iterator[Listener | None]:
 
 
 class ProgressLine:
-    """A bar with the current case and the text it has read; at the end, the duration of all cases."""
+    """A bar with the current case and the text it has read; at the end, the cases and the time since it was made."""
 
     def __init__(self) -> None:
         self.done, self.total, self.left = 0, 0, ""
@@ -79,7 +79,7 @@ class ProgressLine:
             self.failures.append(f"failed: {case_in_words(result.case)}: {result.reason}")
 
     def ended(self) -> None:
-        """Report the duration of all cases, or how many fitted the time limit."""
+        """Report how many cases are finished, and the seconds since this line was made, with trainings."""
         if self.handle is not None:
             came = "" if self.done == self.total else f"{self.done} of "
             self._draw(f"{came}{counted(self.total, 'case')} in {time.monotonic() - self.begun:,.0f} s", at_once=True)

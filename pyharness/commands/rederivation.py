@@ -1,4 +1,4 @@
-"""Every number of a record computed again from its state, and compared; the record's other values are checked."""
+"""Numbers of a record computed again from its state, and compared; other values are checked where that is possible."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def metric_differences(record: Record) -> tuple[list[str], list[str]]:
 
 
 def case_name_differences(record: Record, cases_of_state: Collection[str]) -> Iterator[str]:
-    """Yield cases of the state that the record lacks, and cases whose name contradicts their contents."""
+    """Yield cases whose state, name, row or text does not fit the rest of the record."""
     status = {result.case.key: result.status for result in record.results}
     for key in cases_of_state:
         if key not in status:
@@ -315,7 +315,7 @@ class Rederivation:
 
 
 def rederive(record: Record) -> Rederivation:
-    """Compute every number of a record again, and compare the record's other values.
+    """Compute the numbers of a record again, as far as benchmarks can, and check the record's other values.
 
     Raises:
         NoState: the record has no state, or one that is damaged or of another run.
@@ -343,7 +343,7 @@ def _note_unchecked(record: Record, derived: Sequence[Rederived], unknown: Seque
 # ------------------------------------------------------------------------------------------------- lines for people
 
 
-MOST_LINES = 20  # of the differences of one case
+MOST_LINES = 20  # of the differences of one case, and of those apart from numbers
 
 
 def lines(found: Rederivation) -> Iterator[str]:

@@ -63,7 +63,11 @@ class Result:
         return to_frame(report.flat_sheet(self.record))
 
     def compare(self, first: str, second: str, *others: str) -> pd.DataFrame:
-        """Return paired differences of tokenizers of this run, each from the first: one row per number."""
+        """Return paired differences of tokenizers of this run, each from the first: one row per number.
+
+        Raises:
+            InputError: a tokenizer is not in the run, or there is nothing to compare.
+        """
         with self._beside_state() as record:
             return to_frame(report.flat_differences(comparison.rows(record, first, second, *others)))
 
@@ -147,7 +151,11 @@ def declare(
     base: suite.Suite | None = None, device: str | None = None, memory_limit: int | str | None = None,
     max_bytes: int | str | None = None, reference: str | None = None,
 ) -> suite.Suite:  # fmt: skip
-    """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look."""
+    """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look.
+
+    Raises:
+        InputError: something cannot be read as a part of a suite.
+    """
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
     if base is None:
         rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
@@ -164,7 +172,7 @@ def declare(
 
 
 def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:
-    """Give corpora that are named together with benchmarks also to those benchmarks that do not need a corpus."""
+    """Give corpora that are named together with benchmarks also to those benchmarks whose corpus is optional."""
     optional = {benchmark.name for benchmark in registered().values() if benchmark.corpus == "optional"}
     labels = tuple(entry.label for entry in texts) or None
     return tuple(
@@ -184,14 +192,16 @@ def run(
 ) -> Result:  # fmt: skip
     """Measure tokenizers on corpora.
 
-    Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
-    Raises ``InputError`` for anything unknown, before anything runs. The record is only kept with ``output``; an
-    existing file is refused, or replaced with ``overwrite``. Pairs are counted and language models run on ``device``,
-    ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or text such as
-    ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No more of each text
-    is read than ``max_bytes`` (likewise; whole documents), or less if its own ``max_bytes=`` says so. No case begins
-    after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep theirs among
-    their details. Lengths and differences are relative to the row ``reference`` (default: the suite's).
+    Names are those of ``pyharness list``. Given parts replace those of the suite ``suite_name``. Without that name,
+    ``tokenizers`` get default corpora and benchmarks; without ``tokenizers`` either, the suite is ``quick``. Raises
+    ``InputError`` for anything unknown, before anything is measured, and if the time limit ends the run before the
+    first case. The record is only kept with ``output``; an existing file is refused, or replaced with ``overwrite``.
+    Pairs are counted and language models run on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that
+    holds more than ``memory_limit`` (bytes, or text such as ``4GB``; default: the suite's, or three quarters of what is
+    free, shared by the workers) is ended, and fails alone. No more of each text is read than ``max_bytes`` (likewise;
+    whole documents), or less if its own ``max_bytes=`` says so. No case begins after ``time_limit``, such as ``10m``:
+    the others are skipped. With ``tracebacks``, failures keep theirs among their details, if an exception caused them.
+    Lengths and differences are relative to the row ``reference`` (default: the suite's).
 
     A ``listener`` gets the progress. Without one, a notebook shows it; otherwise nothing does.
     """
@@ -225,5 +235,5 @@ def _keep(
 
 
 def read(path: str | os.PathLike[str]) -> Result:
-    """Read a record from a file."""
+    """Read a record from a file; raise ``InputError`` if there is no valid record."""
     return Result(store.read(Path(path)))

@@ -58,7 +58,12 @@ def requested(
 def check(
     trainer: TrainerSpec[Any], request: TrainingRequest[Any], folder: Path, exports: Sequence[str], force: bool
 ) -> None:
-    """Refuse what is impossible, before any text is read."""
+    """Refuse what is impossible, before any text is read.
+
+    Raises:
+        InputError: the request, the folder or an export is impossible.
+        TypeError: the options are another trainer's.
+    """
     trainers.check(trainer, request)
     if "?" in str(folder):
         raise InputError(f"{str(folder)!r} has a '?', which begins the options of a tokenizer; choose another folder")
@@ -82,7 +87,11 @@ def keep(
     trainer: TrainerSpec[Any], request: TrainingRequest[Any], trained: TrainedTokenizer, text: Text, folder: Path,
     exports: Sequence[str] = (), *, force: bool = False,
 ) -> TrainingFiles:  # fmt: skip
-    """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
+    """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out.
+
+    Raises:
+        InputError: the folder cannot be written, or is there and ``force`` does not allow to replace it.
+    """
     exported, refused = _export(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
     check_new_folder(folder, RECORD, force)  # again: another process may have made it during the training

@@ -60,7 +60,7 @@ class CutText:
     number: int  # of the text
     size: int  # of the text, in bytes
     units: tuple[Unit, ...]
-    spells: bool  # whether the joined units equal the text
+    spells: bool  # whether the joined units equal the text, or a space and the text
 
 
 def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:

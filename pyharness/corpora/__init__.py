@@ -6,12 +6,12 @@
     ...     tally.add(text)
 
 One module per kind of source, ending in ``CORPORA = (CorpusFamily(...),)``. Every family streams in bounded
-memory and treats invalid UTF-8, empty and over-long documents alike: see ``streaming``.
+memory and treats invalid UTF-8 and empty documents alike: see ``streaming``. Over-long documents are cut, but not
+aligned text.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 
@@ -38,12 +38,15 @@ def open_corpus(spec: str) -> Corpus:
     """Open the corpus that ``spec`` names, with all checks that do not need to read text.
 
     A ``?`` starts the options only if ``key=value`` or ``key=value&key=value`` follows; write ``%3F`` for a ``?`` of a
-    path that would otherwise start options. Values of options are percent-decoded.
+    path that would otherwise start options. Values of options are percent-decoded. ``path:`` may be left out.
+
+    Raises:
+        InputError: a name or an option is unknown, or a check fails.
     """
-    wanted = CORPUS.parse(spec)
+    wanted = CORPUS.parse(CORPUS.of_path(spec, families()))
     family = families().get(wanted.name)
     if family is None:
-        raise _unknown(spec, wanted.name)
+        raise suggest("corpus", wanted.name, names())
     if not family.wraps:
         for option in wanted.options:
             if option not in family.options:
@@ -79,9 +82,3 @@ def is_remote(spec: str) -> bool:
     if family is None:
         return False
     return is_remote(argument.partition(":")[2]) if family.wraps else family.remote(argument)
-
-
-def _unknown(spec: str, name: str) -> InputError:
-    if os.path.exists(spec) or os.path.exists(spec.rpartition("?")[0]):  # noqa: PTH110 - never raises
-        return InputError(f"unknown corpus {spec!r}; did you mean {'path:' + spec!r}?")
-    return suggest("corpus", name, names())

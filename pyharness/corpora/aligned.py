@@ -40,7 +40,7 @@ class AlignedCorpus:
             yield from map(row.__getitem__, self.languages)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream texts with keys. Texts of one row depend on each other: the reference language decides their group."""
+        """Stream texts with keys: those of one row share a group, by their work or else by the reference language."""
         for row in self.rows(tally):
             for number, language in enumerate(self.languages):
                 yield Piece(row[language], row[self.reference], opens=number == 0, work=row.get(WORK, ""))
@@ -62,7 +62,11 @@ class AlignedCorpus:
 
 
 def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
-    """Read one file per language in parallel, line by line."""
+    """Read one file per language in parallel, line by line.
+
+    Raises:
+        InputError: one file has more lines than another.
+    """
     streams = {language: (line for _, line in numbered_lines(file)) for language, file in files.items()}
     rows = 0
     while True:
@@ -82,7 +86,11 @@ def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
 
 
 def chosen(options: Mapping[str, str], known: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Read ``languages=`` and ``reference=``; by default, all languages and English."""
+    """Read ``languages=`` and ``reference=``; by default, all languages, and English or else the first.
+
+    Raises:
+        InputError: a language is unknown or repeated, or the reference is not among the languages.
+    """
     languages = tuple(options["languages"].split(",")) if "languages" in options else tuple(known)
     for language in languages:
         if language not in known:

@@ -21,7 +21,7 @@ from pyharness.corpora.streaming import keyed
 from pyharness.system import atomic_file
 from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
 
-MOST = 1 << 21  # digests of 8 bytes: beyond that, every second, fourth, ... is kept
+MOST = 1 << 21  # digests of 8 bytes: beyond that, about half of them, a quarter, ... are kept
 LEAST_SHARED = 32  # characters of a text; shorter ones recur by chance
 _SPAN = 1 << 64
 
@@ -35,7 +35,7 @@ class DocumentKeys:
     """Digests of documents: all of them, or those below a limit, by which any other text is sampled, too."""
 
     limit: int = _SPAN
-    kept: array[int] = field(default_factory=lambda: array("Q"))  # ascending, once ``settle`` was called
+    kept: array[int] = field(default_factory=lambda: array("Q"))  # ascending from ``settle`` until the next ``add``
     _last: str = ""  # the key of the last pieces; those of one document are consecutive
 
     def add(self, piece: Piece, digest: Digest) -> None:
@@ -52,7 +52,7 @@ class DocumentKeys:
                 self.settle()
 
     def settle(self) -> None:
-        """Sort the digests; drop duplicates and those beyond ``MOST``."""
+        """Sort the digests and drop duplicates; halve the limit until at most ``MOST`` are below it."""
         digests = np.unique(np.frombuffer(self.kept, np.uint64)) if self.kept else np.empty(0, np.uint64)
         while len(digests) > MOST:
             self.limit //= 2
@@ -64,7 +64,7 @@ class DocumentKeys:
         return place < len(self.kept) and self.kept[place] == key
 
     def as_array(self) -> NDArray[np.uint64]:
-        """Return the input of ``of_array``: the last digest that may be kept, and the kept ones."""
+        """Return the input of ``of_array``: the largest digest that may be kept, and the kept ones, ascending."""
         self.settle()
         return np.concatenate([np.array([self.limit - 1], np.uint64), np.frombuffer(self.kept, np.uint64)])
 
@@ -81,7 +81,7 @@ class DocumentKeys:
 
 
 def keep(path: Path, keys: DocumentKeys) -> None:
-    """Write digests into a cache."""
+    """Write digests into a cache; raise ``InputError`` if that fails."""
     content = io.BytesIO()
     np.save(content, keys.as_array(), allow_pickle=False)
     try:
@@ -109,7 +109,7 @@ def read(path: Path) -> DocumentKeys:
 
 @dataclass(slots=True)
 class Met:
-    """Bytes read of a text, and those of known documents."""
+    """Bytes read of sampled documents (below the limit of ``keys``), and those of known ones among them."""
 
     keys: DocumentKeys
     long: int = 0  # bytes of texts that do not recur by chance
@@ -118,7 +118,7 @@ class Met:
     short_known: int = 0
 
     def add(self, text: str, key: str) -> None:
-        """Count a text: all or a piece of a document that begins with ``key``."""
+        """Count a text, all or a piece of a document that begins with ``key``, if the document is below the limit."""
         own = _short(digest_of(text))
         of_document = own if key == text else _short(digest_of(key))
         if of_document >= self.keys.limit:

@@ -1,8 +1,8 @@
-"""Text on every machine with Python: the standard library's source, and its documentation.
+"""Text on nearly every machine with Python: the standard library's source, and its documentation.
 
 It is real text, large enough to measure with (about 12 MB), and needs no download. But it differs between Python
 versions, so figures compare only where the digests agree. Files come in an order shuffled by a hash of their path, the
-same on every machine, so that ``max_bytes`` takes a fair sample.
+same on every machine, so that ``max_bytes`` takes a fair sample. Documentation begins with the topics of ``help()``.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def _topics() -> Mapping[str, str]:
 
 
 def docstrings(source: bytes) -> Iterator[str]:
-    """Yield the docstrings of a module, its classes and functions, in order, without importing it."""
+    """Yield the docstrings of a module, its classes and functions, outer ones first; none if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old escapes in third-party source
+            warnings.simplefilter("ignore")  # of invalid escapes in the source
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return

@@ -63,7 +63,7 @@ def document_limit(options: Mapping[str, str]) -> int:
 
 
 def size(option: str, value: str) -> int:
-    """Read a number of bytes.
+    """Read a number of bytes; raise ``InputError`` for other text, or less than 1 byte.
 
     >>> size("max_bytes", "2MB"), size("max_bytes", "1.5KiB")
     (2000000, 1536)
@@ -82,7 +82,7 @@ def size(option: str, value: str) -> int:
 
 
 def choice(option: str, value: str, known: Iterable[str]) -> str:
-    """Check that an option's value is a known one."""
+    """Return an option's value if it is a known one; raise ``InputError`` otherwise."""
     names = tuple(known)
     if value not in names:
         raise suggest(f"value of {option}=", value, names)

@@ -67,7 +67,13 @@ def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus
 
 
 def works_table(directory: Path, column: str) -> tuple[Path, int]:
-    """Find the table of a directory that has a column; below its headings, each line describes one row of text."""
+    """Find the table (.tsv) of a directory that has a column; return it with the column's index, from 0.
+
+    Below the headings, each line of the table describes one row of text.
+
+    Raises:
+        InputError: no table has the column.
+    """
     with named_errors(directory, lambda: "listing it"):
         tables = sorted(file for file in directory.iterdir() if file.suffix == ".tsv")
     columns: list[str] = []
@@ -96,7 +102,7 @@ def with_works(rows: Iterable[Row], table: tuple[Path, int]) -> Iterator[Row]:
 
 
 def language_files(directory: Path) -> dict[str, Path]:
-    """Find the text files of a directory that are named after a language."""
+    """Find the text files of a directory that are named after a language; two of one language are an ``InputError``."""
     files: dict[str, Path] = {}
     with named_errors(directory, lambda: "listing it"):
         names = sorted(directory.iterdir())

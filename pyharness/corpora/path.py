@@ -2,7 +2,7 @@
 
 Plain text, Markdown, source code, JSON Lines, Parquet; all but Parquet may be compressed (``.gz``, ``.xz``, ``.bz2``,
 ``.zst``). A directory is walked recursively, in sorted order, for files of a known suffix (``reading``). Hidden names,
-links to directories or to nothing, and binary files (a NUL in the first 8 kB) are left out. A glob names its files, so
+links to directories or to nothing, and binary files (a NUL in the first 8 KiB) are left out. A glob names its files, so
 their suffix does not matter, but binary ones are left out too. A single file is always read.
 """
 
@@ -79,7 +79,7 @@ def walk(directory: Path) -> Iterator[Path]:
 
 
 def check_file(file: Path) -> None:
-    """Check a file as far as its name and the file system allow."""
+    """Check a file as far as its name and the file system allow; raise ``InputError`` if it cannot be read."""
     if not file.is_file():
         raise InputError(
             f"{file} is neither a file nor a directory; a corpus is read again and again: save it to a file"

@@ -50,7 +50,7 @@ class Shard:
 
 
 def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
-    """Return shard ``index`` of ``count``, or all shards from ``index`` to ``last``."""
+    """Return shard ``index`` of ``count``, or shards ``index`` to ``last``; raise ``InputError`` for unknown ones."""
     wanted = range(index, (index if last is None else last) + 1)
     if not (wanted and index >= 0 and wanted[-1] < count):
         between = "" if last is None else f" to {last}"

@@ -62,7 +62,7 @@ def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> I
 
 
 def fits(total: int, last: int, max_bytes: int | None) -> bool:
-    """Return whether ``total`` bytes are within the cap; raise an error if not even one document fits."""
+    """Return whether ``total`` bytes are within the cap; raise ``InputError`` if not even the first document fits."""
     if max_bytes is None or total <= max_bytes:
         return True
     if total == last:
@@ -134,13 +134,14 @@ def _digested(texts: Iterator[Piece]) -> Iterator[tuple[Piece, Digest]]:
 def work_key(work: str) -> str:
     """Return the key that decides the group of a work, because its documents are not independent evidence.
 
-    The name alone would not do: shards assign works by its hash, and one of two works would fill half of the groups.
+    The name alone would not do: shards assign works by its hash, so the works of one of two shards would fall
+    into half of the groups.
     """
     return f"work {work}"
 
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
-    """Pass ``items`` on; raise an error for a corpus without any, instead of a row of zeros."""
+    """Pass ``items`` on; raise ``InputError`` for a corpus without any, instead of a row of zeros."""
     any_item = False
     for item in items:
         any_item = True

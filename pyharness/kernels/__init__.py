@@ -1,6 +1,6 @@
 """Counts over corpora and entropies of logits: the Python interface of the native kernels.
 
-Arrays are passed and returned without a copy.
+Arrays where a kernel runs, and of a dtype that it reads, are passed without a copy.
 """
 
 from pyharness.kernels.entropy import EntropyOutputs, entropy

@@ -237,11 +237,11 @@ def uploads_for(place: Place) -> Uploads:
     return PinnedUploads(place) if place.device.is_cuda else DirectUploads(place)
 
 
-MOST_POSITIONS = 1 << 26  # of a chunk: 256 MB of ids; larger copies are no faster
+MOST_POSITIONS = 1 << 26  # of a chunk: 256 MiB of ids; larger copies are no faster
 
 
 def on_host(array: Any, name: str) -> NDArray[Any]:
-    """Return a host array as NumPy's, without a copy."""
+    """Return a host array as NumPy's, without a copy; raise ``InputError`` for one on a device."""
     if (where := describe(array, name).device).is_cuda:
         raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
     return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
@@ -254,7 +254,7 @@ def bad_id(position: int, value: int) -> ValueError:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Arrays on the device: ``tokens[i]`` is at position ``first + i`` of the corpus; offsets are the corpus's."""
+    """Arrays on the host or device: ``tokens[i]`` is at position ``first + i`` of the corpus; offsets are positions."""
 
     tokens: Any
     first: int
@@ -288,7 +288,7 @@ class HostSegments:
 
 
 def chunk_positions(free: int, size: int, segments: HostSegments | None) -> int:
-    """Return the positions per chunk: two chunks take at most a quarter of the free memory, and the table the rest."""
+    """Return the positions per chunk: two chunks take at most a quarter of the free memory, or one position each."""
     segments_per_token = 0.0
     if segments is not None and segments.offsets is not None and size:
         segments_per_token = len(segments.offsets) / size

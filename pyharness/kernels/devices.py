@@ -60,7 +60,11 @@ def _too_old(device: int) -> str | None:
 
 
 def cuda_reason(device: int = 0) -> str | None:
-    """Return why CUDA cannot be used: not built, no driver, no device, too old a device. None if it can."""
+    """Return why CUDA cannot be used: not built, no driver, no device, too old a device. None if it can.
+
+    Raises:
+        ValueError: there are devices, but this index is out of range.
+    """
     module, reason = _load()
     if module is None:
         return reason
@@ -86,8 +90,8 @@ def device_info(device: int = 0) -> DeviceInfo:
     """Describe a device.
 
     Raises:
-        CudaUnavailable: there is no device.
-        ValueError: there is no device of this index.
+        CudaUnavailable: CUDA cannot be used (see ``cuda_reason``).
+        ValueError: there are devices, but this index is out of range.
     """
     facts = dict(require_cuda(device).device_info(device))
     for name in ("driver_version", "runtime_version"):

@@ -31,7 +31,10 @@ def check_logits(info: ArrayInfo, name: str = "logits") -> None:
 
 
 def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
-    """Refuse targets that are not ids of the vocabulary. On CUDA this synchronises with the device once."""
+    """Refuse targets that are not ids of the vocabulary.
+
+    On CUDA this waits for the device once, so it also refuses a capture into a graph.
+    """
     check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
     place.refuse_capture("the check of targets waits for the device: leave them out, or call outside of the capture")
     with place.using(targets) as options:
@@ -74,7 +77,9 @@ def entropy(
 
     Raises:
         InputError: an argument does not fit, or the call cannot be captured; the message names it and the remedy.
+        ValueError: on the CPU, ``threads`` is not 1 to 1,024, or PYHARNESS_ISA names what the machine lacks.
         CudaUnavailable: CUDA arrays, and no CUDA module or device, or one below compute capability 8.0.
+        Unsupported: CUDA arrays of a library other than torch, and cupy is not installed.
         MemoryError: out of memory; the message says how much was needed.
 
     Source: docs/gpu.md "Next-token entropy".
@@ -130,7 +135,7 @@ OUTPUTS = tuple(field.name for field in fields(EntropyOutputs))
 
 
 def check_temperature(temperature: float) -> float:
-    """Refuse a temperature that is not positive or by which float32 logits cannot be divided."""
+    """Return a temperature as a float; refuse one outside of 1e-30 to 1e30, and NaN."""
     if not 1e-30 <= temperature <= 1e30:
         raise InputError(f"temperature must be between 1e-30 and 1e30, not {temperature}")
     return float(temperature)

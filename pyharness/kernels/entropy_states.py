@@ -65,7 +65,7 @@ def entropy_states(
         float32 [rows, 8], of the library and on the device of ``logits``.
 
     Raises:
-        InputError: an argument does not fit.
+        InputError: an argument does not fit. The other errors are those of ``entropy``.
 
     >>> import numpy as np
     >>> states = entropy_states(np.array([[1.0, 3.0]], np.float32), first_column=50_000)
@@ -93,7 +93,8 @@ def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, stream: 
     """Merge ``other`` into ``states``, in place: the states of all their columns; ``stream`` as for ``entropy``.
 
     Raises:
-        InputError: the arguments are not state arrays of equally many rows on one device.
+        InputError: the arguments are not state arrays of equally many rows on one device, share memory, or ``states``
+            is read-only; or another argument does not fit.
 
     >>> import numpy as np
     >>> logits = np.array([[1.0, 3.0, 2.0, 0.0]], np.float32)

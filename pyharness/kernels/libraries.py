@@ -1,4 +1,4 @@
-"""Array libraries for results and work: NumPy, torch and cupy, each with its own memory pool.
+"""Array libraries for results and work: NumPy, and torch and cupy with their memory pools.
 
 For arrays of any other DLPack producer, results are NumPy's on the host and cupy's on a GPU.
 """
@@ -17,7 +17,7 @@ from pyharness.types import InputError, Unsupported
 
 
 class Device(NamedTuple):
-    """Location of memory: ``cuda`` or not, and the device number."""
+    """Location of memory: whether it is a CUDA device's, and the device number (0 for the host)."""
 
     is_cuda: bool
     number: int
@@ -53,7 +53,7 @@ class Library(Protocol):
         """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
-        """Keep the memory of ``array`` from reuse until this stream has passed the present point."""
+        """Keep the memory of ``array`` from reuse until this stream has passed the present point; only torch can."""
 
     def free_bytes(self, device: Device) -> int:
         """Return the bytes that could be allocated now."""
@@ -226,7 +226,11 @@ class _Cupy:
 
 
 def library_of(array: Any, device: Device) -> Library:
-    """Return the library of the results of a call on ``array``, only among imported libraries."""
+    """Return the library of a call's results: torch for its tensors, else NumPy, or cupy on CUDA.
+
+    Raises:
+        Unsupported: cupy is needed and cannot be imported.
+    """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _Torch()

@@ -40,7 +40,7 @@ class Chunks:
 
     @classmethod
     def within(cls, rows: int, columns: int, max_bytes: int, memory: ChunkMemory) -> Chunks:
-        """Return the largest chunks that fit, by halving the longer side: the product reads a side once per chunk."""
+        """Halve the longer side of a chunk until it fits; raise ``InputError`` where not even one logit does."""
         chunks = cls(rows, columns, rows, columns)
         while (needed := memory.of(chunks)) > max_bytes:
             if (chunks.row_step, chunks.column_step) == (1, 1):
@@ -173,7 +173,7 @@ def linear_entropy(
     Args:
         hidden: [rows, width] float32, float16 or bfloat16 of NumPy, torch (CPU or CUDA) or cupy.
         weight: [vocabulary or more, width], the unembedding, of the same dtype and device.
-        bias: [as many], likewise; none by default.
+        bias: [rows of ``weight``], likewise; none by default.
         targets: as for ``entropy``.
         temperature: as for ``entropy``.
         outputs: as for ``entropy``.
@@ -192,7 +192,8 @@ def linear_entropy(
 
     Raises:
         InputError: an argument does not fit; the message names it and the remedy.
-        CudaUnavailable: CUDA arrays, and no CUDA module or device.
+        ValueError: as ``entropy``.
+        CudaUnavailable: as ``entropy``.
         MemoryError: out of memory; the message says how much was needed.
 
     Source: docs/gpu.md "From hidden states".
@@ -236,7 +237,7 @@ def add_chunks(
     finish: dict[str, float],
     options: dict[str, Any],
 ) -> None:
-    """Merge the states of every chunk of columns; then write the outputs of these rows."""
+    """Merge the states of all chunks of columns, and write the outputs, for one chunk of rows after the other."""
     place, temperature = logits.place, finish["temperature"]
     both = place.empty((2, chunks.row_step, STATE_WORDS), "float32", "the states of entropy")
     for rows in chunks.row_slices():

@@ -24,7 +24,7 @@ METHODS = ("auto", "partition", "sort", "dense")
 class PairHistogram:
     """Counts of pairs: ``(left[k], right[k])`` occurs ``count[k]`` times, in falling order; ties by (left, right).
 
-    The arrays are of the tokens' library and device: torch and cupy tensors for such tokens, NumPy arrays otherwise.
+    The arrays are on the tokens' device, and torch's for torch tensors. Otherwise they are NumPy's, or on CUDA cupy's.
 
     >>> import numpy as np
     >>> histogram = pair_histogram(np.array([7, 7, 7, 3], np.uint32))
@@ -60,17 +60,18 @@ def pair_histogram(
         method: on CUDA ``partition`` (the choice of ``auto``), ``sort`` (slower, an independent reference) or ``dense``
             (one counter per pair of ids below 2,048). The CPU has one method, ``auto``.
         device: ``cpu``, ``cuda`` or ``cuda:1``; the tokens' device by default. NumPy tokens go to a CUDA device in
-            chunks, so that a corpus may be larger than its memory; CUDA tokens stay on theirs. ``emulated`` runs the
-            kernels on the host: for tests, and slowly.
+            chunks, so that a corpus may be larger than its memory; CUDA tokens stay on theirs, and other libraries'
+            host arrays are refused. ``emulated`` runs the kernels on the host: for tests, and slowly.
         stream: CUDA stream (handle, torch's or cupy's), the library's current one by default. The call waits for it.
 
     Raises:
         InputError: an array, method, device or stream does not fit.
-        ValueError: offsets or weights do not fit, an id or a weight is negative or too large, or the weighted number of
-            pairs leaves 64 bits.
+        ValueError: tokens, offsets, weights or threads do not fit, an id or a weight is negative or too large, or the
+            weighted number of pairs leaves 64 bits.
         TypeError: an array has another dtype.
         MemoryError: the device has too little, even for parts of the tokens; the message says how much was needed.
-        CudaUnavailable: there is no CUDA device, or this build has no kernels for one.
+        CudaUnavailable: there is no usable CUDA device, or this build has no kernels for one.
+        Unsupported: cupy is needed and not installed, or this build has no emulator.
 
     Source: docs/gpu.md "Pair histogram"; docs/metrics.md "Distribution" (``bigram_entropy``). The same counts
     start BPE training.

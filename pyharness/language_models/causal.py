@@ -14,10 +14,10 @@ from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.windows import Layout
 from pyharness.types import InputError
 
-# Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB stay in the cache, and the pages
-# are reused: 64 MiB took 1.7 times as long. On a GPU the limit is 1 GiB, which was not measured.
+# Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB (of float32) stay in the cache, and
+# the pages are reused: 64 MiB took 1.7 times as long. On a GPU the limit is 1 GiB, which was not measured.
 LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}
-LEAST_ROWS = 64  # all weights of the head are read for each chunk
+LEAST_ROWS = 64  # of logits in a chunk: each chunk reads all weights of the head
 
 # How logits follow from the hidden states of the body: as hidden @ weight^T + bias and nothing else; row by row, by
 # the network's own head (a cap, a scale, more layers); or not at all, so that the network runs as a whole.
@@ -44,6 +44,9 @@ class CausalModel:
             batch: windows laid out.
             columns: logits that count, from the first. Those behind get no probability.
             threads: native threads, on the CPU.
+
+        Raises:
+            InputError: the batch does not fit into memory.
         """
         import torch
 

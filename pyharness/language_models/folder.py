@@ -1,6 +1,6 @@
 """Finds a language model in a folder, in the Hub's cache, or on the Hub, and reads the facts in its files.
 
-It reads no weights and runs no code.
+It reads weights only to hash them, and runs no code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelFolder:
 
     @classmethod
     def read(cls, name: str, path: Path) -> ModelFolder:
-        """Check a folder. Raise ``InputError`` if it cannot be loaded safely."""
+        """Read and check a folder. Raise ``InputError`` if it is incomplete or cannot be loaded safely."""
         if not (path / CONFIG).is_file():
             raise InputError(f"language model {name!r}: {path} has no {CONFIG}; name a folder of save_pretrained()")
         if (path / "adapter_config.json").exists():
@@ -63,7 +63,11 @@ class ModelFolder:
         return sum(tensor.numbers for path in self.weights for tensor in WeightsFile.read(path).tensors.values())
 
     def check_layers(self) -> None:
-        """Refuse more layers or experts than the tensors allow: to build them without weights could take forever."""
+        """Refuse more layers or experts than the tensors allow: to build them without weights could take forever.
+
+        Raises:
+            InputError: there are more.
+        """
         tensors = sum(len(WeightsFile.read(path).tensors) for path in self.weights)
         for part in _parts(self.config):
             for key, value in part.items():
@@ -72,7 +76,10 @@ class ModelFolder:
                     raise InputError(f"language model {self.name!r}: {key} = {value:,}, but {tensors:,} tensors")
 
     def digest(self, report: Callable[[int], None] = lambda _: None) -> str:
-        """Return the SHA-256 of configuration and weights, a model's name in records; ``report`` gets bytes read."""
+        """Return the SHA-256 of configuration and weights, a model's name in records.
+
+        ``report`` gets the bytes read so far; it is not called for files that were hashed before.
+        """
         files = (self.path / CONFIG, *self.weights)
         version = (files, tuple(file.stat().st_mtime_ns for file in files))
         if version not in _DIGESTS:
@@ -85,12 +92,16 @@ class ModelFolder:
 
 
 def holds_model(path: Path) -> bool:
-    """Tell whether a folder has weights and their configuration, not only a tokenizer."""
+    """Tell whether a folder has weights, or their index, and the configuration: not only a tokenizer."""
     return (path / CONFIG).is_file() and ((path / WEIGHTS).is_file() or (path / INDEX).is_file())
 
 
 def listed(path: Path) -> tuple[Path, ...]:
-    """Return the files that should hold the weights."""
+    """Return the files that should hold the weights.
+
+    Raises:
+        InputError: the index of the weights is broken.
+    """
     if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
         return (path / WEIGHTS,)
     by_tensor = parse_json(vocabulary_file.read(path / INDEX), str(path / INDEX)).get("weight_map")
@@ -139,7 +150,11 @@ NOT_DOWNLOADED = ["*/*", "consolidated*"]  # the same weights for other programs
 
 
 def find(name: str) -> ModelFolder | None:
-    """Read a folder, or the local cache of a Hub repository; return None if it must be downloaded first."""
+    """Read a folder, or the local cache of a Hub repository; return None if it must be downloaded first.
+
+    Raises:
+        InputError: there is no such folder, and the name is none of the Hub; or as :meth:`ModelFolder.read`.
+    """
     try:
         path = folders.expanded(name)
         if path.is_dir():
@@ -159,7 +174,10 @@ def find(name: str) -> ModelFolder | None:
 
 
 def check(name: str) -> None:
-    """Raise ``InputError`` for a model that is neither on this machine nor on the Hub, before anything runs."""
+    """Raise ``InputError`` for a model that is not on this machine, if the Hub is off or cannot be reached.
+
+    Whether the Hub has the model shows only in the download. Other names are refused as by :func:`find`.
+    """
     if find(name) is not None:
         return
     if variable := hub.switched_off("HF_HUB_OFFLINE"):
@@ -169,7 +187,11 @@ def check(name: str) -> None:
 
 
 def obtain(name: str) -> ModelFolder:
-    """Find a model, or download its safetensors and JSON files into the Hub's cache."""
+    """Find a model, or download its safetensors, JSON and tokenizer files into the Hub's cache.
+
+    Raises:
+        InputError: as :func:`check`; or the download failed.
+    """
     if (folder := find(name)) is not None:
         return folder
     check(name)

@@ -23,7 +23,11 @@ _LOADED: dict[tuple[str, str, str], CausalModel] = {}  # one at most: the next c
 
 
 def probed(model: CausalModel) -> CausalModel:
-    """Return the model with its ``head`` determined; refuse a model whose predictions depend on later tokens."""
+    """Return the model with its ``head`` determined; refuse a model whose predictions depend on later tokens.
+
+    Raises:
+        InputError: they do.
+    """
     import torch
 
     length = min(PROBED, model.longest or PROBED)
@@ -44,7 +48,7 @@ def probed(model: CausalModel) -> CausalModel:
 
 
 def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
-    """Find the quickest way that gives exactly the logits [windows, longest, columns] of a batch."""
+    """Find the quickest way that gives the logits [windows, longest, columns] of a batch, in float32 up to rounding."""
     import torch
 
     head = model.network.get_output_embeddings()
@@ -82,7 +86,8 @@ def load(name: str, device: str, dtype: str) -> CausalModel:
 
     Raises:
         Unsupported: torch or transformers is not installed, or torch has no CUDA.
-        InputError: not found, no safetensors, not causal, or larger than free memory.
+        InputError: not found, no safetensors, incomplete, refused by transformers, not causal, or larger than free
+            memory.
     """
     key = name, device, dtype
     if key not in _LOADED:

@@ -1,4 +1,4 @@
-"""Windows over documents that are longer than a model's context. Every token is predicted exactly once.
+"""Windows over documents that are longer than a model's context. Each token but a document's first is predicted once.
 
 The windows are those of the sliding evaluation in the Hugging Face guide "Perplexity of fixed-length models": they
 start every ``stride`` tokens and hold ``context`` of them. With ``stride == context`` they are the disjoint windows of

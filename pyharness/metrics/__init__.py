@@ -1,6 +1,6 @@
-"""Metrics: one module per family, each a pure function of an integer state.
+"""Metrics: one module per family. Most metrics are pure functions of an integer state.
 
-A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers of one pass over a corpus. All share the pass, the
+``METRICS = (CorpusMetric(...),)`` of a module declares numbers of one pass over a corpus. All share the pass, the
 groups and the intervals (``metrics.counting``, ``statistics.jackknife``). A metric that needs its own count adds it
 with ``COUNTERS = (Counter(...),)``. ``REPORTED`` declares the metrics that a benchmark computes itself.
 """
@@ -23,7 +23,7 @@ def corpus_metrics() -> Mapping[str, CorpusMetric]:
 
 
 def counters() -> Mapping[str, Counter]:
-    """Return the integer counts per document from which metrics are computed, by name."""
+    """Return the integer counts per text from which metrics are computed, by name."""
     counters: Mapping[str, Counter] = discover(sys.modules[__name__], "COUNTERS")
     return counters
 

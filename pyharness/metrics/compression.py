@@ -1,4 +1,4 @@
-"""Compression: bytes, characters and words per token."""
+"""Compression: bytes and characters per token, and tokens per word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Format, Measurement, Metric
 
-# A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
+# A macro average is a sum of floor(2^40 * bytes / tokens), kept as its lower 32 bits and the rest: integers merge
+# exactly.
 FIXED_POINT_BITS = 40
 HALF = 32
 LOWER = (1 << HALF) - 1
@@ -25,7 +26,7 @@ def _column(index: int) -> Callable[[Batch], NDArray[np.int64]]:
 
 
 def _fixed_point_halves(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the upper and lower half of floor(2^40 * bytes / tokens) per text; 0 for a text without tokens."""
+    """Return floor(2^40 * bytes / tokens) per text, its upper bits and its lower 32; 0 for a text without tokens."""
     sizes = batch.statistics[:, TextColumn.BYTES]
     if sizes.max(initial=0) < 1 << (63 - FIXED_POINT_BITS):
         ratios = np.where(batch.lengths > 0, (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1), 0)
@@ -62,7 +63,7 @@ def chars_per_token(counts: Counts) -> float:
 def tokens_per_word(counts: Counts) -> float:
     """Return N / W: fertility; words are UAX #29 segments with a letter or number."""
     if 2 * counts["unsegmented"] > counts["letters"]:
-        raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
+        raise Undefined("the text is mostly in a script written without spaces, where UAX #29 does not find words")
     if counts["words"] == 0:
         raise Undefined("the text has no words")
     return counts["tokens"] / counts["words"]
@@ -113,7 +114,7 @@ METRICS = (
     ),
     CorpusMetric(
         Metric(
-            "bytes_per_token_macro", "byte/token", "higher", "mean over documents of bytes per token",
+            "bytes_per_token_macro", "byte/token", "higher", "mean over documents (or their pieces) of bytes per token",
             counts_tokens=True,
         ),
         bytes_per_token_macro,

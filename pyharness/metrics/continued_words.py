@@ -138,13 +138,13 @@ def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:
 
 
 def measure(cuts: WordCuts) -> Measurement:
-    """Return continued words / words of the sample."""
+    """Return continued words / words, both of the documents whose tokens are placed."""
     total = cuts.words + cuts.unplaced
     reason = None
     if total == 0:
         reason = "the sample of documents has no words"
     elif 2 * cuts.unsegmented > total:
-        reason = "the text is mostly in a script written without spaces, where UAX #29 cuts characters"
+        reason = "the text is mostly in a script written without spaces, where UAX #29 does not find words"
     elif cuts.words == 0 or cuts.unplaced > MOST_UNPLACED * total:
         reason = f"{cuts.unplaced:,} of {total:,} words are in documents that their tokens do not spell"
     return Measurement(METRIC, None if reason else cuts.continued / cuts.words, reason=reason)

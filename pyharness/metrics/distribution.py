@@ -64,7 +64,7 @@ def hartley_entropy(counts: Counts) -> float:
 
 
 def renyi_efficiency(counts: Counts) -> float:
-    """Return the entropy as a share of log2 V: tokens that are never used lower it."""
+    """Return the entropy as a share of log2 of V and the other ids that occur: tokens that are never used lower it."""
     return efficiency(renyi_entropy(counts.shares, ALPHA), _possible_types(counts))
 
 
@@ -74,7 +74,7 @@ def renyi_efficiency_observed(counts: Counts) -> float:
 
 
 def redundancy(counts: Counts) -> float:
-    """Return 1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
+    """Return 1 - H / log2 of V and the other ids that occur (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
     return 1 - efficiency(renyi_entropy(counts.shares, 1), _possible_types(counts))
 
 

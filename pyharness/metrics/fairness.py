@@ -81,7 +81,7 @@ def gini(costs: Sums) -> float:
 
 
 def measure(state: FairnessState) -> list[Measurement]:
-    """Return the premiums of every language and the Gini coefficient over all of them."""
+    """Return the rows, the Gini coefficient over all languages, and the premiums of all but the reference."""
     home = state.languages.index(state.reference)
     measurements = [Measurement("aligned_rows", int(state.rows.sum()), part=state.reference)]
     measurements.append(_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens)))

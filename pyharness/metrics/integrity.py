@@ -26,6 +26,8 @@ def unknown_rate(counts: Counts) -> float:
 def byte_fallback_rate(counts: Counts) -> float:
     """Return tokens of the 256 byte-fallback pieces / N."""
     fallback = counts.facts.by_kind.get(TokenKind.BYTE_FALLBACK)
+    if fallback is None and counts.facts.vocabulary is None:
+        raise Undefined("this engine does not expose its vocabulary")
     if fallback is None:
         raise Undefined("no byte-fallback pieces: in byte-level BPE a byte is an ordinary token")
     if counts["tokens"] == 0:

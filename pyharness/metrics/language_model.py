@@ -1,7 +1,8 @@
 """Entropy and negative log-likelihood (NLL) of a language model's predictions of a tokenizer's tokens.
 
-For token t of a document, p(. | tokens before t) is the model's prediction. All figures are in bits and averaged over
-the *scored* tokens: all tokens, except the first of a document if the model has no BOS token to predict it from.
+For token t of a text (a document, or a piece of a cut one), p(. | tokens before t) is the model's prediction. All
+figures are in bits, of the *scored* tokens: all tokens, except the first of a text if the model has no BOS token to
+predict it from.
 
 - ``next_token_entropy`` = mean of H(p(. | before)), the model's uncertainty;
 - ``next_token_nll`` = mean of -log2 p(t | before); about the entropy for a calibrated model. Both are per token, and
@@ -12,10 +13,10 @@ the *scored* tokens: all tokens, except the first of a document if the model has
 - ``token_length_nll`` = mean of -log2 p over the tokens of 1, 2, 3, 4 to 5, 6 to 8, and 9 or more bytes of the text,
   and ``token_length_bits_per_byte`` = the same sum / the bytes of these tokens, of documents whose tokens spell them;
 - ``word_position_entropy`` and ``word_position_nll``: the same means over the tokens at one position in a word
-  (``word_positions``), of documents whose tokens spell them.
+  (``words.places_of``), of documents whose tokens spell them.
 
-The state holds integers: bits are added up in units of 2^-24 bit, finer than their float32 sources. So shards merge to
-the same bits. The model's own arithmetic differs in the last digits with batch sizes, threads and machines, so
+The state holds integers: bits are added up in units of 2^-24 bit, finer than a float32 of 1 bit and more. So shards
+merge to the same sums. The model's own arithmetic differs in the last digits with batch sizes, threads and machines, so
 comparisons call values within ``TOLERANCE`` the same.
 """
 
@@ -39,7 +40,7 @@ UNSPELLED = "the tokens of no document spell its text, or the engine does not ex
 UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
 TOLERANCE = 5e-5
-MOST_BITS = 1 << 20  # of a token: four times the most that float16 logits can give; beyond, there is no prediction
+MOST_BITS = 1 << 20  # of a token: over five times the most that float16 logits can give; beyond, there is no prediction
 LENGTHS = ("1", "2", "3", "4-5", "6-8", "9+")  # bytes of a token
 _FIRST_OF_LENGTHS = np.array([1, 2, 3, 4, 6, 9])
 COUNTERS_OF_TEXT = ("documents", "pieces", "spelled", "bytes", "letters", "unsegmented")
@@ -55,8 +56,8 @@ class Scores:
     entropy: Bits  # float64 [tokens]
     nll: Bits  # float64 [tokens]
     unscored_bytes: int  # of the text
-    positions: NDArray[np.int64] | None  # [tokens], from word_positions; None: the tokens do not spell the text
-    sizes: NDArray[np.int64] | None = None  # [tokens], bytes of the text in each; None: the same
+    positions: NDArray[np.int64] | None  # [tokens], from words.places_of; None: the tokens do not spell the text
+    sizes: NDArray[np.int64] | None = None  # [tokens], bytes of the text in each; None: they do not spell it
     opens: bool = True  # the first piece of its document
 
 
@@ -103,7 +104,7 @@ def _add_lengths(state: CorpusState, group: int, scores: Scores, scored: NDArray
 
 
 def units(bits: Bits) -> int:
-    """Return the sum in units of 2^-24 bit. 524,288 tokens of ``MOST_BITS`` each would overflow 64 bits."""
+    """Return the sum in units of 2^-24 bit, as Python adds: 524,288 tokens of ``MOST_BITS`` would overflow 64 bits."""
     return sum(np.rint(bits * UNIT).astype(np.int64).tolist())
 
 
@@ -151,7 +152,7 @@ def _mean_at(bits: str, part: str) -> Callable[[Counts], float]:
         if counts["spelled"] == 0:
             raise Undefined(UNSPELLED)
         if 2 * counts["unsegmented"] > counts["letters"]:
-            raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
+            raise Undefined("the text is mostly in a script written without spaces, where UAX #29 does not find words")
         return _mean(f"{bits} {part}", f"tokens {part}")(counts)
 
     return compute

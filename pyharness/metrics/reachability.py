@@ -30,7 +30,7 @@ LEFT = ("", " ", "a", "1", "\n")
 RIGHT = ("", " ", *string.ascii_letters, "1", "!", "\n", *"яωع中の")
 FIRST = (("", ""), (" ", ""), ("a", ""), ("1", ""), ("", "a"), ("", "e"), ("", "1"))  # most ids are decided with these
 CHECKED = ("", " ", "a", "1", "!", "\n")  # contexts for ids with an argument, to detect a wrong argument
-ROUNDS, TRIED_AT_ONCE = 24, 48  # texts of the search, for each id
+ROUNDS, TRIED_AT_ONCE = 24, 48  # of the search: rounds, and texts for each id in a round
 BATCH = 8192
 
 
@@ -120,7 +120,7 @@ def _test_with_encoder(tokenizer: HasModelEncoder, vocabulary: Vocabulary) -> Mo
 
 @dataclass(slots=True)
 class PipelineTest:
-    """Layer 3: a verdict for every id, an argument for ids that are never emitted, and witness texts for the others."""
+    """Layer 3: a verdict for every id, arguments for ids that no text gives, witnesses for ids that need context."""
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
@@ -129,8 +129,8 @@ class PipelineTest:
     verdicts: NDArray[np.uint8] = field(init=False)
     texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
     arguments: dict[int, Argument] = field(init=False)
-    witnesses: dict[int, str] = field(init=False)  # of ids that their own text does not give
-    unexaminable: list[str] = field(init=False)  # stages without arguments, if that matters
+    witnesses: dict[int, str] = field(init=False)  # texts that give ids which their own text does not give
+    unexaminable: list[str] = field(init=False)  # stages without arguments; empty unless an id stays open
 
     def __post_init__(self) -> None:
         """Exclude the ids that are not under test."""
@@ -239,9 +239,9 @@ class PipelineTest:
 def scaffold_like(
     parts: NDArray[np.uint32], lengths: NDArray[np.int64], emitted: NDArray[np.uint64], share: float = 0.1
 ) -> int:
-    """Count tokens that are mostly scaffolding: emitted in less than ``share`` of all their uses.
+    """Count merged tokens that are mostly scaffolding: emitted in less than ``share`` of all their uses.
 
-    A token is used when it is emitted, and in every use of a token that contains it. ``parts`` [n, 2] as in
+    A token is used when it is emitted, and in every use of a token that is merged from it. ``parts`` [n, 2] as in
     ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
     uses = emitted.astype(np.int64)

@@ -22,7 +22,7 @@ class Replacement:
 
     @classmethod
     def of(cls, first: Vocabulary, second: Vocabulary) -> Replacement:
-        """Compare the tokens of V; raise ``Undefined`` when the sizes differ."""
+        """Compare the tokens of V; raise ``Undefined`` when the sizes differ or no tokens do."""
         sizes = [int(vocabulary.counted.sum()) for vocabulary in (first, second)]
         if sizes[0] != sizes[1]:
             raise Undefined(f"the vocabularies differ in size: {sizes[0]:,} and {sizes[1]:,} tokens")
@@ -55,7 +55,7 @@ def replaced_token_frequency(first: Counts, second: Counts, tokens: Replacement)
 
 
 def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
-    """Return both metrics of two finished passes over the same documents, with the replicates of their interval."""
+    """Return both metrics of two passes over the same documents; the frequency has the replicates of its interval."""
     names = ("replaced_token_share", "replaced_token_frequency")
     try:
         if first.facts.vocabulary is None or second.facts.vocabulary is None:

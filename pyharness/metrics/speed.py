@@ -1,4 +1,4 @@
-"""Metrics of timings and of memory. The harness derives the rates from declared work and laps."""
+"""Metrics of timings, of memory and of trainings. A rate is the bytes or tokens of a call over its wall time."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 def import_closure(module: str, package: str) -> dict[str, Path]:
     """Return the files of a module and of its imports from a package, by module name.
 
-    Imports within functions and for type checking count. The packages that contain a module count, as they run with it.
-    ``package`` itself does not: its names may refer to everything. Extensions are files without imports.
+    Imports within functions and for type checking count; relative ones do not. The packages that contain a module
+    count, as they run with it. ``package`` itself does not: its names may refer to everything. Extensions are files
+    without imports.
     """
     files: dict[str, Path] = {}
     waiting = [module]
@@ -47,7 +48,7 @@ def _imports(source: str, package: str) -> Iterator[str]:
 
 
 def _modules(source: str, names: list[str]) -> Iterator[str]:
-    """Yield the modules behind ``from source import names``: the source, and each name that is a module in it."""
+    """Yield what ``from source import names`` may import: the source, and its names if it is a package."""
     yield source
     spec = _spec(source)
     if spec is not None and spec.submodule_search_locations is not None:

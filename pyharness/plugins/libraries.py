@@ -15,7 +15,7 @@ PROJECT = "pyharness"
 
 
 def folder_of(module: str) -> Path | None:
-    """Return the folder of an installed package without importing it; None if it is not installed.
+    """Return the folder of an installed package without importing it; None if it has none or is not installed.
 
     >>> folder_of("email").name
     'email'
@@ -28,7 +28,7 @@ def folder_of(module: str) -> Path | None:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported, without importing it.
+    """Return whether a module is found, without importing it; packages that contain it are imported.
 
     >>> is_installed("email"), is_installed("no_such_module")
     (True, False)
@@ -60,7 +60,7 @@ def require(
 
 
 def require_folder(purpose: str, module: str, extra: str, distribution: str | None = None) -> Path:
-    """Return the folder of a package, to read its files without importing it; ``InputError`` if it is not installed."""
+    """Return the folder of a package, to read its files without importing it; raise ``InputError`` without one."""
     require(purpose, module, extra, distribution)
     folder = folder_of(module)
     if folder is None:
@@ -72,7 +72,7 @@ def load(
     purpose: str, module: str, extra: str, distribution: str | None = None, error: type[Exception] = InputError,
     otherwise: str = "",
 ) -> Any:  # fmt: skip
-    """Import an optional library; raise ``error`` as ``require`` does, and also where the import fails."""
+    """Import an optional library; raise ``error`` as ``require`` does, and also for an ``ImportError``."""
     require(purpose, module, extra, distribution, error, otherwise)
     try:
         return importlib.import_module(module)

@@ -8,6 +8,7 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ FEATURES = f"{__name__.split('.')[0]}.features"  # each feature folder names its
 
 
 class Offers(Mapping[str, T]):
-    """Constants that modules offer, by ``.name``. A lookup loads the modules it needs; iteration loads all.
+    """Items that modules offer in a constant, by ``.name``. A lookup loads modules up to the item, iteration all.
 
     A lookup first tries modules of that name, then the others; our modules precede third-party ones.
     """
@@ -90,7 +91,7 @@ def loaded(offer: T | str) -> T:
 
 
 def of_features(group: str, constant: str) -> Mapping[str, Any]:
-    """Collect ``constant`` as ``offered`` does, but without third-party plug-ins."""
+    """Import features alone, at once, and collect the items of their ``constant`` for a group, by ``.name``."""
     modules = map(importlib.import_module, _of_features(group, constant))
     return {item.name: item for module in modules for item in getattr(module, constant, ())}
 
@@ -148,6 +149,8 @@ def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
     close = difflib.get_close_matches(name, whole, MOST_NEAR) or [one for one in names if name and name in one]
     near = [repr(one) for one in dict.fromkeys(whole[one] for one in close)][:MOST_NEAR]
     all_of = f"pyharness list {LISTS[kind]}" if kind in LISTS else ""
+    if all_of and (os.sep in name or Path(name).suffix[1:].isalpha()) and not close:
+        return InputError(f"unknown {kind} {name[:200]!r}: there is no such file; {all_of} shows names")
     if near:
         hint = f"did you mean {' or '.join(near)}?"
         return InputError(f"unknown {kind} {name!r}; {hint}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))

@@ -1,7 +1,7 @@
 """Specifications: names of tokenizers, corpora and benchmarks, ``[engine+]name[:argument][?key=value&...]``.
 
-The argument ends at the first ``?``; write a ``?`` within it as ``%3F``. Values of options are percent-decoded: write
-``&`` in a value as ``%26``, and ``%`` as ``%25``.
+The argument ends at the first ``?``, that of a corpus at the first that only options follow; write another ``?`` as
+``%3F``. Values of options are percent-decoded: write ``&`` in a value as ``%26``, and ``%`` as ``%25``.
 
 >>> TOKENIZER.parse("gigatoken+file:/x/cl100k_base.tiktoken?pattern=cl100k_base").argument
 '/x/cl100k_base.tiktoken'
@@ -11,8 +11,9 @@ The argument ends at the first ``?``; write a ``?`` within it as ``%3F``. Values
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -47,7 +48,8 @@ class Grammar:
     shape: str
     example: str
     engines: bool = False  # whether another engine may stand before the name
-    globs: bool = False  # arguments are paths: they keep a "?" that no options follow; empty: the family itself
+    globs: bool = False  # arguments are paths: they may be empty, and keep a "?" that no options follow
+    files: str = ""  # the family of files
 
     def parse(self, text: str) -> Specification:
         """Parse a specification, without looking up its names.
@@ -66,6 +68,14 @@ class Grammar:
             raise InputError(f"incomplete {self.kind} specification {text!r}; {self._write()}")
         options = self._options(text, query) if mark else {}
         return Specification(text, name, _unescape(argument) if colon else None, options, engine or None, head)
+
+    def of_path(self, text: str, names: Container[str]) -> str:
+        """Return a specification; a path that exists, and is not in ``names``, gets the family of files before it."""
+        head, _, _ = self._cut(text)
+        has_engine = self.engines and not os.path.exists(head)  # noqa: PTH110 - never raises
+        start = head.find("+") + 1 if has_engine else 0
+        is_path = ":" not in head and os.path.exists(head[start:]) and head not in names  # noqa: PTH110
+        return f"{text[:start]}{self.files}:{text[start:]}" if is_path else text
 
     def write(
         self, name: str, argument: str | None = None, options: Mapping[str, str] | None = None,
@@ -119,13 +129,13 @@ def _unescape(argument: str) -> str:
     return argument.replace("%3F", "?").replace("%3f", "?")
 
 
-TOKENIZER = Grammar("tokenizer", "[engine+]name[:argument][?key=value&...]", "mistral:v3", engines=True)
-CORPUS = Grammar("corpus", "family[:argument][?key=value&...]", "sample:prose", globs=True)
+TOKENIZER = Grammar("tokenizer", "[engine+]name[:argument][?key=value&...]", "mistral:v3", engines=True, files="file")
+CORPUS = Grammar("corpus", "family[:argument][?key=value&...]", "sample:prose", globs=True, files="path")
 BENCHMARK = Grammar("benchmark", "name[?parameter=value&...]", "throughput?threads=1,2")
 
 
 def check_options(text: str, options: Mapping[str, str], known: Collection[str]) -> None:
-    """Refuse options that a tokenizer does not have."""
+    """Raise ``InputError`` for options that a tokenizer does not have."""
     for key in options:
         if not known:
             raise InputError(f"tokenizer {text!r} takes no options, not {key!r}")

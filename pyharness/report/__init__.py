@@ -1,7 +1,7 @@
-"""Reports: a record as tables for people (terminal, Markdown, HTML) or as flat rows for programs.
+"""Reports: a record or a comparison as tables for people (terminal, Markdown, HTML) or as flat rows for programs.
 
-They measure nothing: values come from the record, intervals from the values it holds. Numbers stay numbers in the cells
-of a ``Sheet`` until an exporter writes them. A table's benchmark declares its numbers.
+They measure nothing: values come from records, intervals from the values these hold. Numbers stay numbers in the cells
+of a ``Sheet`` until an exporter writes them. A benchmark declares which numbers its tables show.
 """
 
 from __future__ import annotations

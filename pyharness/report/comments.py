@@ -1,4 +1,4 @@
-"""Comments on a pull request: on a record or a comparison of two. Important parts come first; others are folded."""
+"""Comments on a pull request: on a record or a comparison. Important parts come first; others are folded."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OF_A_DATE = 10
 
 
 def record_comment(record: Record, name: str, every: bool = False, all_entries: bool = False) -> Comment:
-    """Return the comment on a record: ranks and cases without numbers, then other tables, folded.
+    """Return the comment on a record: summary, ranks and cases without numbers, then other tables, folded.
 
     Args:
         record: of a run, or another record of cases.
         name: of the record, for readers.
-        every: with all metrics.
-        all_entries: with all entries of listings.
+        every: whether tables have all metrics.
+        all_entries: whether listings have all entries.
     """
     of_a_run = record.data["kind"] == KIND
     summary, answer = (summary_sheets(record), ranking_sheets(record)) if of_a_run else ([], [])
@@ -89,9 +89,9 @@ def comparison_comment(
     """Return the comment on a comparison: inconclusive and significant differences, and the rest, folded.
 
     Args:
-        differences: with numbers on both sides.
+        differences: of the comparison; those without a number on one side are left out.
         title: of the comparison, for readers.
-        judged: the same comparison after judgement: its reasons without a number come first.
+        judged: the same comparison after judgement: its reasons that are not ``of_a_number`` come first.
     """
     shown = [difference for difference in differences if difference.a is not None and difference.b is not None]
     resolved, rest = resolved_first(shown)

@@ -1,15 +1,16 @@
 """Rows on the same text: the pairs to compare, and the difference of every metric with its paired interval.
 
 Times are compared within one record. If rows took turns, the rounds pair them. Otherwise there is no interval, and so
-no verdict: other load on the machine may explain the difference.
+no verdict: other load on the machine may explain the difference. Of two records, only metrics that are always measured
+in turn (``Metric.in_turn``) are compared, and also without an interval.
 
 An interval covers the same amount of other text of the same kind. A metric that grows with the text (an entropy, the
 used share of a vocabulary) may order two rows one way on little text and the other way on more. So its differences on
 nested parts of the text are checked, too: there is a verdict only if all of them have one sign.
 
-With too little text for intervals, the documents judge. On one text, metrics such as bytes per token differ as the
-numbers of tokens do, document by document: their log ratios are equal except for the sign. So a case has one test, and
-it counts once, however many metrics it concerns.
+Where metrics such as bytes per token have no interval, for lack of text, say, the documents judge. On one text, these
+metrics differ as the numbers of tokens do, document by document: their log ratios are equal except for the sign. So a
+case has one test, and it counts once, however many metrics it concerns.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Pair:
 
     @property
     def title(self) -> str:
-        """Benchmark, rows and text."""
+        """Benchmark, rows, text, and the parameters in which the measured cases of this benchmark in A differ."""
         other = self.one if self.other is None else self.other
         rows_named = dict.fromkeys(row_cell(one.case.tokenizer, [one]).text for one in (self.one, other))
         measured = [result for result in self.a.of(self.one.case.benchmark) if result.status == "ok"]
@@ -53,12 +54,16 @@ class Pair:
 
     @property
     def measured(self) -> bool:
-        """Whether there are numbers on both sides."""
+        """Whether the case was measured on both sides (status ``ok``)."""
         return self.one.status == "ok" and self.other is not None and self.other.status == "ok"
 
 
 def pairs_of_records(a: Record, b: Record) -> list[Pair]:
-    """Return every case of A with the case of the same tokenizer, text and parameters in B."""
+    """Return every case of A with the case of the same benchmark, tokenizer, text and parameters in B, or None.
+
+    Raises:
+        InputError: no case of A is in B.
+    """
     counterparts = {result.case.key: result for result in b.results}
     pairs = [Pair(a, one, b, counterparts.get(one.case.key)) for one in a.results]
     if not any(pair.other for pair in pairs):
@@ -67,7 +72,11 @@ def pairs_of_records(a: Record, b: Record) -> list[Pair]:
 
 
 def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list[Pair]:
-    """Return every case of one tokenizer of a record with that of each other."""
+    """Return every case of the first tokenizer of a record with the same case of each of the others, or None.
+
+    Raises:
+        InputError: the record has no such tokenizer, the first is among the others, or two have no case in common.
+    """
     labels = list(record.data["tokenizers"])
     for label in (first, second, *others):
         if label not in labels:
@@ -141,7 +150,7 @@ class States:
 
 
 def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> list[Difference]:
-    """Replace missing intervals with the test of the documents, or with the reason why there is no test."""
+    """Add the test of the documents, or the reason why it decides nothing, to unjudged metrics that count tokens."""
     metrics = metrics_of(pair)
     open_ = [one.unjudged and says(one.metric, metrics[one.metric], "counts_tokens") for one in found]
     if not any(open_):
@@ -179,20 +188,33 @@ def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
 
 
 def records(a: Record, b: Record) -> list[Difference]:
-    """Return differences of every case that both records hold, for the same tokenizer and text."""
+    """Return differences of every case that both records hold.
+
+    Raises:
+        InputError: as ``pairs_of_records``, ``differences`` and ``some`` say.
+    """
     return some(differences(pairs_of_records(a, b)))
 
 
 def rows(record: Record, first: str, second: str, *others: str) -> list[Difference]:
-    """Return differences of tokenizers of one record, each of the others with the first."""
+    """Return differences of tokenizers of one record, each of the others with the first.
+
+    Raises:
+        InputError: as ``pairs_of_rows``, ``differences`` and ``some`` say.
+    """
     return some(differences(pairs_of_rows(record, first, second, *others)))
 
 
 def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Difference]:
-    """Return the difference of every metric that both sides of a pair have; refuse pairs of different texts.
+    """Return the difference of every metric that both sides of a measured pair have.
 
-    With ``metric``, return that one alone, of all of the text, and only by intervals: ranks need many such pairs, and a
-    pair without an interval has no rank.
+    Of two records, only deterministic metrics and those measured in turn are compared.
+
+    With ``metric``, return that one alone, of the whole case, and without the test of the documents: rankings need many
+    such pairs, and judge those without an interval by groups of documents.
+
+    Raises:
+        InputError: the sides of a pair read different texts, or put their documents into other groups.
     """
     measured = [(pair, list(_differences(pair, metric))) for pair in pairs if pair.measured]
     if metric is not None:

@@ -9,7 +9,7 @@ from pyharness.report.sheet import Cell
 from pyharness.types import Format
 
 BEST = Format("1.00x")
-LITTLE = 0.0995  # a share that is shown with a decimal
+LITTLE = 0.0995  # smaller shares are shown with a decimal
 _PERCENT, _WHOLE_PERCENT = Format("{:+.1f} %", 100, "%"), Format("{:+,.0f} %", 100, "%")
 
 
@@ -28,7 +28,7 @@ def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
     """Return costs of rows on a text: the excess of each over the best, as a share, and bars of the whole costs.
 
     Args:
-        values: of rows by label, the best first; values not above 0 have no cost.
+        values: of rows by label; the first one above 0 is taken as the best. Values not above 0 have no cost.
         higher: whether a higher value is better, and needs less.
     """
     valued = {label: value for label, value in values.items() if value > 0}

@@ -1,8 +1,9 @@
 """A difference of one number and its verdict, and differences as sheets.
 
-There are three judges: the paired interval over groups of documents; without one, for metrics that follow the number of
-tokens alone, the signed ranks of the documents; and for an exact metric the values themselves. Without a judge, a
-primary metric with a better direction is *inconclusive*: no verdict is no pass. Others without a judge are shown.
+There are three judges: the paired interval, over groups of documents or, for times, over rounds; without one, for
+metrics that follow the number of tokens alone, the signed ranks of the documents; and for an exact metric the values
+themselves. Without a judge, a primary deterministic metric with a better direction is *inconclusive*: no verdict is no
+pass. Others without a judge have no verdict.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
 class Difference:
     """``b - a`` of one metric of one case."""
 
-    title: str  # the rows and the text
+    title: str  # benchmark, rows, text and parameters
     metric: str
     part: str | None
     a: float | None
@@ -40,7 +41,7 @@ class Difference:
     exact: bool = False  # any difference counts, without an interval
     deterministic: bool = True
     curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of which is all of it
-    no_interval: str | None = None  # why neither an interval nor another test judges
+    no_interval: str | None = None  # why there is no interval, and why a test of the documents decides nothing
     primary: bool = False
     ranks: SignedRanks | None = None  # of the tokens of every document, in place of an interval
 
@@ -51,12 +52,12 @@ class Difference:
 
     @property
     def share(self) -> float | None:
-        """``b - a`` as a share of ``a``; None if ``a`` is zero or a value is missing."""
+        """``b - a`` as a share of the absolute value of ``a``; None if ``a`` is zero or a value is missing."""
         return (self.b - self.a) / abs(self.a) if self.a and self.b is not None else None
 
     @property
     def holds_along_curve(self) -> bool:
-        """Whether the difference has one sign on every part of the text."""
+        """Whether the difference is known, and has one sign, on every part of the text; False without two parts."""
         differences = [difference for difference in self.curve if difference is not None]
         return len(differences) == len(self.curve) > 1 and (min(differences) > 0 or max(differences) < 0)
 
@@ -66,11 +67,12 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only if a CI, a test or exact values decide.
+        """``better`` or ``worse`` only if a CI, a test or exact values decide; ``differs`` without a better direction.
 
-        ``same`` if the values are equal, or within the difference between machines. ``depends on size`` if a metric
-        that grows with the text has differences of both signs on parts of it; ``no curve`` if the record lacks these.
-        ``inconclusive`` if nothing judges a primary metric.
+        ``same`` if the values are equal, or within the ``tolerance``. ``not significant`` if the CI is not all on the
+        side of ``b - a``. ``depends on size`` if a metric that grows with the text does not have a difference of one
+        sign on every part of it; ``no curve`` if the records lack these. ``inconclusive`` if nothing judges a primary
+        deterministic metric with a better direction; "" if nothing judges another one, or a value is missing.
         """
         if self.a is None or self.b is None:
             return ""
@@ -108,13 +110,13 @@ class Difference:
 
     @property
     def unjudged(self) -> bool:
-        """Whether the values differ and the metric has a better direction, but nothing decides."""
+        """Whether values of a deterministic metric with a better direction differ, but have no verdict of a judge."""
         judgeable = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
         return judgeable and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
 
     @property
     def looks_worse(self) -> bool:
-        """Whether B's value looks worse, by chance or not. A value that looks better never fails a comparison."""
+        """Whether B's value looks worse, by chance or not; a better one never fails under ``--fail-on worse``."""
         return self._way == "worse"
 
     @property
@@ -130,12 +132,12 @@ class Difference:
 
 
 def said_of(ranks: SignedRanks) -> str:
-    """Return a test in words, the same wherever it decides."""
+    """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
     return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
-SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of what a summary shows, for readers without colours
+SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of the verdicts shown without --all; they need no colours
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 
@@ -162,7 +164,7 @@ def _order(one: Difference) -> int:
 
 _HEADINGS = (Heading("metric", "prose"), *map(Heading, ("A", "B", "change")), Heading("verdict", "word"))
 _FEW, _MANY, _ANY = Format("{:+.2g} %", 100), Format("{:+,.0f} %", 100), Format("{:.5g}")
-_MUCH = 0.0995  # a share that is shown without a decimal
+_MUCH = 0.0995  # from this share on, a change is shown without a decimal
 _FLAT = (
     "cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict", "judged_by", "documents",
     "p", "reason",
@@ -180,7 +182,8 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
     """Return sheets for people: a summary, and one for each pair of rows on a text, or with ``every`` for each case.
 
     Equal numbers are counted in the summary alone. Without ``every``, so is what is neither better nor worse nor
-    inconclusive.
+    inconclusive. Differences without a number on one side are left out. With ``every``, a single case without equal
+    numbers has no summary.
     """
     groups: dict[str, list[Difference]] = {}
     for one in differences:
@@ -201,7 +204,7 @@ def _is_shown(one: Difference, every: bool) -> bool:
 
 
 def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
-    """Explain the columns, and count what is only counted."""
+    """Explain the columns, and count the numbers that are not shown."""
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
@@ -209,7 +212,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
-    """Count verdicts, after the difference of the metric that ranks rows."""
+    """Return a sheet, if any, that counts verdicts: behind the names, the change of the metric that ranks rows."""
     named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
     counts = {title: Counter(one if one in named else UNJUDGED for one in judged) for title, judged in verdicts.items()}
@@ -230,7 +233,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
-    """Name the test of each verdict without an interval, and the reason why there is no interval."""
+    """Name the tests that judge in place of an interval, and the reasons why primary metrics are not judged."""
     tests: dict[str, list[str]] = {}
     lacks: dict[str, list[str]] = {}
     for one in shown:
@@ -243,7 +246,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
 
 
 def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
-    """Explain the intervals of differences, and why some are missing."""
+    """Explain the intervals of differences, why some are missing, and the mark of rows trained on the text."""
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn

@@ -1,4 +1,4 @@
-"""Failures of a comparison: the deterministic gate. It times nothing and only reads the records.
+"""Failures of a comparison: the deterministic gate. It times nothing and only reads the records and their states.
 
 Digests in the records tell whether ids are equal. If they are not, the records' states tell where they differ.
 """
@@ -105,7 +105,7 @@ class Reason:
 
     kind: Kind
     text: str
-    of_a_number: bool = False  # a table of differences shows it as well
+    of_a_number: bool = False  # a comment leaves the reason out: its table of differences shows the number
 
     @property
     def line(self) -> str:
@@ -118,7 +118,7 @@ class JudgedComparison:
     """A comparison after judgement: whether it fails, and why."""
 
     fail_on: FailOn
-    differences: tuple[Difference, ...]
+    differences: tuple[Difference, ...]  # of deterministic metrics
     reasons: tuple[Reason, ...]  # worse ones first
 
     @property
@@ -158,7 +158,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     """Compare every pair and decide what fails.
 
     Raises:
-        InputError: a pair read different text, so that no verdict is possible.
+        InputError: a pair read different text, or put documents into other groups, so that no verdict is possible.
     """
     numbers = [difference for difference in differences(pairs) if difference.deterministic]
     reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
@@ -173,7 +173,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
 
 
 def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
-    """Yield the reasons of a case and of its numbers."""
+    """Yield reasons from how a case ended on the two sides, and from numbers that one side lacks."""
     title, one, other = pair.title, pair.one, pair.other
     if other is None:
         if one.status == "ok":
@@ -192,7 +192,10 @@ def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
 
 
 def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Iterator[Reason]:
-    """Name the numbers that only one side has: those that can be worse or, if any difference counts, all."""
+    """Name the deterministic numbers that B lacks: those that can be worse or, if any difference counts, all.
+
+    If any difference counts, also name those that B has, and for which A has only a reason.
+    """
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     for mine in pair.one.measurements:
@@ -253,7 +256,7 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
 
 
 def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
-    """Name the cases of another record that have no counterpart in this one."""
+    """Name the cases of B, if it is another record, that have no counterpart in A."""
     if pairs and pairs[0].a is not pairs[0].b:
         keys = {pair.one.case.key for pair in pairs}
         yield from (

@@ -86,7 +86,7 @@ def _show(value: object) -> str:
 # ---------------------------------------------------------------------------------------------- of one record
 
 
-LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
+LARGEST_DOWNLOAD = 1_000_000  # bytes: the page carries a smaller record
 LONGEST_NAME = 10_000  # characters
 LONGEST_FILE_NAME = 100  # characters
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
@@ -141,7 +141,7 @@ def command(data: Mapping[str, Any]) -> str | None:
 
 
 def download(path: Path | None) -> Download | None:
-    """Return the file of a record, packed, if it is small enough for a page."""
+    """Return the file of a record, packed; None without a file, or if it is too large for a page."""
     if path is None or not path.is_file() or path.stat().st_size >= LARGEST_DOWNLOAD:
         return None
     return Download(f"{file_name(path.name.removesuffix('.xz'))}.xz", packed(path.read_bytes()), "application/x-xz")

@@ -1,8 +1,8 @@
 """Ranks: tokenizers by texts, sorted; a row is significantly worse than the first row of each rank above its own.
 
 A rank begins at the first row from which on each row is significantly worse than the first row of every rank above. The
-test covers all pairs of the table at once (family-wise 95 %). Rows of one rank are not compared with each other:
-``compare``, which judges two rows alone, may find a difference. A row that cannot be judged has no rank.
+test covers all pairs of rows on a text at once (family-wise 95 %). Rows of one rank are not compared with each other:
+``compare``, which judges two rows alone, may find a difference. Some rows have no rank: see ``_explain_unranked``.
 
 Rows of several records are ranked together only if they read the very same text. The digest of the text decides, not
 its name: one name may stand for two texts, and two names for one.
@@ -87,7 +87,7 @@ class Ranked:
 
 
 def ranking_sheets(record: Record) -> list[Sheet]:
-    """Return one sheet for each benchmark that ranks its rows, if the record has two rows of it on one text."""
+    """Return the sheets of each benchmark that ranks its rows: one per three texts; none without two rows on a text."""
     return [sheet for name, metric in rankings(record) for sheet in _sheets(record, name, metric)]
 
 
@@ -109,6 +109,8 @@ def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[
 
 def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
     """Return ranks of rows on one text, by label, the best first; rows that do not compete come last, without a rank.
+
+    Rows without a value are left out.
 
     Args:
         rows: of one benchmark, text and parameters, each with a label of its own; of one record, or of several that
@@ -175,13 +177,13 @@ def _lack(row: Contender, metric: str) -> str | None:
 
 
 def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
-    """Return the data of groups of documents, of the rows that can be judged, on one text."""
+    """Return ``parts_of`` rows on one text, of which each can be judged."""
     measured = [one for row in rows if (one := row.measured(metric)) is not None]
     return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
 
 
 def text_needs_clarity(row: Contender) -> bool:
-    """Return whether documents are so unequal in size that differences must be clear; False if sizes are unknown."""
+    """Return whether differences must be ``family.clear``, by the sizes of documents; False if sizes are unknown."""
     documents, sizes = (row.result.groups.get(name, ()) for name in ("documents", "bytes"))
     return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 
@@ -189,8 +191,8 @@ def text_needs_clarity(row: Contender) -> bool:
 def _test_apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
     """Return a function: whether a row is worse than another, by all pairs at once, and by ``compare`` on these two.
 
-    If a few documents leave ``compare`` without an interval, groups of documents have to agree instead. If documents
-    are of very unequal size, each difference has to be clear, too.
+    If ``compare`` has no interval, groups of documents have to agree instead (``family.agreed``). If documents are of
+    very unequal size, each difference has to be ``family.clear``, too.
     """
     places = {row.label: place for place, row in enumerate(rows)}
     parts = parts_on_text(rows, metric)
@@ -206,7 +208,7 @@ def _test_apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, 
 
 
 def difference(one: Contender, other: Contender, metric: str) -> Difference | None:
-    """Compare two rows on one text; return None if they did not read the same."""
+    """Compare two rows on one text; return None if they did not read the same, or lack the metric."""
     pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
         numbers = comparison.differences([pair], metric)
@@ -268,7 +270,7 @@ def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:
 
 
 def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
-    """Explain ranks, missing ranks, rows that ranks flatter, and findings in the texts."""
+    """Explain ranks, missing ranks, rows that ranks flatter, and texts that are too small to be evidence."""
     data = record.data
     yield from NOTES
     yield from _explain_unranked(columns)
@@ -315,7 +317,7 @@ def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
 
 
 def _behind(column: Mapping[str, Ranked], label: str) -> float:
-    """Return how far a row is behind the best, as a logarithm: at least 0."""
+    """Return how far a row is behind the best, as a logarithm: at least 0; infinity if a value is not above 0."""
     best, mine = next(iter(column.values())).value, column[label].value
     return abs(math.log(mine / best)) if mine > 0 and best > 0 else math.inf
 

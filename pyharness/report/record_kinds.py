@@ -1,4 +1,4 @@
-"""Kinds of files that ``pyharness report`` shows besides records of runs: features add them."""
+"""Kinds of files that ``pyharness report`` shows besides records of cases: features and plug-ins add them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RecordKind:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A file that is not a record of a run."""
+    """A file of one of these kinds, as read."""
 
     kind: RecordKind
     content: Any
@@ -48,7 +48,7 @@ def read(path: Path) -> Record | Other:
     """Read a record of cases, or a file of another kind.
 
     Raises:
-        InputError: its kind is unknown, or it is damaged.
+        InputError: it cannot be read, its kind is unknown, or it is damaged.
     """
     data, name = load(path), f"record {str(path)!r}"
     named = data.get("kind") if isinstance(data, dict) else None

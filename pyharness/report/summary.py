@@ -1,4 +1,4 @@
-"""The beginning of a report: winners by margin and text, ties, lost or dead tokens, and cases without numbers."""
+"""The beginning of a report: winners on each text, ties, answers of benchmarks, and cases without numbers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:
 
 
 def _of_benchmarks(record: Record) -> Iterator[Answer]:
-    """Yield benchmarks' answers about their results; a function that fails, as a plug-in's may, gives no line."""
+    """Yield benchmarks' answers about their results; if a function fails, as a plug-in's may, the answer says so."""
     for name in record.benchmarks:
         benchmark = benchmarks().get(name)
         results = [result for result in record.of(name) if result.status == "ok"]

@@ -1,8 +1,9 @@
 """A record as sheets: its benchmarks' declared tables and listings, and a row for each number.
 
-This code knows no benchmark or metric by name. There is a table per text and per value of the parameters in which its
-cases differ. A row is a tokenizer. A column finds its numbers among the results of the table's benchmark or, for a
-metric that this benchmark does not report, among all results of the row on the same text.
+This code knows no benchmark or metric by name. There is a table per text, unless it is declared for all texts, and per
+value of the parameters in which its cases differ. A row is a tokenizer. A column finds its numbers among the results of
+the table's benchmark or, for a metric that this benchmark does not report, among all results of the row on the same
+text.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot
 
 
 FIRST_LISTED = 10  # entries of a row that are shown by default
-LONGEST_ENTRY = 200  # characters of an entry: a token may be long, and fall apart into many others
+LONGEST_ENTRY = 200  # characters of a part of an entry: a token may be long, and fall apart into many others
 
 
 def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]:
@@ -78,9 +79,10 @@ NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], It
 
 
 def sheets(record: Record, every: bool = False, all_entries: bool = False) -> list[Sheet]:
-    """Return every table for which the record has results, the ranking first.
+    """Return every table for which the record has results, the summary and the rankings first.
 
-    ``every``: with all metrics, not only the declared columns; ``all_entries``: with all entries of listings.
+    ``every``: with all metrics, not only the declared columns and primary metrics; ``all_entries``: with all entries of
+    listings. For a record that no run wrote, return the tables of its kind.
     """
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
@@ -94,7 +96,10 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
 
 
 def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
-    """Return the tables that benchmarks declare, without the ranking and texts outside columns."""
+    """Return the tables that benchmarks declare: all but summary, rankings, listings and cases without numbers.
+
+    ``every``: with all metrics. For a record that no run wrote, return the tables of its kind.
+    """
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
     finished = _group_finished(record)
@@ -122,7 +127,7 @@ def _group_finished(record: Record) -> dict[str | None, list[CaseResult]]:
 
 
 def _reported_results(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
-    """Return results of a benchmark that have numbers, and its reported metrics."""
+    """Return results of a benchmark that have numbers, and the metrics that it reports or declares."""
     own = [result for result in record.of(name) if result.status == "ok"]
     reported = {measurement.metric for result in own for measurement in result.measurements}
     return own, reported | set(benchmarks()[name].metrics if name in benchmarks() else ())
@@ -155,7 +160,7 @@ class Filling:
     data: Mapping[str, Any]  # of the record
     table: Table
     own: Sequence[CaseResult]  # of the benchmark that declares the table
-    reported: set[str]  # metrics of that benchmark
+    reported: set[str]  # metrics that this benchmark reports or declares
     finished: Mapping[str | None, Sequence[CaseResult]]  # all results, by text
 
     def sheets(self) -> Iterator[Sheet]:
@@ -221,7 +226,10 @@ class Filling:
                 yield from cases.more_documents(self.data, label)
 
     def _list_used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
-        """Return results of every row with the metrics read from them: all of the own benchmark, others of others."""
+        """Return results of every row, each with the measurements that the table reads from it.
+
+        These are all of its own benchmark's, and of other benchmarks' those of foreign metrics (``_foreign``).
+        """
         wanted = self._foreign()
         used: dict[str, list[Used]] = {}
         for result in own:

@@ -1,6 +1,6 @@
 """Progress of a run: events for listeners, the time left, and the time limit.
 
-Benchmarks declare rough rates of an average row. Finished cases correct them, benchmark by benchmark.
+Benchmarks may declare rough rates of an average row. Finished cases correct them, benchmark by benchmark.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Listener(Protocol):
         ...
 
     def begin(self, total: int) -> None:
-        """Receive the number of cases."""
+        """Receive the number of cases that have no result yet."""
         ...
 
     def started(self, case: Case) -> None:
-        """Receive the start of a case."""
+        """Receive the start of a case, or of one of its turns."""
         ...
 
     def progress(self, case: Case, done: int) -> None:
@@ -36,7 +36,7 @@ class Listener(Protocol):
         ...
 
     def remaining(self, seconds: float) -> None:
-        """Receive an estimate of the time left; sent after a case, as soon as there is one."""
+        """Receive an estimate of the seconds left; sent after each case but the last, once one is possible."""
         ...
 
     def finished(self, result: CaseResult) -> None:
@@ -44,9 +44,9 @@ class Listener(Protocol):
         ...
 
 
-UNKNOWN_BYTES = 1_000_000  # of a text that has not been read yet
-LEAST_SHARE = 0.15  # of the work, as it was foretold, that is done before anything is said: the first rows may be quick
-WEIGHT = 2.0  # cases of a benchmark that what is known of all benchmarks counts for
+UNKNOWN_BYTES = 1_000_000  # assumed size of a text that has not been read yet
+LEAST_SHARE = 0.15  # of the estimated work, done before an estimate is given: the first rows may be quick
+WEIGHT = 2.0  # what all benchmarks have shown counts as much as this many cases of one benchmark
 
 
 def foretold(case: Case, sizes: Mapping[str, int]) -> float | None:
@@ -112,7 +112,7 @@ class Spent:
         self.cases, self.seconds, self.expected = self.cases + 1, self.seconds + seconds, self.expected + expected
 
     def factor(self, usual: float) -> float:
-        """Return the measured time relative to the estimate; ``usual`` if no case is finished."""
+        """Return measured over estimated time, drawn towards ``usual``, and ``usual`` if no case is finished."""
         if not self.cases:
             return usual
         weight = WEIGHT * self.expected / self.cases
@@ -123,7 +123,7 @@ class TimeLeft:
     """A listener that estimates the time left and passes all events on to another listener.
 
     Args:
-        listener: what it tells.
+        listener: receives the events and the estimates.
         cases: what is to be measured.
         side_by_side: how many cases that are not timed are measured at once.
     """
@@ -145,7 +145,7 @@ class TimeLeft:
         self.listener.begin(total)
 
     def started(self, case: Case) -> None:
-        """Start the clock."""
+        """Start the clock, and pass the event on."""
         self.watch.started(case)
         self.listener.started(case)
 
@@ -158,7 +158,7 @@ class TimeLeft:
         self.listener.remaining(seconds)
 
     def finished(self, result: CaseResult) -> None:
-        """Correct the rates, report the time left, and pass the event on."""
+        """Correct the rates, report the time left if it can be estimated, and pass the event on."""
         self.todo.pop(result.case.key, None)
         self._learn(result, self.watch.finished(result.case))
         if self.todo and (seconds := self.left()) is not None:
@@ -177,7 +177,7 @@ class TimeLeft:
             self.by_benchmark.setdefault(case.benchmark, Spent()).add(seconds, expected or 1.0)
 
     def left(self) -> float | None:
-        """Return the estimated seconds left; None if it is too early, or a benchmark has no rate and no result."""
+        """Return the estimated seconds left; None if it is too early, or a benchmark has neither rate nor "ok" case."""
         if self._share() < LEAST_SHARE:
             return None
         usual = self.all.seconds / self.all.expected if self.all.expected else 1.0
@@ -193,7 +193,7 @@ class TimeLeft:
         return total
 
     def _share(self) -> float:
-        """Return the share that is done: of the estimated work or of the cases, whichever is smaller."""
+        """Return the share of the estimated work that is done; at most that of cases if one left has no estimate."""
         rest = [foretold(case, self.sizes) for case in self.todo.values()]
         of_cases = self.cases / (self.cases + len(rest))
         if None not in rest:
@@ -207,12 +207,12 @@ _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 class TimeLimitReached(Exception):
-    """The time limit is over, so nothing new may begin."""
+    """The time limit is over, so no turn may begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The time after which a run begins no case."""
+    """The time after which a run begins no case and no turn of one."""
 
     at: float  # of time.monotonic()
     limit: str  # as it was given

@@ -1,7 +1,8 @@
 """The measuring loop: rows take turns in fresh processes, in an order that favours none.
 
-A row that fails, or whose ids change between turns, leaves the rotation; the other rows go on. A resumed run keeps
-whole rounds and measures the last one again, because ratios are formed within a round.
+A row that fails or is skipped in a turn leaves the rotation, and so does one whose ids or files differ from those of
+its first turn; the other rows go on. A resumed run keeps whole rounds and measures an interrupted one again, because
+ratios are formed within a round.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Turn:
     """The result of one row in one round."""
 
     result: CaseResult
-    fingerprint: str = ""  # of what was timed: the same in every round
+    fingerprint: str = ""  # of what was timed: must be the same in every round
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Rotation:
     taken: dict[str, list[Turn]] = field(default_factory=dict)  # by key of the case
 
     def run(self, take: Callable[[Case, int], Turn], kept: Mapping[tuple[str, int], Turn]) -> list[CaseResult]:
-        """Measure all rounds with ``take(case, round)``, except those in ``kept``; return one result per case."""
+        """Measure rounds with ``take(case, round)``, except whole ones in ``kept``; return one result per case."""
         self.taken = {case.key: [] for case in self.cases}
         for number in range(self.rounds):
             if not (going := [case for case in self.cases if self._goes_on(case)]):
@@ -61,7 +62,10 @@ def rotations(cases: Iterable[Case]) -> list[Rotation]:
 
 
 def with_relative(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult]:
-    """Return the results with their metrics relative to the same case of the reference row."""
+    """Return the results, with added metrics relative to the same case of the reference row.
+
+    A case in rounds may name a reference of its own in its parameters.
+    """
     by_key = {result.case.key: result for result in results}
     return [_of_one(result, by_key, reference) for result in results]
 

@@ -1,4 +1,4 @@
-"""Makes the record of a run from its plan and results, and checks that a resumed run is the same run."""
+"""Makes the record of a run from its plan and results, and checks that a resumed run reads the same texts."""
 
 from __future__ import annotations
 
@@ -46,9 +46,13 @@ class Recording:
         complete: bool,
         missing: str = INTERRUPTED,
     ) -> store.Record:
-        """Write the record; ``facts`` are what workers say of the rows they have loaded.
+        """Write the record and return it; ``facts`` are what workers say of the rows they have loaded.
 
-        Cases without a result are skipped, and the reason is ``missing``.
+        Cases without a result are recorded as skipped, and the reason is ``missing``. An incomplete record replaces
+        only an unfinished one: where another file has its name, it is returned and not written.
+
+        Raises:
+            InputError: the file cannot be written, or another program has made it during the run.
         """
         suite = self.plan.suite
         every = [results.get(case.key) or CaseResult(case, "skipped", missing) for case in self._cases()]
@@ -106,7 +110,7 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:
-    """Write the state next to the record, if that is possible; return its facts for the record.
+    """Write the state next to the record, unless a file that may not be replaced has that name; return its facts.
 
     The state is written first. So a record always has its state, or its digest shows that the file is of another run.
     """
@@ -116,9 +120,10 @@ def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[s
 
 
 def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
-    """Write a record; replace a complete one only if that was asked for, and never by an incomplete one.
+    """Write a record; replace a file that is no unfinished record only if asked to, and never by an incomplete one.
 
-    Another program may have created the file during the run. Then the results stay in the journal.
+    Another program may have created the file during the run. Then the results stay in the journal, and a complete
+    record raises ``InputError``.
     """
     partial = store.is_unfinished(journal.record)
     if complete or partial or not journal.record.is_file():
@@ -126,7 +131,7 @@ def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
 
 
 def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
-    """Return the first line of the journal; only a run with the same line can be resumed."""
+    """Return the content of the journal's first line; only a run with the same content can be resumed."""
     rows = schedule.rows
     return {
         "suite": plan.suite.digest,
@@ -137,7 +142,7 @@ def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
 
 
 def check_texts(plan: Plan, texts: TextsRead) -> None:
-    """Refuse to resume if a corpus has changed since the finished cases read it."""
+    """Raise ``InputError`` if a corpus has changed since the finished cases read it."""
     for label, part in texts.parts.items():
         if part.read_again(plan.corpora[label]) != part.tally.digest:
             raise InputError(

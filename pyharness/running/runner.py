@@ -36,7 +36,7 @@ class Run:
     listener: Listener
     workdir: Path
     journal: store.Journal
-    tracebacks: bool = False  # whether failures keep theirs
+    tracebacks: bool = False  # whether failures by an unexpected exception keep theirs
     deadline: Deadline | None = None
     results: dict[str, CaseResult] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Run:
     texts: TextsRead = field(default_factory=TextsRead)
     verification: Verification = field(init=False)
     workers: Sequence[Workers] = field(init=False)  # the first one measures what is timed
-    _lock: threading.RLock = field(init=False, default_factory=threading.RLock)  # of all that is not a worker's
+    _lock: threading.RLock = field(init=False, default_factory=threading.RLock)  # of what lanes share
 
     def __post_init__(self) -> None:
         """Create the checks and the workers of this run."""
@@ -54,7 +54,11 @@ class Run:
         self.workers = [Workers(self.plan.suite, rows, folder, number) for _ in range(number)]
 
     def take_over(self, finished: list[dict[str, Any]]) -> None:
-        """Take the results of an interrupted run from the journal."""
+        """Take the results of an interrupted run from the journal, except those whose state is gone or changed.
+
+        Raises:
+            InputError: an entry is not a result.
+        """
         for entry in finished:
             try:
                 result = store.result_from_json(entry["result"])
@@ -71,7 +75,10 @@ class Run:
                 self.facts[result.case.tokenizer] = entry["facts"]
 
     def measure_all(self) -> None:
-        """Run every case without a result until the time is over: untimed rows side by side, then timed cases alone."""
+        """Run cases without a result until the time is over: untimed rows side by side, then timed cases one by one.
+
+        A check also runs again if its saved ids are gone and a row without a result needs them.
+        """
         for rows in self.schedule.untimed:
             threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
@@ -152,7 +159,11 @@ class Run:
             self.listener.progress(case, done)
 
     def recorded(self, recording: Recording) -> store.Record:
-        """Write the record of a run that was not interrupted; it is complete unless the time limit was reached."""
+        """Write the record of a run that was not interrupted; it is complete unless the time limit left out cases.
+
+        Raises:
+            InputError: no case has a result.
+        """
         if self.deadline is None or all(case.key in self.results for case in self.schedule.cases):
             return recording.write(self.results, self.facts, self.texts, complete=True)
         reason = f"the time limit of {self.deadline.limit} was reached before"
@@ -187,11 +198,15 @@ def run(
 ) -> store.Record:
     """Run a plan, and write the record under the name that the journal has claimed.
 
-    ``tracebacks`` adds the tracebacks of failures to their details. No case begins after ``deadline``; then the record
-    is incomplete, and the journal stays to resume from. Raise ``InputError`` if no case was measured.
+    ``tracebacks`` adds tracebacks of unexpected exceptions to the details of failures. No case begins after
+    ``deadline``; if that leaves out cases, the record is incomplete, and the journal stays to resume from.
 
-    ``KeyboardInterrupt`` and ``SystemExit`` (from a signal) also leave a valid record of the finished cases, and the
-    journal.
+    ``KeyboardInterrupt`` and ``SystemExit`` (from a signal) during measurement also leave the journal, and a valid
+    record of the finished cases, if there are any and no other file has the name of the record.
+
+    Raises:
+        InputError: the time was over before any case had a result, the run cannot be resumed, or the record cannot be
+            written.
     """
     started, schedule = time.time(), Schedule.of(plan)
     try:

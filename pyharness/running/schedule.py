@@ -38,7 +38,7 @@ class Schedule:
 
     @property
     def timed(self) -> list[Case]:
-        """Timed cases, each run alone. All rows are verified before."""
+        """Timed cases, each run alone, after all checks."""
         return [case for case in self.cases if benchmarks()[case.benchmark].timed and not rounds_of(case)]
 
     @property
@@ -94,10 +94,10 @@ def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[C
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
-    """Return the bytes that verification reads, by row and text: as much as timed cases of the row read.
+    """Return the bytes that verification reads, by row and text: the most ``bytes`` of the cases that wait for it.
 
-    Timed cases of rows that it is compared with count, too. Rows without a vocabulary have no ids to verify, and their
-    units are checked on every text.
+    A case without this parameter counts as ``least``. Cases of rows that are compared count for all of these rows. Rows
+    without a tokenizer (``instead``) have no ids to verify, and their units are checked on every text.
     """
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:
@@ -132,12 +132,12 @@ class Verification:
     results: Mapping[str, CaseResult]  # by key of the case; grows while the run goes on
 
     def ids_of(self, case: Case, row: str | None = None) -> Path:
-        """Return the file with the ids of a check's row, or of another row on the same text."""
+        """Return the path for the ids of a check's row, or of another row on the same text; it may not exist."""
         name = hashlib.sha256(f"{case.benchmark}\0{row or case.tokenizer}\0{case.corpus}".encode()).hexdigest()[:24]
         return self.folder / f"{name}.npz"
 
     def expected(self, case: Case) -> Path | None:
-        """Return the file of ids that a check compares its own with."""
+        """Return the file of ids that a check compares its own with; None if it compares none, or the file is gone."""
         home = self.schedule.compared_with.get(case.tokenizer)
         ids = None if home is None or not verifies(case) else self.ids_of(case, home)
         return ids if ids is not None and ids.exists() else None
@@ -180,7 +180,7 @@ class Verification:
 
 
 def _forbids(result: CaseResult, case: Case) -> bool:
-    """Return whether a failed check blocks a case: wrong ids block on every corpus, a crash on its own."""
+    """Return whether a failed check blocks a case: wrong ids block all, others its corpus and cases without one."""
     checked = result.case
     if checked.tokenizer != case.tokenizer or result.status != "failed" or not verifies(checked):
         return False

@@ -23,7 +23,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tally of a corpus, or of its front if no case reads the whole."""
+    """The tally of a corpus, or of its front if no case has read the whole."""
 
     tally: TextRead
     whole: bool

@@ -280,7 +280,7 @@ def degrees_of_freedom(squares: Sequence[float]) -> float:
 
 
 def t_quantile(freedom: float) -> float:
-    """Return the 97.5 % quantile of Student's t for 1 to 31 degrees of freedom, integer or not.
+    """Return the 97.5 % quantile of Student's t for 1 to 31 degrees of freedom, integer or not; for more, that of 31.
 
     Between integers its logarithm is taken as linear in 1 / ``freedom``: up to 0.5 % too large from 2 on, 3 % below.
     """

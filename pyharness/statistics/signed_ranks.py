@@ -3,7 +3,8 @@
 Where two rows differ by chance alone, either side of a document is equally likely to be larger, whatever its size:
 the signs of the logarithms of the ratios are fair coins. The ranks of their absolute values are summed by sign. The
 probability of a sum follows by counting, so that p is exact from the first pair on, also for ties (Wilcoxon 1945; Pratt
-and Gibbons 1981, 3.4). Equal pairs have no sign and are left out. How often it errs: docs/measuring.md.
+and Gibbons 1981, 3.4). Above 256 pairs, p is from a normal curve. Equal pairs have no sign and
+are left out. How often it errs: docs/measuring.md.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class SignedRanks:
 
     @property
     def decides(self) -> bool:
-        """Whether chance explains the difference with p of at most ``LEVEL``."""
+        """Whether enough pairs differ, and chance alone would make such a difference with p of at most ``LEVEL``."""
         return self.differing >= FEWEST and self.p <= LEVEL
 
 

@@ -1,6 +1,6 @@
 """Records of runs: one versioned JSON file per run, and the journal from which a run is resumed.
 
-The record holds raw values. Intervals and medians are computed when they are shown.
+The record holds values with their samples and replicates. Intervals are computed when they are shown.
 """
 
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of

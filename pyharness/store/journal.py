@@ -19,7 +19,7 @@ from pyharness.store.states import CaseStates, path_beside
 from pyharness.system import atomic_file, bounded_file, lock
 from pyharness.types import CaseResult, InputError
 
-MOST_BYTES = 2 * json_lines.MOST_BYTES  # a round is there twice: by itself, and in the result of its case
+MOST_BYTES = 2 * json_lines.MOST_BYTES  # a turn is there twice: by itself, and in the result of its case
 MOST_VALUES = 2 * json_lines.MOST_VALUES
 _BEGINNING = '{"header"'
 
@@ -34,15 +34,16 @@ def journal_of(record: Path) -> Path:
 
 
 class Journal:
-    """Finished cases of a run in progress: one line each, synced to disk, next to the future record.
+    """Finished cases and turns of a run in progress: one line each, synced to disk, next to the future record.
 
     The journal also claims the name of the record. Its file is locked while the run lives, so two runs never write one
     path. Creating it before anything is measured shows that the record can be written. If the record goes to a device
     or a pipe, its journal is a file without a name, and the run cannot be resumed.
 
     Raises:
-        Taken: the record exists (``overwrite`` replaces it; ``advice`` tells the user how), or a run has claimed it.
-        InputError: the folder cannot be written to.
+        Taken: the record or its state exists (``overwrite`` replaces them; ``advice`` tells the user how), or a run has
+            claimed it.
+        InputError: the folder cannot be written to, or the record has the name of a folder or socket.
     """
 
     def __init__(
@@ -101,9 +102,11 @@ class Journal:
         return self.path is not None and not self._worthless and self.path.exists()
 
     def start(self, header: Mapping[str, Any], resume: bool) -> list[dict[str, Any]]:
-        """Write the header of a new run, or return the finished cases of the same run when resuming.
+        """Write the header of a new run, or return the finished cases and turns of the same run when resuming.
 
-        Raise ``InputError`` if there are finished cases and the run does not resume them.
+        Raises:
+            InputError: there are finished cases or turns and the run does not resume them, they are of another run, the
+                file is no journal, or no record can hold the header.
         """
         dump({**header, "results": []})  # what a record cannot hold is found out now
         lines = self._lines()
@@ -141,7 +144,7 @@ class Journal:
         return entries
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Add one finished case."""
+        """Add one finished case or turn; raise ``InputError`` if it cannot be written."""
         self._worthless = False
         self._append(entry)
 
@@ -176,7 +179,7 @@ class Journal:
             self.file.close()
 
     def remove(self) -> None:
-        """Remove the journal: the record is written."""
+        """Remove the journal, and release the lock: the record is written."""
         self.states.remove()
         if self.path is not None:
             self.path.unlink(missing_ok=True)
@@ -187,7 +190,7 @@ class Journal:
 def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> frozenset[str]:
     """Return the keys of finished cases in the journal of a record; claim and change nothing.
 
-    Raise ``InputError`` if a run with this header could not begin, or could not resume with ``resume``.
+    Raise ``InputError`` if it has some and a run with this header does not resume them, or is another run.
     """
     try:
         with io.TextIOWrapper(bounded_file.opened(journal_of(record)), encoding="utf-8") as file:
@@ -241,7 +244,7 @@ def _lock(path: Path) -> IO[str]:
 def _entries(file: IO[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield whole lines with their content, up to the line that a killed run was writing.
 
-    Reading also stops at a damaged line, or at more than a run can write. The cases after it are measured again.
+    Reading also stops at a damaged line, or at the limits of a journal. Cases after it are measured again.
     """
     read = values = 0
     while (line := file.readline(MOST_BYTES + 1)).endswith("\n"):

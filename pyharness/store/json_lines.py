@@ -22,7 +22,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def load(path: Path) -> Any:
     """Return the JSON value of a file, which may be packed with xz as in a page.
 
-    Raises ``InputError`` if the line is missing or too large.
+    Raises ``InputError`` if the file cannot be read, is too large, or is not JSON.
     """
     try:
         content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
@@ -49,12 +49,12 @@ def parsed(content: bytes, errors: str = "strict") -> Any:
 
 
 def values_in(text: str) -> int:
-    """Return an upper bound on the number of values in JSON."""
+    """Return an upper bound on the number of values within a JSON value, which does not count itself."""
     return sum(map(text.count, ",[{"))
 
 
 def packed(content: bytes) -> bytes:
-    """Pack a record with xz, always to the same bytes: about a fifth of its size."""
+    """Pack a record with xz, to about a fifth of its size; what is packed already stays as it is."""
     return content if content.startswith(_XZ) else lzma.compress(content)
 
 
@@ -73,11 +73,16 @@ def _no_number(text: str) -> NoReturn:
 
 
 class Encoded(str):
-    """JSON text of a value, in one line, which is written unchanged."""
+    """JSON text of a value, which ``encoded`` and ``dump`` write unchanged."""
 
 
 def encoded(value: Any, indent: int | None = None) -> Encoded:
-    """Return the JSON text of a value; text that is already encoded stays."""
+    """Return the JSON text of a value, in one line without ``indent``; text that is already encoded stays.
+
+    Raises:
+        ValueError: a number is not finite.
+        TypeError: a value is none of JSON.
+    """
     if isinstance(value, Encoded):
         return value
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)

@@ -25,12 +25,12 @@ _METRIC = {
 
 
 def is_foreign(data: Any) -> bool:
-    """Return whether a JSON value is a file of pytest-benchmark."""
+    """Return whether a JSON value has the keys of a file of pytest-benchmark."""
     return isinstance(data, dict) and "kind" not in data and "benchmarks" in data and "machine_info" in data
 
 
 def as_record(data: Any, schema: int, kind: str) -> dict[str, Any]:
-    """Return the values of a record; raise ``Misshapen`` if pytest-benchmark cannot have written the file."""
+    """Return the values of a record; raise ``Misshapen`` if something that it needs is missing or malformed."""
     results, seconds = {}, 0.0
     for place, one in enumerate(get(data, "benchmarks", list), 1):
         try:

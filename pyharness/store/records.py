@@ -74,7 +74,7 @@ class MetricFacts:
     tolerance: float = 0.0  # relative; what machines may differ by
     grows_with_text: bool = False  # more text of the kind has another value: an interval is about as much other text
     exact: bool = False  # it is about what was tested and no other text: any difference counts, without an interval
-    primary: bool = False  # its benchmark is about it: a comparison that cannot judge it is inconclusive
+    primary: bool = False  # its benchmark is about it: if deterministic, a difference without a judge is inconclusive
     counts_tokens: bool = False  # two rows differ in it as their numbers of tokens do, on one text; fewer are better
 
 
@@ -93,7 +93,7 @@ class RecordHead:
 
     created: str  # UTC, ISO 8601
     seconds: float
-    complete: bool  # false: interrupted; what is missing is skipped with a reason
+    complete: bool  # false: interrupted, or out of time; what is missing is skipped with a reason
     suite: SuiteFacts
     environment: Mapping[str, Any]
     tokenizers: Mapping[str, RowFacts]  # by label
@@ -129,9 +129,12 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Any, name: str, path: Path | None = None) -> Record:
-        """Check the kind, schema number and shape; ``name`` is the name of the record in messages.
+        """Return the record after checks of kind, schema number and shape; ``name`` is its name in messages.
 
         A file of pytest-benchmark becomes a record.
+
+        Raises:
+            InputError: it is no record, is malformed, or is of a newer pyharness.
         """
         if is_foreign(data):
             try:
@@ -166,7 +169,7 @@ class Record:
         """Open the state: the counts behind the numbers, in the file next to the record.
 
         Raises:
-            NoState: the file is missing, or belongs to another record.
+            NoState: the record has none, or its file is missing, damaged or of another record.
         """
         about = self.data.get("state")
         if about is None or self.path is None:
@@ -179,7 +182,7 @@ class Record:
         return sorted(self._by_benchmark)
 
     def of(self, benchmark: str) -> list[CaseResult]:
-        """Return the results of one benchmark, in the order of the suite."""
+        """Return the results of one benchmark, in the order of the record."""
         return list(self._by_benchmark.get(benchmark, ()))
 
     @cached_property
@@ -194,8 +197,8 @@ class Record:
 class CaseRecordKind:
     """A kind of record with cases that no run wrote. It is read and compared like the record of a run.
 
-    Features offer them: ``CASE_RECORDS`` under the group of all kinds of record. Tables and sections are types of
-    ``report``, which is above this room.
+    Features and plug-ins offer them in ``CASE_RECORDS``, in the group ``pyharness.records``. ``report`` defines the
+    types of tables and sections; this package does not import it.
     """
 
     name: str  # the value of "kind" in such a file
@@ -212,12 +215,12 @@ def case_record_kind(name: Any) -> CaseRecordKind | None:
 
 
 def read(path: Path) -> Record:
-    """Read a record from disk."""
+    """Read a record from disk; raise ``InputError`` if it cannot be read or is no record."""
     return Record.from_json(load(path), f"record {str(path)!r}", path)
 
 
 def is_unfinished(path: Path) -> bool:
-    """Return whether a file is the record of an interrupted run, whose finished cases are also in its journal."""
+    """Return whether a file is the record of an unfinished run, whose finished cases are also in its journal."""
     try:
         return path.is_file() and read(path).data["complete"] is False
     except (InputError, OSError):

@@ -1,4 +1,4 @@
-"""Results of cases as JSON values, and back. Older records keep some measurements in details: these are moved."""
+"""Results of cases as JSON values, and back. Some measurements of older records are read from their details."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyharness.store import shape
 from pyharness.store.shape import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
-# By benchmark: the key of the details, or of a mapping among them, and the metric. Until November 2026.
+# By benchmark: the path of keys in the details, and the metric. Records were written so until November 2026.
 _LIFTED: Mapping[str, Sequence[tuple[tuple[str, ...], str]]] = {
     "integrity": (
         (("documents",), "checked_documents"),
@@ -28,7 +28,7 @@ LIFTED = frozenset(metric for places in _LIFTED.values() for _, metric in places
 
 
 def lifted(benchmark: str, measurements: Sequence[Measurement], details: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Return measurements that an older record keeps only in the details of a case."""
+    """Yield measurements that an older record keeps only in the details of a case."""
     measured = {measurement.metric for measurement in measurements}
     for keys, metric in _LIFTED.get(benchmark, ()):
         value: Any = details
@@ -59,7 +59,7 @@ def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
 
 
 def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
-    """Inverse of ``measurement_as_json``; raise ``Misshapen`` for anything that it cannot have written."""
+    """Inverse of ``measurement_as_json``; raise ``Misshapen`` if a field is missing or malformed; ignore others."""
     replicates = get(data, "replicates", list, default=[])
     if len(replicates) > GROUPS:
         raise Misshapen(f"'replicates' has {len(replicates)} values; there are {GROUPS} groups")
@@ -81,7 +81,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
 
 
 def first_twice(names: Iterable[T]) -> T | None:
-    """Return the first name that occurs twice."""
+    """Return the first name that occurs twice, or None."""
     met: set[T] = set()
     for name in names:
         if name in met:
@@ -107,7 +107,7 @@ def result_as_json(result: CaseResult) -> dict[str, Any]:
 
 
 def result_from_json(data: Mapping[str, Any]) -> CaseResult:
-    """Inverse of ``result_as_json``; raise ``Misshapen`` for anything that it cannot have written."""
+    """Inverse of ``result_as_json``, also for older records; raise ``Misshapen`` if a field is missing or malformed."""
     corpus = get(data, "corpus", str, None)
     case = Case(get(data, "benchmark", str), get(data, "tokenizer", str), corpus, get(data, "parameters", dict))
     status = get(data, "status", str)

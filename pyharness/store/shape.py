@@ -1,7 +1,7 @@
 """JSON values of records: checks of their shapes, and conversion to data classes.
 
-A data class here is frozen. Its fields are numbers, text, data classes, tuples and mappings, and their types declare
-the shape. A tuple of data classes of numbers can be written by columns: one list per field.
+A data class here is frozen. Its fields are numbers, booleans, text, enums, data classes, tuples and mappings, or None,
+and their types declare the shape. A tuple of data classes of numbers can be written by columns: one list per field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ _WORDS: Mapping[type | None, str] = {
 
 
 def get(data: Any, name: str, *kinds: type | None, default: Any = _MISSING) -> Any:
-    """Return the value of a key, if it has one of these types (None: null; ``object``: anything)."""
+    """Return the value of a key, or ``default`` if there is no such key.
+
+    Raises:
+        Misshapen: the value has none of the types (None: null; ``object``: anything), or the key is missing without a
+            default.
+    """
     if not isinstance(data, dict):
         raise Misshapen(f"{short(data)} is not an object with {name!r}")
     if name not in data:
@@ -48,25 +53,25 @@ def get(data: Any, name: str, *kinds: type | None, default: Any = _MISSING) -> A
 
 
 def number(value: Any, name: str) -> Any:
-    """Return a value that must be a number."""
+    """Return a value that is a number; raise ``Misshapen`` for any other."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Misshapen(f"{name!r} is {short(value)}; it must be a number")
     return value
 
 
 def number_or_null(value: Any, name: str) -> Any:
-    """Return a value that must be a number or null."""
+    """Return a value that is a number or null; raise ``Misshapen`` otherwise."""
     return None if value is None else number(value, name)
 
 
 def tally_of(data: Any) -> TextRead | None:
-    """Return the account of the text that was read, if any."""
+    """Return the account of the text that was read, from details, or None; ``Misshapen`` if it is malformed."""
     tally = get(data, "tally", dict, None, default=None)
     return None if tally is None else from_json(TextRead, tally, "tally")
 
 
 def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> None:
-    """Refuse a schema number that is malformed or of a newer pyharness. ``name`` and ``what`` are for the message."""
+    """Raise ``InputError`` for a schema number that is malformed or newer; messages use ``name`` and ``what``."""
     schema = data.get("schema")
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise InputError(f"{name} is not {what}: its schema is {short(schema)}, not a number from 1")
@@ -78,7 +83,7 @@ def check_schema(data: Mapping[str, Any], newest: int, name: str, what: str) -> 
 
 
 def check_values(data: Any) -> None:
-    """Refuse numbers that are not finite or impossibly large, and nesting that is too deep."""
+    """Raise ``Misshapen`` for numbers that are not finite or beyond ``LARGEST``, and for nesting that is too deep."""
     levels: list[Iterator[Any]] = [iter((data,))]  # not a list of values: there may be millions
     while levels:
         value = next(levels[-1], _MISSING)
@@ -128,7 +133,8 @@ def from_json(kind: type[T], data: Any, name: str, columnar: tuple[type, ...] = 
     """Inverse of ``as_json``; ``name`` is the name of the value in messages.
 
     Raises:
-        Misshapen: ``as_json`` cannot have made the value. Unknown fields are ignored.
+        Misshapen: the value has another shape than ``kind`` declares. Unknown fields are ignored, and fields with a
+            default may be missing.
     """
     read: T = _from_json(kind, data, name, columnar)
     return read

@@ -2,8 +2,8 @@
 
 The file is a zip archive. ``arrays/DIGEST.npy`` is an array that NumPy reads without ``allow_pickle``. Its name is the
 BLAKE2b of its bytes, so an array that two cases share is stored once. ``index.json`` lists the arrays of each case by
-name. Equal arrays give equal bytes. The record has the file's name, size and SHA-256. During a run each case has such a
-file of its own: a worker writes it, and its parent checks it.
+name. Equal arrays of equal types give equal bytes. The record has the file's name, size and SHA-256. During a run each
+case has such a file of its own: a worker writes it, and its parent checks it.
 
 Nothing is trusted. Sizes are checked before anything is allocated, members are stored or deflated, and arrays are
 integers of at most 64 bits.
@@ -75,7 +75,7 @@ class StateWriter:
         self._archive.close()
 
     def add(self, case: str, state: Mapping[str, Any]) -> None:
-        """Write the arrays of a case; raise ``ValueError`` if a reader would refuse them."""
+        """Write the arrays of a case; raise ``ValueError`` if a name, a type or a size is not allowed."""
         sizes = [_check(name, array).nbytes for name, array in state.items()]
         if sum(sizes) > LARGEST_STATE:
             raise ValueError(f"a state of {sum(sizes):,} bytes is more than {LARGEST_STATE:,}")
@@ -116,7 +116,7 @@ def _member(digest: str) -> str:
 class StateReader:
     """A file of states with a checked index; arrays are read case by case.
 
-    ``about`` has the facts of the file in the record, which must hold.
+    ``about``: what the record says of the file's size and digest, which must hold.
 
     Raises:
         NoState: the file is missing, damaged, of another record, or not a file of states.
@@ -154,11 +154,11 @@ class StateReader:
         return self._cases.keys()
 
     def of(self, case: str) -> State:
-        """Return the arrays of a case by name."""
+        """Return the arrays of a case by name; raise ``NoState`` if the case or an array cannot be read."""
         return dict(self.arrays(case))
 
     def arrays(self, case: str) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Yield the arrays of a case with their names."""
+        """Yield the arrays of a case with their names; raise ``NoState`` if the case or an array cannot be read."""
         with self._damage():
             members = {name: self._archive.getinfo(_member(digest)) for name, digest in self._cases[case].items()}
             if sum(member.file_size for member in members.values()) > LARGEST_STATE + _LONGEST_HEADER * len(members):
@@ -226,7 +226,7 @@ def _names_arrays(arrays: object) -> bool:
 
 
 def check(path: Path, case: str) -> None:
-    """Read all arrays of a case once; raise ``NoState`` if one cannot be read."""
+    """Read all arrays of a case once; raise ``NoState`` if the case is missing or an array cannot be read."""
     with StateReader(path) as states:
         if case not in states:
             raise NoState(f"state {str(path)!r} has no case {case[:200]!r}")
@@ -257,7 +257,11 @@ class CaseStates:
         self._digests: dict[str, str] = {}
 
     def path_of(self, case: str) -> Path | None:
-        """Return the path at which the worker of a case writes its state."""
+        """Return the path at which the worker of a case writes its state, and make its folder, or None.
+
+        Raises:
+            InputError: the folder cannot be made.
+        """
         if self._folder is None:
             return None
         try:
@@ -267,7 +271,7 @@ class CaseStates:
         return self._folder / (hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _ENDING)
 
     def take(self, case: str) -> str | None:
-        """Check the state that a worker wrote, and return its digest; raise ``NoState`` if it is damaged."""
+        """Return the digest of the state that a worker wrote; None without one; raise ``NoState`` if it is damaged."""
         path = self.path_of(case)
         self._digests.pop(case, None)
         if path is None or not path.is_file():
@@ -283,7 +287,7 @@ class CaseStates:
             path.unlink(missing_ok=True)
 
     def resume(self, case: str, digest: str | None) -> bool:
-        """Take the state of a finished case; return False if it is gone, so that the case must be measured again."""
+        """Take the state of a finished case; return False if it is gone or changed: the case must be measured again."""
         if digest is None or self._folder is None:
             return True
         with contextlib.suppress(NoState, OSError):
@@ -292,6 +296,8 @@ class CaseStates:
 
     def write(self, cases: Iterable[str]) -> dict[str, Any] | None:
         """Write the state next to the record, replacing an older one; return its facts for the record.
+
+        If no case has any, remove the older one and return None.
 
         Raises:
             InputError: the file cannot be written. Then everything is still in the journal and the folder next to it.
@@ -315,7 +321,7 @@ class CaseStates:
                     states.add(case, state.of(case))
 
     def remove(self) -> None:
-        """Remove the folder: the record is written."""
+        """Remove the files, and their folder if nothing else is in it."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Axes of a suite file: an entry with ``{base}`` in it stands for one entry per value of the axis ``base``.
 
-An entry that names several axes stands for their product. Two entries, or two fields of one, that name the same axis
-vary together. ``{base}`` is the name of a value, ``{base.file}`` the field ``file`` of its table.
+An entry that names several axes stands for their product. Fields of one entry that name the same axis vary together;
+each entry varies by itself. ``{base}`` is the name of a value, ``{base.file}`` the field ``file`` of its table.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _value(axis: str, given: Any) -> Value:
 
 
 def spread(items: Any, axes: Axes, key: str) -> Any:
-    """Expand a list of a suite file; ``key`` is its name there. Without axes it stays unchanged.
+    """Expand a list of a suite file; ``key`` is its name there. Without axes, or if it is no list, it stays unchanged.
 
     Raises:
         InputError: an axis or a key of its values is unknown, names would be equal, or entries would be too many.

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyharness.corpora import capped
+from pyharness import tokenizers
+from pyharness.corpora import capped, families
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
 from pyharness.types import InputError
 
@@ -82,7 +83,7 @@ class Suite:
     time_limit_seconds: float = TIME_LIMIT_SECONDS
     oversubscribe: bool = False  # whether more threads than cores are allowed
     device: str = DEVICES[0]  # where pairs are counted and language models run
-    memory_limit: int | None = None  # bytes of a case; None: three quarters of what is free when it starts
+    memory_limit: int | None = None  # bytes of a case; None: 3/4 of what is free at its start, shared by the workers
     workers: int = 1  # rows that are measured (except timed work) and trained in parallel
 
     def as_json(self) -> dict[str, Any]:
@@ -123,11 +124,17 @@ def entries(
     """Return labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in.
 
     Text is ``SPEC`` or ``NAME=SPEC``; a table has ``name`` and ``spec``. The label is the name, or else the
-    specification as written. Variables come from ``variables``, the suite, or the environment.
+    specification as written. Values come from ``variables``, those of the suite, or else from the environment.
 
-    Within the options of a tokenizer a variable is a value, so its ``%`` or ``&`` becomes ``%25`` or ``%26``.
+    Within the options of a tokenizer a variable is a value, so its ``%`` or ``&`` becomes ``%25`` or ``%26``. Paths of
+    files may lack ``file:`` or ``path:``.
+
+    Raises:
+        InputError: an entry is no such text or table, a label or a file is given twice, or a variable is not set.
     """
-    declared = [_entry(item, key, variables or {}) for item in _list(items, key)]
+    grammar, names = (TOKENIZER, tokenizers.specs()) if key == "tokenizers" else (CORPUS, families())
+    written = [_entry(item, key, variables or {}) for item in _list(items, key)]
+    declared = [replace(entry, spec=grammar.of_path(entry.spec, names)) for entry in written]
     for label, times in Counter(entry.label for entry in declared).items():
         if times > 1:
             raise InputError(f'the name {label!r} is used twice; give one of them another: NAME=SPEC, or name = "..."')
@@ -179,7 +186,7 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
 
 
 def variables(given: Any) -> dict[str, str]:
-    """Return variables of a suite by name: text, or the first entry of a list whose environment variables are set."""
+    """Return variables of a suite by name: text, or the first of a list that the environment can fill, or its last."""
     if not isinstance(given, Mapping):
         raise InputError(f'variables = {shown(given)} is not a table, such as variables = {{ TEXT = "sample" }}')
     return {name: _first_that_is_set(name, value) for name, value in given.items()}

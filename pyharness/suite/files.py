@@ -18,7 +18,7 @@ from pyharness.types import InputError
 PACKAGED = Path(__file__).parents[1] / "suites"
 OF_FEATURES = "features/*/suites/*.toml"  # below the package
 DEFAULT = "quick"
-MOST_BYTES = 1 << 20  # the largest that ships with pyharness has 4 kB
+MOST_BYTES = 1 << 20  # the largest that ships with pyharness has 8 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
@@ -31,7 +31,7 @@ _LONGEST_LIMIT = 2**63 - 1  # seconds
 
 
 def find(name: str) -> Path:
-    """Return the path of a suite: the name of a shipped one, or a TOML file."""
+    """Return the path of a suite, given the name of a shipped one or a TOML file; ``InputError`` for any other."""
     path, by_name = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if not path.is_file():
@@ -57,7 +57,7 @@ def summary_of(path: Path) -> str:
 
 
 def read(path: Path) -> Suite:
-    """Parse a suite file; errors name the wrong key."""
+    """Parse a suite file; an ``InputError`` names the file and what is wrong in it."""
     data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     for key in data.keys() - _KEYS:
         raise InputError(f"suite {path}: {suggest('key', key, _KEYS)}")

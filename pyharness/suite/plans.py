@@ -1,6 +1,6 @@
 """Suite -> cases: every name resolved, every parameter checked, before anything runs.
 
-Trained rows are trained in parallel; rows that share a training are trained one after another.
+The suite's ``workers`` train rows in parallel; rows that share a training are trained one after another.
 
 Values from plug-ins are checked, too, so none of them ends in a traceback.
 """
@@ -43,13 +43,17 @@ from pyharness.types import (
 # -------------------------------------------------------------------------------------------- parameters of benchmarks
 
 
-EVERY_POWER = "powers of two"  # thread counts: 1, 2, 4, ... up to the cores of the machine
+EVERY_POWER = "powers of two"  # thread counts: 1, 2, 4, ... up to the cores that this process may use
 _LARGEST = 2**63 - 1
 _LONGEST_SIZE = 40  # characters of a number of bytes
 
 
 def parameter_points(benchmark: Benchmark, given: Mapping[str, Any], oversubscribe: bool) -> list[dict[str, Any]]:
-    """Return one set of values per case: a list gives one per value. Refuse more threads than cores unless allowed."""
+    """Return one set of values per case: lists give their product.
+
+    Raises:
+        InputError: a value has another type or is out of range, or ``given`` has more threads than are allowed.
+    """
     most_threads = None if oversubscribe else cores()
     axes: dict[str, list[Any]] = {}
     for name, value in {**benchmark.parameters, **given}.items():
@@ -143,7 +147,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
-    """Return rows as far as possible without training or downloading anything."""
+    """Return rows as far as possible without training or downloading anything; add errors to ``problems``."""
     outcomes = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
     problems += [str(error) for error in outcomes.values() if isinstance(error, InputError)]
     return {label: row for label, row in outcomes.items() if isinstance(row, TokenizerSpec)}
@@ -176,7 +180,7 @@ def _row(entry: Entry, describe: Callable[[str], TokenizerSpec]) -> TokenizerSpe
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A suite with every name resolved: nothing has run, and no name is unknown."""
+    """A suite with every name resolved: nothing has been measured, and no name is unknown."""
 
     suite: Suite
     tokenizers: Mapping[str, TokenizerSpec]
@@ -187,10 +191,14 @@ class Plan:
 def plan(
     suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None, *, obtain: bool = True
 ) -> Plan:
-    """Resolve every name, and report all errors at once, before anything runs.
+    """Resolve every name, and report the errors of all at once, before anything is measured.
 
-    Rows that are trained here are trained now: ``preparing`` gets the row and its progress. Without ``obtain`` nothing
-    is trained or downloaded: rows are described as far as possible.
+    Rows that are trained here are trained now: ``preparing`` gets the row's label and its progress. Without ``obtain``
+    nothing is trained or downloaded: rows are described as far as possible.
+
+    Raises:
+        InputError: a line for each error, or the suite has nothing to run.
+        CudaUnavailable: the suite's device is ``cuda``, which cannot be used.
     """
     _check_device(suite.device)
     problems: list[str] = []
@@ -268,7 +276,7 @@ def _check_device(device: str) -> None:
 
 
 def _settle(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
-    """Let the benchmark check the case, and obtain the other row that it loads, if any.
+    """Let the benchmark check the case; with ``obtain``, obtain the other row that it loads, if any.
 
     A case that the row cannot run stays unchanged, and is skipped later."""
     if case.tokenizer not in rows:
@@ -339,7 +347,10 @@ _DIRECTIONS = get_args(Direction)
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Turn any exception of a plug-in into an ``InputError`` that names ``what``, the requested object."""
+    """Turn an exception of a plug-in into an ``InputError`` that names ``what``, the requested object.
+
+    ``InputError``, ``MemoryError``, ``KeyboardInterrupt``, ``lifeline.Ended`` and ``Stopped`` pass through.
+    """
     try:
         yield
     except (InputError, MemoryError, KeyboardInterrupt, lifeline.Ended, Stopped):
@@ -350,7 +361,7 @@ def blamed(what: str) -> Iterator[None]:
 
 
 def checked_row(label: str, row: Any) -> TokenizerSpec:
-    """Return the row of a tokenizer's specification, if a record can hold it."""
+    """Return the row of a tokenizer's specification; raise ``InputError`` if a record cannot hold it."""
     if not isinstance(row, TokenizerSpec):
         raise InputError(f"tokenizer {label!r} is {shown(row)}, not a TokenizerSpec: fix its plug-in")
     _check(f"tokenizer {label!r}", row, _ROW)
@@ -358,7 +369,7 @@ def checked_row(label: str, row: Any) -> TokenizerSpec:
 
 
 def checked_corpus(label: str, corpus: Any) -> Corpus:
-    """Return the corpus of a specification, if it is a corpus and a record can hold it."""
+    """Return the corpus of a specification; raise ``InputError`` for anything else, or if a record cannot hold it."""
     if not isinstance(corpus, Corpus):
         raise InputError(f"corpus {label!r} is {shown(corpus)}, which lacks attributes of a Corpus: fix its plug-in")
     _check(f"corpus {label!r}", corpus, _TEXT_SOURCE)

@@ -56,7 +56,7 @@ def replace(path: Path, content: Content) -> None:
 
 
 def keep(path: Path, content: Content) -> None:
-    """Replace a file in a cache as ``replace`` does; remove anything else of that name (a FIFO, say) first."""
+    """Replace a file in a cache as ``replace`` does; first remove anything else of that name, but no folder."""
     if not path.is_file():
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
@@ -67,7 +67,7 @@ def create(path: Path, content: Content) -> None:
     """Write a file as ``replace`` does, if the name is free: of several simultaneous attempts, one succeeds.
 
     Raises:
-        FileExistsError: there is a file, or a device.
+        FileExistsError: there is a file or a block device. Other devices, pipes and open files are written into.
         OSError: it cannot be written.
     """
     if is_stream(path):
@@ -81,7 +81,7 @@ def create(path: Path, content: Content) -> None:
 
 
 def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
-    """Refuse before measurement what ``write`` would refuse at present. Folders are made later."""
+    """Raise ``InputError`` before measurement where ``write`` would at present. Folders are made later."""
     try:
         if not path.name or path.is_dir():
             raise InputError(f"{str(path)!r} is a folder; name a file in it with --output, such as record.json")
@@ -95,7 +95,7 @@ def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a path next to which no file can be made, before measurement."""
+    """Raise ``InputError``, before measurement, for a path next to which no file can be made."""
     try:
         if is_stream(path):
             return
@@ -109,7 +109,7 @@ def check_folder(path: Path) -> None:
 def is_stream(path: Path) -> bool:
     """Return whether a path names a device, a pipe or an open file: these are written into and not replaced.
 
-    Raises ``OSError`` for a cycle of links.
+    Raises ``OSError`` if the system cannot tell, for example for a cycle of links.
     """
     mode = _status(path)
     if mode is None or stat.S_ISDIR(mode):
@@ -125,7 +125,7 @@ def _status(path: Path) -> int | None:
 
 
 def descriptor(path: Path) -> int | None:
-    """Return the descriptor of this process's open file that a path names: 1 for ``/dev/stdout``."""
+    """Return the descriptor of this process's open file that a path names: 1 for ``/dev/stdout``; None if none."""
     for _ in range(_LINKS):
         if os.path.realpath(path.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and path.name.isdecimal():
             return int(path.name)

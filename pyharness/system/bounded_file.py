@@ -1,4 +1,4 @@
-"""Files that are read whole, up to a limit, whatever kind they are."""
+"""Files and devices that are read whole, most of them up to a limit; what could block for ever is refused."""
 
 from __future__ import annotations
 

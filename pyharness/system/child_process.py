@@ -1,7 +1,7 @@
-"""A Python child process: started, read within time and memory limits, and ended with all its descendants.
+"""A child process: started, read within time and memory limits, and ended with all its descendants.
 
-All third-party code runs in one. Its standard output is a protocol of lines. For the parent, the output ends with the
-process, although a grandchild may hold the pipe open for ever.
+Tokenizer libraries are measured in one. Its standard output is a protocol of lines. For the parent, the output ends
+with the process, although a grandchild may hold the pipe open for ever.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THIS = (sys.executable, "-P", "-m")  # -P: nothing in the current folder shadows
 POLL_SECONDS = 0.1  # between two checks of a child's memory: a child that fills 4 GB/s is noticed 0.4 GB late
 LONGEST_LINE = 64 << 20  # bytes: no message of ours comes near
 COMPLAINTS_KEPT = 16 << 20  # bytes of standard error on disk; a library that repeats itself must not fill it
-LAST_WORDS = 4000
+LAST_WORDS = 4000  # bytes of standard error that are read
 BLOCK = 1 << 16
 GRACE_SECONDS = 10.0  # time to end for a process that has closed its output
 FREE_SHARE = 0.75  # of the memory that is free when a child starts: the default limit
@@ -38,15 +38,15 @@ Answer = TypeVar("Answer")
 
 
 class ChildDied(Exception):
-    """The process ended or was ended; the message says how, and lacks a subject."""
+    """The process ended, was ended or wrote something invalid; the message says how, and lacks a subject."""
 
 
 class Overdue(ChildDied):
-    """The process was ended because it wrote nothing in time."""
+    """The process was ended because it did not answer, or did not read, in time."""
 
 
 def default_memory_limit() -> int | None:
-    """Return the default memory limit of a child in bytes: a share of the memory free now; None if that is unknown."""
+    """Return a child's default memory limit in bytes: a share of what is free now, or else of all; None if unknown."""
     free = available_memory_bytes() or memory_bytes()
     return None if free is None else int(free * FREE_SHARE)
 
@@ -60,8 +60,11 @@ class Child:
         folder: its working directory; that of this process by default.
         environment: variables in addition to those of this process, or all of them (but our mark) with ``bare``.
         bare: whether it inherits no variable.
-        memory_limit: bytes that it may hold with its children.
+        memory_limit: bytes that it may hold with its descendants; ``default_memory_limit()`` by default.
         asked: whether its standard input is a pipe; otherwise it is empty.
+
+    Raises:
+        InputError: it cannot be started.
     """
 
     def __init__(
@@ -109,7 +112,7 @@ class Child:
         return self.process.stdout
 
     def tell(self, line: bytes, deadline: float = float("inf")) -> None:
-        """Write a line to its standard input; raise ``ChildDied`` if it does not read."""
+        """Write a line to its standard input; raise ``ChildDied`` if it ends, or does not read before ``deadline``."""
         assert self.process.stdin is not None  # noqa: S101 -- a pipe was asked for
         pipe = self.process.stdin.fileno()
         os.set_blocking(pipe, False)
@@ -146,7 +149,7 @@ class Child:
         """Return the next line of its standard output, without the newline; None when it has ended well.
 
         Raises:
-            ChildDied: it ended badly, is over a limit, or wrote nothing before ``deadline`` (``time.monotonic``).
+            ChildDied: it ended badly, is over a limit, or wrote no line before ``deadline`` (``time.monotonic``).
         """
         while True:
             if (line := self._take()) is not None:
@@ -234,8 +237,8 @@ class Child:
 class Asked:
     """Children that answer requests, one child at a time: each serves until something ends it.
 
-    A request that fails in a child that has served others, or ends it, is tried again in a fresh one. Earlier
-    requests may have used up its file handles or broken a library; each request must fail only by itself.
+    A request that fails in a child that has served requests of other names, or ends it, is tried again in a fresh one.
+    Earlier requests may have used up its file handles or broken a library; each must fail only by itself.
     """
 
     def __init__(self) -> None:
@@ -246,10 +249,10 @@ class Asked:
     def ask(
         self, name: str, start: Callable[[], Child], ask: Callable[[Child], Answer], failed: Callable[[Answer], bool]
     ) -> Answer:
-        """Return what ``ask`` gets from the child, or from one that ``start`` makes; retry where ``failed`` holds.
+        """Return what ``ask`` gets from the child, or from one that ``start`` makes; may retry where ``failed`` holds.
 
         Raises:
-            ChildDied: a child that had served no other request died.
+            ChildDied: a child that had served no request of another name died.
             Stopped: ``stop`` was called.
         """
         try:
@@ -300,7 +303,7 @@ def _ready(file: int, events: int, seconds: float) -> bool:
 
 
 def ending(status: int, stderr: str) -> str:
-    """Describe how a process ended, with the last line it wrote."""
+    """Describe how a process ended, with the last line of its standard error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     if status == -signal.SIGKILL:

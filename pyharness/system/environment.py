@@ -42,7 +42,7 @@ def memory_bytes() -> int | None:
 
 
 def available_memory_bytes() -> int | None:
-    """Return the bytes still available to a process, of the machine or of its control group; None if unknown."""
+    """Return the bytes still available to a process: the less of machine and control group; None if unknown."""
     limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -57,7 +57,7 @@ def available_memory_bytes() -> int | None:
 
 
 def cores() -> int:
-    """Return the number of processors that this process may use."""
+    """Return the number of processors that this process may run on; a container's quota of time does not count."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux

@@ -1,6 +1,6 @@
 """Folders of this user, folders that appear whole or not at all, and temporary folders.
 
-A killed process may leave ``.NAME.*.part`` next to a folder that it writes; the next one that writes there removes it.
+A killed process may leave ``.NAME.*.part`` next to a folder NAME; the next one that writes that folder removes it.
 A folder in use is locked, and the system ends a lock with its process. To replace a folder, the two names are exchanged
 atomically. Some file systems (NFS) cannot do that and need two renames. Killed between them, a process leaves the old
 folder as ``.NAME.*.old``, to be renamed by hand.
@@ -41,7 +41,7 @@ def cache() -> Path:
 
 
 def clear_abandoned(folders: Iterable[Path], locked: str = ".") -> None:
-    """Remove those folders that are ours and that no process holds any more.
+    """Remove those folders that are of this user and that no process holds any more; stay silent about errors.
 
     ``locked``: the locked file in a folder, or the folder itself. A folder without it stays: its state is unknown.
     """
@@ -90,9 +90,9 @@ def exchange(first: Path, second: Path) -> bool:
 
 
 def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
-    """Refuse a path where no folder can be made, or that is not empty, before any computation.
+    """Raise ``InputError``, before any computation, for a path that exists or where no folder can be made.
 
-    ``force`` allows to replace a folder that was made here, which contains the file ``marker``.
+    ``force`` allows to replace a folder that was made here: it contains the file ``marker`` and no folder.
     """
     if not path.name or path.name == "..":
         raise InputError(f"{str(path)!r} cannot name a new folder")
@@ -110,7 +110,7 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
 
 
 def check_apart(path: Path, sources: Iterable[Path]) -> None:
-    """Refuse to make a folder within a source folder, or in place of one that contains a source."""
+    """Raise ``InputError`` for a folder to be made within a source folder, or in place of one with a source in it."""
     target = path.resolve()
     for source in sources:
         if source.is_dir() and source.resolve() in (target, *target.parents):
@@ -147,7 +147,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
 
 
 def keep(path: Path, files: Mapping[str, FileContent]) -> None:
-    """Write a folder in a cache as ``write_folder`` does, but replace anything of that name. Lets ``OSError`` out."""
+    """Write a folder in a cache as ``write_folder`` does, but replace anything of that name. May raise ``OSError``."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     _write(path, files, overwrite=path.exists())
@@ -227,7 +227,7 @@ def _new_folder_beside(path: Path) -> Path:
 
 
 def _replace(path: Path, made: Path) -> None:
-    """Give a new folder the name of an old one; the old one gets a name that is removed."""
+    """Give a new folder the name of an old one, which gets the temporary name and is removed with it."""
     if exchange(made, path):
         return
     old = made.with_suffix(".old")
@@ -246,7 +246,7 @@ LOCK = "lock"
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make a folder in TMPDIR, locked while in use, and remove it with its content."""
+    """Make a folder for temporary files (in TMPDIR), locked while in use, and remove it with its content."""
     clear()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -1,7 +1,7 @@
 """Requests of a process to the system: to end with its parent, to keep its descendants, to hide its memory.
 
 A child first calls ``begin``: a killed run leaves no process on the cores that the next measurement uses. A request to
-end becomes an exception (``politely``): it undoes partial work, ends children, and keeps a journal.
+end becomes an exception (``politely``), so that partial work is undone, children end, and a journal is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def begin() -> None:
 
 
 def end_with_parent() -> None:
-    """Ask the system to kill this process when its parent ends; poll for that where the system cannot."""
+    """Ask the system to kill this process when its parent ends; also poll for that, as not every system can."""
     parent = os.getppid()
     # A thread would wait for the interpreter lock, which a native call may hold for ever: Linux avoids that.
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -82,7 +82,7 @@ class Ended(SystemExit):
 
 @contextmanager
 def politely() -> Iterator[None]:
-    """Raise ``Ended`` where the system would end the process, once: later signals do not disturb the clean-up.
+    """Raise ``Ended`` at SIGTERM or SIGHUP, once: later signals do not disturb the clean-up.
 
     Signals that are ignored (``nohup``) or handled stay so. Outside the main thread this has no effect.
     """

@@ -14,7 +14,7 @@ def take(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:
     """Lock an open file; return False if another holds it and ``wait`` is not set.
 
     Raises:
-        OSError: it lies on a file system without locks.
+        OSError: the system cannot lock it, for example on a file system without locks.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

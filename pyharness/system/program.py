@@ -1,4 +1,4 @@
-"""A program that is run to its end: git, or pip and its compilers. Its output is kept, or returned.
+"""A program that is run to its end, such as git, or pip and its compilers. Its output is kept in a file, or returned.
 
 ``child_process`` is for a process that answers requests; this is for one to wait for, within a time limit.
 """
@@ -29,7 +29,7 @@ _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class SaidTooMuch(InputError):
-    """A program was ended, with its descendants, because of too much output; ``how`` lacks a subject."""
+    """A program was ended, with its descendants, for too much output or memory; ``how`` lacks a subject."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(f"{name!r} {how}")
@@ -37,7 +37,7 @@ class SaidTooMuch(InputError):
 
 
 class OutOfTime(Exception):
-    """A program was ended, with its descendants, because its time was over; the message says which and when."""
+    """Time ran out: a program was ended, with its descendants, or ``check_time`` was called; the message says which."""
 
 
 @contextmanager
@@ -82,9 +82,9 @@ def run(
         environment: all of its variables.
         folder: its working directory.
         given: its standard input.
-        log: a file for all of its output.
+        log: a file to which all of its output is appended.
         seconds: its time limit, if not ``LONGEST_SECONDS``; less where ``until`` says so.
-        memory: bytes that it may hold itself, if it stores the output of others; its descendants do not count.
+        memory: bytes that it may hold itself, such as output of others that it keeps; descendants do not count.
 
     Raises:
         InputError: it cannot be started.
@@ -136,7 +136,7 @@ def run(
 def _wait_for(
     process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]], memory: int | None
 ) -> int:
-    """Wait for the end of a process, as long as its output is within the limit."""
+    """Wait for the end of a process, as long as its time, output and memory are within the limits."""
     until, begun = time.monotonic() + limit, [os.fstat(file.fileno()).st_size for file in files]
     status: int | None = None
     while status is None:

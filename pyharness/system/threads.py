@@ -1,8 +1,8 @@
 """Threads of this process: the pools of native libraries, and lanes that each wait for a child.
 
 Some libraries size their pool once, at first use, from an environment variable. A process can therefore measure such a
-library on one thread, and on one other number of threads: the first that is requested. Each further number takes a
-process of its own.
+library on one number of threads: the first that is requested. A library with a separate call for one thread can also be
+measured on one. Each further number takes a process of its own.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ThreadPool:
         self.size: int | None = None
 
     def start(self, threads: int) -> None:
-        """Start the pool with this many threads, if it has not started."""
+        """Set the size of the pool for its first use, unless it is set, or the call needs no pool."""
         if threads >= self.smallest and self.size is None:
             self.size = threads
             os.environ[self.variable] = str(threads)
 
     def require(self, threads: int) -> None:
-        """Raise unless the pool can run on this many threads."""
+        """Raise ``Unsupported`` if the pool has another size than this many threads need."""
         if threads >= self.smallest and self.size not in (None, threads):
             raise Unsupported(
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
@@ -54,7 +54,7 @@ def pool_of(library: str, variable: str) -> ThreadPool:
 
 
 def require_one(library: str, action: str, threads: int) -> None:
-    """Raise if ``threads`` is not 1, for a call of a library without threads."""
+    """Raise ``Unsupported`` for more than one thread, for a call of a library without threads."""
     if threads > 1:
         raise Unsupported(f"{library} has no threads for {action}: it cannot be timed on {threads}")
 
@@ -72,14 +72,15 @@ def share_out(
 ) -> None:
     """Call ``do(unit, lane)`` for every unit, with as many at a time as there are lanes.
 
-    One lane is this thread. An exception of ``do``, or a signal here, stops the other lanes and is raised here.
+    A single lane works in this thread, several in threads of their own. An exception of ``do``, or one that a signal
+    raises here, stops the other lanes and is raised here.
 
     Args:
         units: the work; the first free lane begins each.
         lanes: what a unit needs during its work.
-        do: works on a unit; if it raises ``Stopped``, its lane ends.
+        do: works on a unit; if it raises ``Stopped``, its lane ends (of several).
         stop: called from this thread, repeatedly, until the lane has ended: lets a waiting ``do`` give up.
-        end: called in a lane when no unit is left; a child process ends with the thread that started it.
+        end: called in the thread of a lane when it ends: a child process ends with the thread that started it.
     """
     waiting = deque(units)
     if len(lanes) == 1:

@@ -77,4 +77,4 @@ class Stopwatch:
             self.beside.__exit__(None, None, None)
 
 
-in_libraries = Stopwatch()  # time of tokenizer libraries to build a tokenizer, without our checks of its file
+in_libraries = Stopwatch()  # time in tokenizer libraries while they build a tokenizer, without our checks of its file

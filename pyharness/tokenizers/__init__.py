@@ -1,4 +1,6 @@
-"""Tokenizers: one plug-in module per library, found by name. Importing this package imports none of the libraries.
+"""Tokenizers: plug-in modules for libraries, files and hubs, found by name.
+
+Importing this package imports no tokenizer library.
 
 >>> load("raw_bytes").encode_batch(["é"]).ids.tolist()
 [195, 169]
@@ -7,7 +9,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from pyharness.vocabularies.files import vocabulary_file
 class Timed:
     """A call to time, and how to read its result: ``timed.result(timed.call())`` is verified.
 
-    ``call`` does nothing but the library's own call. ``result`` turns the returned value into ``Tokens`` (encoding) or
-    into the joined bytes of all documents (decoding). It runs outside the timer.
+    ``call`` makes the library's own call, or loops over it, and does little else. ``result`` turns the returned value
+    into ``Tokens`` (encoding) or into the joined bytes of all documents (decoding). It runs outside the timer.
     """
 
     call: Callable[[], object]
@@ -66,12 +67,17 @@ class HasNormalize(Protocol):
     """Ability: the text that decoding can restore at best: a part of ``HasPipeline`` that other engines' rows have."""
 
     def normalize(self, text: str) -> str:
-        """Return the text as the model sees it, in text form."""
+        """Return the text that decoding can restore at best."""
         ...
 
 
 def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Timed:
-    """Return the call to time. Raise ``Unsupported`` if the library cannot run on that many threads."""
+    """Return the encode call to time; without ``HasTimedCall`` it is ``encode_batch``, conversions included.
+
+    Raises:
+        InputError: ``threads`` is less than 1.
+        Unsupported: the library cannot be timed on that many threads in this process.
+    """
     _at_least_one(threads)
     if isinstance(tokenizer, HasTimedCall):
         return tokenizer.timed_call(texts, threads)
@@ -79,7 +85,12 @@ def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> 
 
 
 def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Timed:
-    """Return the decode call to time, on ids in the library's own layout."""
+    """Return the decode call to time, on ids in the library's own layout.
+
+    Raises:
+        InputError: ``threads`` is less than 1.
+        Unsupported: the library cannot be timed on that many threads in this process.
+    """
     _at_least_one(threads)
     if isinstance(tokenizer, HasTimedDecode):
         return tokenizer.timed_decode(tokens, threads)
@@ -89,7 +100,11 @@ def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Time
 
 
 def timed_single(tokenizer: Tokenizer, text: str) -> Timed:
-    """Return the call to time for one text, on one thread."""
+    """Return the call to time for one text, on one thread.
+
+    Raises:
+        Unsupported: the library's pool already has more threads in this process.
+    """
     if isinstance(tokenizer, HasTimedSingle):
         return tokenizer.timed_single(text)
     texts = [text]
@@ -97,7 +112,7 @@ def timed_single(tokenizer: Tokenizer, text: str) -> Timed:
 
 
 def mapped_strings(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Return strings that this engine cannot treat as the home library does: ids of their texts are not compared."""
+    """Return strings that this engine cannot treat as the home library does: texts with them are not compared."""
     return tuple(getattr(tokenizer, "mapped_strings", ()))
 
 
@@ -136,7 +151,11 @@ def engines_by_name() -> Mapping[str, Engine]:
 
 
 def resolve(spec: str) -> TokenizerSpec:
-    """Look a specification up, and check everything that needs no import of a tokenizer library."""
+    """Look a specification up, and check everything that needs no import of a tokenizer library.
+
+    Raises:
+        InputError: a name is unknown, or a check fails.
+    """
     wanted = TOKENIZER.parse(spec)
     if wanted.engine is None:
         return _home(wanted)
@@ -167,9 +186,17 @@ def precedence(spec: str) -> tuple[str, int]:
 
 
 def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:
-    """Resolve a specification whose vocabulary may need a download or a training first. Their errors are raised here.
+    """Resolve a specification whose vocabulary may need a download or a training first.
 
-    ``progress`` gets the progress of a training.
+    A refused or crashed training is reported when the row is loaded.
+
+    Args:
+        spec: the specification.
+        progress: gets the progress of a training.
+
+    Raises:
+        InputError: the specification is invalid, a download fails, or an engine cannot run the row.
+        Stopped: the training was stopped.
     """
     bare = _bare(spec)
     family = families_by_name().get(bare.name)
@@ -182,7 +209,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
 
 def lacking(spec: str) -> Literal["", "training", "download"]:
-    """Return the first step of ``obtain``; "" if nothing is missing, as far as that is known without reading text."""
+    """Return what ``obtain`` has to do; "" if nothing is missing, as far as that is known without reading text."""
     bare = _bare(spec)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepared is not None and bare.argument is not None:
@@ -209,7 +236,7 @@ def _bare(spec: str) -> Specification:
 
 
 def _in_full(wanted: Specification) -> Specification:
-    """Write out a name that only one family knows: ``o200k_base`` is ``tiktoken:o200k_base``."""
+    """Write out a name that only one family knows, engines aside: ``o200k_base`` is ``tiktoken:o200k_base``."""
     if wanted.argument is not None or wanted.name in specs() or wanted.name in families_by_name():
         return wanted
     engines = engines_by_name()
@@ -219,7 +246,12 @@ def _in_full(wanted: Specification) -> Specification:
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:
-    """Load a tokenizer with its library; any fault in its file is an ``InputError``."""
+    """Load a tokenizer with its library.
+
+    Raises:
+        InputError: the row is unknown, or its file has a fault.
+        Unsupported: the row has no vocabulary, or its training was refused.
+    """
     row = resolve(spec) if isinstance(spec, str) else spec
     return row.load(row)
 
@@ -232,7 +264,7 @@ def _home(wanted: Specification) -> TokenizerSpec:
     if family is None:
         if wanted.name in specs():
             raise InputError(f"tokenizer {wanted.name!r} takes no argument: write {wanted.name!r}, not {wanted.text!r}")
-        raise _unknown(wanted)
+        raise registry.suggest("tokenizer", wanted.head, names())
     return dataclasses.replace(family.expand(wanted.argument, wanted.options), name=wanted.text)
 
 
@@ -241,7 +273,7 @@ def _resolve_fixed(wanted: Specification) -> TokenizerSpec:
     if row is None:
         family = families_by_name().get(wanted.name)
         if family is None:
-            raise _unknown(wanted)
+            raise registry.suggest("tokenizer", wanted.head, names())
         examples = ", ".join(f"{family.name}:{argument}" for argument in family.known()) or family.example
         raise InputError(f"tokenizer {wanted.name!r} needs an argument: {examples}")
     check_options(wanted.text, wanted.options, ())
@@ -250,9 +282,3 @@ def _resolve_fixed(wanted: Specification) -> TokenizerSpec:
     if row.vocabulary is None and row.path is not None:
         row = dataclasses.replace(row, vocabulary=f"sha256:{vocabulary_file.digest(Path(row.path))[:16]}")
     return row
-
-
-def _unknown(wanted: Specification) -> InputError:
-    if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false for a name that is too long, too
-        return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
-    return registry.suggest("tokenizer", wanted.head, names())

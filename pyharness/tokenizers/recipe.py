@@ -1,6 +1,6 @@
 """Recipes of rows ``trained:...``: trainer, options, text, the training code, and the base of an adaptation.
 
-A base is named like a row, and is the file of that row.
+A base is a path, or is named like a row: then it is the file of that row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROW_THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A trainer, its options and a corpus: everything that affects the result, except the corpus's current content."""
+    """A trainer, its options and a corpus: what affects the result, except the contents of corpus and base."""
 
     trainer: TrainerSpec[Any]
     corpus: str  # a | separates several
@@ -43,7 +43,13 @@ class Recipe:
 
     @classmethod
     def of(cls, trainer: str, options: Mapping[str, str]) -> Recipe:
-        """Read a specification's options, and check everything that needs no text."""
+        """Read a specification's options, and check everything that needs no text.
+
+        It downloads a missing base.
+
+        Raises:
+            InputError: an option is unknown, missing or impossible, or the corpus or the base cannot be opened.
+        """
         name, spec = f"trained:{trainer}", trainers.resolve(trainer)
         check_options(
             name, options, {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
@@ -138,13 +144,13 @@ def keys_file(corpus: str, digest: str) -> Path:
 def file_of(base: str) -> str:
     """Return the file of a base: that of a row such as ``mistral:v3``; return anything else unchanged.
 
-    It downloads what the row needs.
+    It downloads what the row needs. A rank file gets the options of ``file:``: its split pattern and special tokens.
 
     >>> file_of("./tokenizer.json")
     './tokenizer.json'
 
     Raises:
-        InputError: the row has no file, or it is not available here.
+        InputError: the row has no file of its own, it is not available here, or a special token contains a comma.
     """
     if not _names_row(base):
         return base
@@ -178,7 +184,7 @@ def _names_row(base: str) -> bool:
 
 
 def _keep(data: bytes, name: str, suffix: str) -> str:
-    """Keep the result of converting another file, or a file whose name does not show its kind."""
+    """Keep a file in the cache: one that was converted or downloaded, or whose name does not show its kind."""
     path = folders.cache() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
     if not path.is_file() or path.read_bytes() != data:
         try:

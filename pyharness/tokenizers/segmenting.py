@@ -30,14 +30,15 @@ from pyharness.types import (
     offsets_of,
 )
 
-TOKENS_AT_ONCE = 1 << 18  # 64-bit indices locate their bytes
+TOKENS_AT_ONCE = 1 << 18  # bounds memory: every byte of their text takes 64-bit indices
 
 
 def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments:
     """Return the segmenter of a row.
 
     Raises:
-        Unsupported: its tokenizer hides the bytes of its tokens.
+        InputError: its tokenizer cannot be loaded.
+        Unsupported: its tokenizer hides the bytes of its tokens, or it has neither a tokenizer nor a segmenter.
     """
     units = None if spec.instead is None else spec.instead.make(spec)
     return units if isinstance(units, HasSegments) else segmenter_of(load())
@@ -55,7 +56,11 @@ def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
 
 
 def unit_facts(units: HasSegments) -> dict[str, Any]:
-    """Return a segmenter's facts for a record: its ``settings``, if any, whether it is causal, and ``notes``."""
+    """Return a segmenter's facts for a record: its ``settings``, if any, whether it is causal, and ``notes``.
+
+    Raises:
+        TypeError: ``is_causal`` is not a boolean.
+    """
     if not isinstance(causal := units.is_causal, bool):
         raise TypeError(f"is_causal of {type(units).__name__} is {causal!r}; it must be True or False")
     settings, notes = getattr(units, "settings", {}), getattr(units, "notes", ())
@@ -70,7 +75,7 @@ def row_of_units(name: str, segments: Callable[[TokenizerSpec], HasSegments], so
 
 
 def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int) -> int:
-    """Read an option of a row: a whole number from 1 to ``largest``."""
+    """Read an option of a row: a whole number from 1 to ``largest``; raise ``InputError`` for anything else."""
     text = options.get(key, str(default))
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= largest):
         raise InputError(f"{name}: {key}={text} is not a whole number from 1 to {largest:,}")
@@ -111,7 +116,8 @@ def place_tokens(
 
     Returns:
         Where each token stops, in bytes of its document, int64 [tokens]. And the bytes that are spelled before each
-        document, int64 [documents]: 1 for the space that SentencePiece puts there; -1 if the tokens spell another text.
+        document, int64 [documents]: 1 for the space that SentencePiece puts there; -1 if the tokens spell another text:
+        then its stops mean nothing.
     """
     edges = offsets_of(_lengths(tokens.ids, vocabulary))
     bounds = edges[tokens.offsets]  # of documents in what their tokens spell

@@ -60,7 +60,10 @@ def variant(vocabulary: str | None, options: Mapping[str, str], names: tuple[str
 
 @contextmanager
 def refusing(label: str, library: str) -> Iterator[None]:
-    """Turn any exception of a native library for a bad file, panics included, into one ``InputError``; time it."""
+    """Turn any exception of a library, panics included, into an ``InputError``; add the time to ``in_libraries``.
+
+    ``InputError``, ``KeyboardInterrupt``, ``SystemExit`` and ``GeneratorExit`` pass through.
+    """
     try:
         with in_libraries:
             yield

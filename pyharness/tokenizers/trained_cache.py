@@ -1,4 +1,4 @@
-"""Cache of trained tokenizers: one folder per recipe, one folder in it per text, and an entry that names it.
+"""Cache of trained tokenizers: one folder per recipe, one folder in it per text, and an entry for the last.
 
 Files are written under another name and moved into place whole, the entry last, so a reader never sees a partial file.
 """
@@ -75,7 +75,11 @@ class RecipeFolder:
             return None
 
     def keep(self, digest: str, trained: TrainedTokenizer, base: str | None = None) -> None:
-        """Write the result of a training."""
+        """Write the result of a training.
+
+        Raises:
+            InputError: it has no files, or they cannot be written.
+        """
         if not trained.files:
             raise InputError(f"trainer {self.recipe['trainer']!r} gave no file that can be loaded")
         self._write(digest, base, trained.files, trained.loading)
@@ -122,7 +126,11 @@ def folder() -> Path:
 
 @contextmanager
 def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
-    """Keep other processes from training the same recipe meanwhile."""
+    """Keep other processes from training the same recipe meanwhile; wait for one that does.
+
+    Raises:
+        InputError: the folder cannot be made.
+    """
     place = RecipeFolder.of(recipe)
     with _name_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)

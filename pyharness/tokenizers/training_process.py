@@ -1,8 +1,8 @@
 """Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
 ``python -m pyharness.tokenizers.training_process`` is that process. Each line of its input asks for one training. It
-writes into the cache. On standard output it reports progress, a JSON list per line, and at the end whether it gave a
-tokenizer, true or false. Its parent holds the lock of the recipe's folder.
+writes into the cache. On standard output it reports the progress of each training, a JSON list per line, and at its end
+whether the cache has a tokenizer, true or false. Its parent holds the lock of the recipe's folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ THREADS = "PYHARNESS_TRAINING_THREADS"  # for trainings whose result is the same
 
 
 class Trainings(Asked):
-    """Trainings one after another, in one process as long as none ends it: shared input is read once."""
+    """Trainings one after another, in one process until one of them fails or ends it: shared input is read once."""
 
     def __init__(self, side_by_side: int = 1) -> None:
         super().__init__()
@@ -40,6 +40,7 @@ class Trainings(Asked):
         """Run a training; return how the process died, None if it did not.
 
         Raises:
+            InputError: no process can be started.
             Stopped: ``stop`` was called.
         """
 
@@ -76,7 +77,10 @@ _USED: ContextVar[Trainings | None] = ContextVar("trainings", default=None)
 def run(
     trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> str | None:
-    """Train in another process; return how it died, None if it did not. ``digest`` and ``size`` are of the text."""
+    """Train in another process; return how it died, None if it did not. ``digest`` and ``size`` are of the text.
+
+    Raises as ``Trainings.train`` does.
+    """
     request = json.dumps([trainer, dict(options), digest, size]).encode()
     if (used := _USED.get()) is not None:
         return used.train(request, progress)

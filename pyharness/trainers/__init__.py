@@ -1,6 +1,7 @@
-"""Trainers: from text to the files of a tokenizer. One module per library that trains; ``declarations`` has options.
+"""Trainers: from text to the files of a tokenizer.
 
-Importing this package imports none of these modules. A plug-in has ``TRAINERS = (TrainerSpec(...),)``.
+``declarations`` lists ours, with their options. Importing this package imports no module that trains. A plug-in has
+``TRAINERS = (TrainerSpec(...),)``.
 
 >>> request = TrainingRequest(texts=lambda: ["to be or not to be"], options=options_of("bpe", vocab_size=260))
 >>> train("bpe", request).merges
@@ -47,9 +48,9 @@ class TrainedTokenizer:
     """The files and figures of a training."""
 
     files: Mapping[str, bytes]  # name -> content; the first is the tokenizer, what ``file:`` loads; may be empty
-    vocab_size: int  # ids in all, as in the request
+    vocab_size: int  # ids in all, with alphabet and special tokens; fewer than requested if not complete
     merges: int | None  # None: the tokenizer has no merges
-    complete: bool  # False: no merges were left before the vocabulary was full
+    complete: bool  # False: the text gave no more tokens before the vocabulary was full
     seconds: Mapping[str, float]  # by phase
     notes: tuple[str, ...] = ()  # facts without which a reader misreads a figure
     model: BpeModel | None = None  # the model of the first file, if it is one of our own
@@ -108,7 +109,7 @@ def options_of(trainer: str | TrainerSpec[Any], **values: Any) -> Any:
     """Return the options of a trainer that have these values.
 
     Raises:
-        InputError: the trainer has no such option, lacks one, or the values contradict each other.
+        InputError: the trainer is unknown, has no such option or lacks one, or a value is impossible.
     """
     spec = resolve(trainer) if isinstance(trainer, str) else trainer
     refuse_others(spec, values)
@@ -142,7 +143,14 @@ def train(trainer: str | TrainerSpec[Any], request: TrainingRequest[Any]) -> Tra
 
 
 def check(spec: TrainerSpec[Any], request: TrainingRequest[Any]) -> None:
-    """Refuse what no trainer can do. The options have checked themselves."""
+    """Check what holds for every trainer.
+
+    The options have checked themselves.
+
+    Raises:
+        InputError: the number of threads is out of range.
+        TypeError: the options are another trainer's.
+    """
     if not isinstance(request.options, spec.options):
         raise TypeError(f"trainer {spec.name!r} takes {spec.options.__name__}, not {type(request.options).__name__}")
     most = max(4 * (os.cpu_count() or 1), 64)

@@ -51,7 +51,7 @@ class Unknown(Symbols):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOptions(MinFrequency, Symbols, Split, Sized):
-    """Options of both of our trainers."""
+    """Options of plain BPE and of Scaffold-BPE."""
 
     limit_alphabet: int | None = option(
         "Over characters: keep the N most frequent ones; the others have no token and are left out of the text",

@@ -58,7 +58,8 @@ class Feed:
     def training(self, library: str, explain: Callable[[str], InputError | None] | None = None) -> Iterator[None]:
         """Time a library's training, and turn any exception of it, panics included, into one ``InputError``.
 
-        ``explain`` may translate a message of the library.
+        ``explain`` may translate a message of the library. Exceptions of reading, ``KeyboardInterrupt`` and
+        ``SystemExit`` stay as they are. A text without a byte is an ``InputError``, too.
         """
         with self.phases.timed("training"):
             try:
@@ -75,7 +76,11 @@ class Feed:
     def result(
         self, files: dict[str, bytes], size: int, merges: int | None, notes: Iterable[str] = ()
     ) -> TrainedTokenizer:
-        """Describe what a library made of the texts."""
+        """Describe what a library made of the texts.
+
+        Raises:
+            InputError: it has more ids than requested.
+        """
         wanted = self.request.options.vocab_size
         if size > wanted:  # otherwise a comparison would treat it as a smaller tokenizer
             raise InputError(
@@ -124,7 +129,11 @@ def read_in_batches(feed: Feed, add: Callable[[list[str], int], None], texts: It
 
 
 def utf8_length(text: str, number: int) -> int:
-    """Return the bytes of a document in UTF-8; ``number`` names it in the error."""
+    """Return the number of bytes of a document in UTF-8; ``number`` names it in the error.
+
+    Raises:
+        InputError: the document has a lone surrogate.
+    """
     if text.isascii():
         return len(text)
     try:

@@ -40,7 +40,7 @@ def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer
 
 
 def train_unigram(request: TrainingRequest[ByteLevelUnigramOptions]) -> TrainedTokenizer:
-    """Train a byte-level Unigram model on the same pieces."""
+    """Train a byte-level Unigram model on the pieces of the pattern."""
     from tokenizers import models, trainers
 
     tokenizer = _byte_level(models.Unigram(), request.options)
@@ -107,7 +107,7 @@ def with_unknown(options: WordOptions) -> list[str]:
 
 
 def bert_words(model: Any) -> Any:
-    """Return a tokenizer with BERT's words: no control characters, split at white space and punctuation; cased."""
+    """Return a tokenizer with BERT's words, cased: split at white space, punctuation and around Chinese characters."""
     from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
     tokenizer: Any = Tokenizer(model)

@@ -85,7 +85,7 @@ class _SymbolTable:
 
 @dataclass(slots=True)
 class _Pairs:
-    """Counts of symbols and of neighbours, and the words that may contain each pair."""
+    """Counts of symbols and of neighbours, and the words that contain each pair."""
 
     symbols: _SymbolTable
     given: Mapping[str, int]
@@ -98,7 +98,7 @@ class _Pairs:
     counts: NDArray[np.float64] = field(init=False)
     left: NDArray[np.int64] = field(init=False)
     right: NDArray[np.int64] = field(init=False)
-    symbol_counts: NDArray[np.float64] = field(init=False)
+    symbol_counts: NDArray[np.float64] = field(init=False)  # by symbol
 
     def __post_init__(self) -> None:
         places = self.symbols.places

@@ -105,7 +105,7 @@ def _check(options: OwnOptions) -> None:
 
 
 def _count_left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
-    """Count the characters of the text, with repetitions, that limit_alphabet left out."""
+    """Count the characters of the text, with repetitions, that limit_alphabet left out; nothing without a limit."""
     if limit is None:
         return {}
     starts = np.zeros(len(spelled.symbols) + 1, np.int64)
@@ -127,7 +127,7 @@ def _symbols(pieces: WeightedPieces, options: OwnOptions, plain: BpeOptions) -> 
 
 
 def _trace(trained: TrainedBpe) -> bytes:
-    """Return one JSON object per line; JSON or hex escapes text that a terminal or a spreadsheet would act on."""
+    """Return one JSON object per line, in ASCII: JSON escapes what a terminal would act on; ``hex`` has the bytes."""
     lines = []
     for number, event in enumerate(trained.events):
         token = trained[event.token]

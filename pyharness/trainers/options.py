@@ -32,8 +32,8 @@ class Option:
     """An option: the arguments of :func:`option`, and the facts of its field."""
 
     help: str  # a sentence without its full stop
-    least: float = 1
-    most: float | None = None  # None: no limit; whole numbers must fit 64 bits
+    least: float = 1  # checked only together with ``most``, which every whole number has
+    most: float | None = None  # None: no limit, but whole numbers must fit 64 bits
     instead: str = ""  # the default, in words
     flag: str = ""  # on the command line, if not the name
     metavar: str = ""

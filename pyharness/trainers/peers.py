@@ -23,7 +23,7 @@ FILE = "ranks.tiktoken"
 
 
 def train_rustbpe(request: TrainingRequest[RustBpeOptions]) -> TrainedTokenizer:
-    """Train with rustbpe, on its expression for the pattern."""
+    """Train with rustbpe, which splits by one expression: that of the pattern."""
     rustbpe, feed = _begin("rustbpe", request)
     (expression,) = _expressions(request.options.pattern)
     tokenizer = rustbpe.Tokenizer()
@@ -42,7 +42,7 @@ def train_ffbpe(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer
 
 
 def train_gigatoken(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer:
-    """Train with gigatoken, which reads a file, splits by GPT-2's expression and takes all cores."""
+    """Train with gigatoken, which reads a file and splits by GPT-2's expression."""
     gigatoken, feed = _begin("gigatoken", request)
     with tempfile.TemporaryFile() as file:  # without a name: a killed training leaves no copy of the text
         with feed.phases.timed("writing the text"):

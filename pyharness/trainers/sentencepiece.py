@@ -66,7 +66,7 @@ def _run(request: TrainingRequest[SentencePieceOptions], kind: str, texts: Itera
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield lines within the limit: a longer line is cut behind its last space within the limit."""
+    """Yield lines within the limit: a longer line is cut before its last space within it; without one, at the limit."""
     for text in texts:
         for line in text.split("\n"):
             start = 0

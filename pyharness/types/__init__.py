@@ -1,4 +1,4 @@
-"""The nouns of the harness: plain data and small protocols. Imports nothing of ours."""
+"""The nouns of the harness: plain data and small protocols. Imports nothing else of ours."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Digest: TypeAlias = bytes
 
 
 def digest_of(text: str | bytes) -> Digest:
-    """Return a digest of 16 bytes of the content of a document; ``bytes`` are UTF-8."""
+    """Return the 16-byte BLAKE2b digest of the content of a document; ``bytes`` are UTF-8."""
     return hashlib.blake2b(text if isinstance(text, bytes) else text.encode(), digest_size=16).digest()
 
 
@@ -78,7 +78,7 @@ class TextRead:
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Text that can be read repeatedly; nothing is read before ``documents`` is iterated."""
+    """Text that can be read repeatedly. Before ``documents`` is iterated, no more than its beginning is read."""
 
     name: str  # the specification string: a worker opens the corpus again from it
     language: str  # BCP 47 or FLORES code, "mul" for several, "und" for unknown, "code"

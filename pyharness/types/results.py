@@ -39,7 +39,7 @@ class Format:
 
     pattern: str = "{:.4f}"
     scale: float = 1.0
-    unit: str = ""  # of the formatted number, where a scale changes it
+    unit: str = ""  # of the formatted number; "": the metric's
 
     def show(self, value: float) -> str:
         """Format a value.
@@ -105,7 +105,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names.
+    """Join one or more names.
 
     >>> listed(["a", "b", "c"]), listed(["a"])
     ('a, b and c', 'a')
@@ -156,8 +156,8 @@ class Failure(StrEnum):
 
     INPUT = "input"  # the user's input cannot be used
     ERROR = "error"  # a library or plug-in raised, or returned a value that a record cannot hold
-    CRASH = "crash"  # the process died, or was ended at a limit
-    UNVERIFIED = "unverified"  # a check that must pass first has failed
+    CRASH = "crash"  # the process died, was ended at a limit, or gave no valid answer
+    UNVERIFIED = "unverified"  # a check that must pass first has failed, or could not be made
     WRONG = "wrong"  # the benchmark found a wrong answer
     TEXT = "text"  # the text differs from the one that earlier cases read
 
@@ -171,7 +171,7 @@ class Measurement:
     reason: str | None = None
     part: str | None = None  # subject of the number within the case: a language, an input length, a number of threads
     samples: tuple[float, ...] = ()  # every repetition, for timings
-    replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
+    replicates: tuple[float | None, ...] = ()  # value without group g (jackknife); at full size if it grows with text
     paired: bool = False  # samples are ratios to the reference row's figure of the same round
     no_interval: str | None = None  # reason why a value has no interval; the difference of two rows may still have one
     no_pair: str | None = None  # reason why differences have no interval either: the text lacks what an interval needs
@@ -206,7 +206,7 @@ class CaseResult:
 
     @property
     def ranks(self) -> bool:
-        """Whether the row is ranked on this text. A row that was trained on it is not."""
+        """Whether the row is ranked on this text: not if it was trained on ``TRAINED_ON_TOO_MUCH`` of it or more."""
         return self.trained_on is None or self.trained_on < TRAINED_ON_TOO_MUCH
 
 
@@ -234,7 +234,7 @@ Pick: TypeAlias = Literal["first", "sum", "least", "median", "most"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: a metric of the row, from any benchmark that measures it on the table's text."""
+    """One column of a table: a metric of the row, from other benchmarks if the table's own does not report it."""
 
     metric: str
     title: str = ""  # "": the metric's name; "{part}" in it stands for the part of a repeated column
@@ -281,13 +281,13 @@ class Table:
     sized: bool = True  # the title gives the size of the text, and notes give the tally of reading it
     published: Published | None = None
     # Returns the description of the text in the title, from the results and the record's data.
-    # None: label, size, documents.
+    # None: label, and if ``sized``, size and documents.
     text: Callable[[Sequence[CaseResult], Mapping[str, Any]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Details of a benchmark for each row of a tokenizer: a report shows the first ones, or all on request."""
+    """Entries from the details of each case of a benchmark: a report shows the first ones, or all on request."""
 
     title: str
     headings: tuple[str, ...]  # of the parts of an entry
@@ -315,11 +315,11 @@ class Plot:
     """A table whose numbers a page draws. The numbers of columns that share an axis have one unit."""
 
     table: Table
-    about: str  # description in one sentence, also for readers who cannot see the drawing
+    about: str  # short description, also for readers who cannot see the drawing
     drawing: Drawing = "dots"
     axis: str = ""  # label of the values of dots; "": their metrics
     at: float | None = None  # of dots: position of a line, such as 1 for ratios
     log: bool = False  # logarithmic axis: of dots; of points the first number's, and others' that span a factor of two
-    # Of points: a line joins rows of one name, ordered by the first item; from the record's data and a row's label.
-    # None: no line.
+    # Of points: the name of a line, from the record's data and a row's label. A line joins rows of one name, in order
+    # of their first number. None: no line.
     joins: Callable[[Mapping[str, Any], str], str | None] | None = None

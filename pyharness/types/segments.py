@@ -114,7 +114,7 @@ class HasCalibration(Protocol):
     """Ability of a segmenter that was fitted to some text, on which it must not be measured."""
 
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
-        """Raise ``InputError`` if a text was fitted to, by its digest or that of the document it is a piece of."""
+        """Raise ``InputError`` if a text was fitted to, by its digest or its document's; very short ones may pass."""
         ...
 
 

@@ -52,7 +52,7 @@ class HasMergeModel(Protocol):
 
 @runtime_checkable
 class HasModelEncoder(Protocol):
-    """Ability of models that are not BPE (Unigram, WordPiece): their own encoder, for layer 2 of the STT."""
+    """Ability of models that are not BPE (Unigram, WordPiece): their own encoder, for the self-tokenization test."""
 
     def encode_model(self, tokens: Ids) -> Tokens:
         """Encode the model string of each given id with the model alone: no normaliser, no added tokens."""
@@ -74,7 +74,7 @@ class HasPipeline(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """Replacement for a tokenizer: for example, a segmenter whose units have no ids, or one that reads no text."""
+    """Replacement for a tokenizer: for example, a segmenter whose units have no ids, or a codec that reads no text."""
 
     make: Callable[[TokenizerSpec], Any]
     facts: Callable[[Any], Mapping[str, Any]]  # facts for the record; JSON values, ``notes`` a tuple of texts
@@ -97,12 +97,12 @@ class TokenizerSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     instead: Instead | None = None  # what to measure of a row without a vocabulary; ``load`` raises ``Unsupported``
     place: int = 50  # among those that are listed, smallest first
-    trained_on: Path | None = None  # digests of the documents that it was trained on, where known
+    trained_on: Path | None = None  # file with digests of the documents that it was trained on, where known
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerFamily:
-    """Tokenizers named ``prefix:argument``; ``expand`` checks the argument and lists the known ones."""
+    """Tokenizers named ``prefix:argument``; ``expand`` checks the argument, and its error lists the known ones."""
 
     name: str  # the prefix
     expand: Callable[[str, Mapping[str, str]], TokenizerSpec]  # (argument, options after "?")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-DemolitionRule: TypeAlias = Literal["eq6", "shortest"]  # how scaffold tokens are written
+DemolitionRule: TypeAlias = Literal["eq6", "shortest"]  # how Scaffold-BPE writes removed tokens
 TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sentencepiece"]  # of equal counts
 
 
@@ -22,7 +22,7 @@ class TrainingProgress:
 
     @property
     def fraction(self) -> float | None:
-        """Finished share of the phase, in 0..1."""
+        """Finished share of the phase, in 0..1; None if the total is unknown."""
         return min(self.done / self.total, 1.0) if self.total else None
 
     @property

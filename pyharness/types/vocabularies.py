@@ -77,14 +77,14 @@ class MergeModel:
 
     The model string of token ``t`` is ``data[offsets[t]:offsets[t + 1]]``. For byte-level models it is the token's
     bytes (each byte one base symbol); for character-level models it is the piece in UTF-8 (``▁the``), each
-    character one base symbol. The final character carries ``suffix`` (CLIP's ``</w>``) when the token ends with it.
+    character one base symbol. The final character carries the model's suffix (CLIP's ``</w>``) if a token ends with it.
 
     ``rules`` (a list of merges): uint32 [n_rules, 3] rows (left id, right id, result id) in rank order.
     ``ranks`` (tiktoken, SentencePiece): uint32 [n], lower merges first, 2**32 - 1 = never the result of a merge;
     any two adjacent symbols whose concatenation is in the vocabulary may merge. Exactly one of the two is set.
 
     ``base`` uint32 [total], ``base_offsets`` int64 [n + 1]: the ids of the base symbols that each token starts from.
-    ``tested`` bool [n]: the ids the test is about (special, added, unknown, byte-fallback and empty are not).
+    ``tested`` bool [n]: the ids the test is about, all ``NORMAL``, not empty and written in base symbols.
     ``atomic`` bool [n]: the ids that need no rule: base symbols.
     """
 

@@ -51,7 +51,10 @@ PATTERNS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What a rank file itself lacks. ``vocabulary`` names the ids: encodings that share it give equal ids."""
+    """What a rank file itself lacks, and where it comes from.
+
+    ``vocabulary`` names the ids: encodings that share it give plain text equal ids. It is empty where ids have no name.
+    """
 
     name: str
     vocabulary: str
@@ -101,7 +104,7 @@ OPENAI_ENCODINGS: Mapping[str, Encoding] = {
     )
 }
 
-# Rank files in circulation, by digest; their stems are also accepted as names.
+# Rank files in circulation, recognised by their digest, or by a file name whose stem is in STEMS.
 KNOWN_FILES: Mapping[str, Encoding] = {
     **{name: OPENAI_ENCODINGS[name] for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")},
     "whisper_multilingual": Encoding(
@@ -144,7 +147,7 @@ STEMS: Mapping[str, str] = {
 
 
 def recognise(digest: str, stem: str) -> Encoding | None:
-    """Return the encoding of a rank file, by its content or else by its name."""
+    """Return the encoding of a rank file, by its content or else by its name; None if neither is known."""
     for encoding in KNOWN_FILES.values():
         if encoding.digest == digest:
             return encoding
@@ -155,8 +158,8 @@ def recognise(digest: str, stem: str) -> Encoding | None:
     return Encoding(name, f"sha256:{digest[:16]}", KNOWN_FILES[name].pattern, digest, KNOWN_FILES[name].special)
 
 
-# Ranks of the published files, and the SHA-256 of their first 4,096 bytes (None: unknown). p50k_base starts with all of
-# r50k_base.
+# Ranks of the published files, and the first 12 digits of the SHA-256 of their first 4,096 bytes (None: unknown).
+# p50k_base starts with all of r50k_base.
 _BEGINNING_BYTES = 4096
 _PUBLISHED: Mapping[str, tuple[int, str | None]] = {
     "r50k_base": (50256, "cc16a629039d"),
@@ -173,7 +176,11 @@ _PUBLISHED: Mapping[str, tuple[int, str | None]] = {
 def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
     """Refuse a rank file known by its name alone that has fewer ranks than the published file of that name.
 
-    Any prefix of a rank file, cut between two lines, is a valid vocabulary: the format does not mark its end.
+    Any prefix of a rank file that has the 256 bytes, cut between two lines, is a valid vocabulary: the format does not
+    mark its end.
+
+    Raises:
+        InputError: the file has fewer ranks.
     """
     name, lines = STEMS.get(stem), _lines(data)
     if name is None or any(digest == file.digest for file in KNOWN_FILES.values()):
@@ -186,7 +193,7 @@ def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
 
 
 def part_of(data: bytes, digest: str) -> tuple[str, ...]:
-    """Return a note on a rank file that is a proper prefix of a published one."""
+    """Return a note on a rank file that begins as a published one does and has fewer ranks; empty for others."""
     if any(digest == file.digest for file in KNOWN_FILES.values()):
         return ()
     beginning, lines = hashlib.sha256(data[:_BEGINNING_BYTES]).hexdigest(), _lines(data)
@@ -201,7 +208,11 @@ def _lines(data: bytes) -> int:
 
 
 def pattern(text: str) -> tuple[str, str]:
-    """Return name and regular expression of ``?pattern=``: a known name, or the user's own expression."""
+    """Return name and regular expression of ``?pattern=``, which is a known name or an expression ("custom").
+
+    Raises:
+        InputError: the name is unknown, or the expression is empty or too long.
+    """
     if text in PATTERNS:
         return text, PATTERNS[text]
     expression = text
@@ -226,6 +237,9 @@ def read_special(text: str, label: str) -> dict[str, int]:
 
     >>> read_special("<|end|>:256,<|pad|>:257", "the file")
     {'<|end|>': 256, '<|pad|>': 257}
+
+    Raises:
+        InputError: an entry is not CONTENT:ID, or its id is too large.
     """
     special: dict[str, int] = {}
     for entry in filter(None, text.split(",")):

@@ -29,7 +29,7 @@ class MinbpeFile:
 
 
 def read_minbpe(data: bytes, label: str) -> MinbpeFile:
-    """Parse a file; every defect is an ``InputError`` that names its line."""
+    """Parse a file; every defect is an ``InputError``, which names the line if it is within one."""
     try:
         lines = data.decode().split("\n")
     except UnicodeDecodeError as error:

@@ -33,7 +33,9 @@ def write(form: str, version: int, members: Mapping[str, Any], label: str) -> by
 
 
 def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[str, Any]:
-    """Return all members of a file but ``format`` and ``digest``, after checks; ``others`` names another file's reader.
+    """Return all members of a file but ``format`` and ``digest``, after checks.
+
+    Errors call the file ``label``, and name ``others`` as the function that reads files of other formats.
 
     Raises:
         InputError: it is truncated, altered, of another format, or of a version above ``version``.

@@ -33,7 +33,12 @@ class RankVocabulary:
 
 
 def read_ranks(data: bytes, label: str) -> dict[bytes, int]:
-    """Parse a rank file; a line that is not ``base64 rank``, a double token or rank, or a missing byte is an error."""
+    """Parse a rank file; lines of white space are skipped.
+
+    Raises:
+        InputError: another line is not ``base64 rank``, a token or rank occurs twice, a byte is missing, or the last
+            line is cut off.
+    """
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
@@ -48,7 +53,7 @@ def read_ranks(data: bytes, label: str) -> dict[bytes, int]:
 
 
 def _check_last(data: bytes, ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse a file truncated within its last line: its rank has lost digits, and is not the next one."""
+    """Refuse a file whose last line has no newline, and a rank that is not the next one: it has lost digits."""
     if data.endswith(b"\n"):
         return
     *_, before, last = (-1, *ranks.values())
@@ -74,7 +79,11 @@ def _entry(line: bytes, number: int, label: str) -> tuple[bytes, int]:
 
 
 def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse ranks on which tiktoken would panic while encoding: double ranks, missing single bytes."""
+    """Refuse ranks on which tiktoken would panic while encoding: double ranks, missing single bytes.
+
+    Raises:
+        InputError: a rank occurs twice, or a byte is missing.
+    """
     if len(set(ranks.values())) != len(ranks):
         owners: dict[int, bytes] = {}
         for token, rank in ranks.items():
@@ -90,7 +99,11 @@ def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
 
 
 def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse special tokens whose id another token has."""
+    """Refuse special tokens whose id another token has.
+
+    Raises:
+        InputError: there is such a token.
+    """
     taken = {rank: token for token, rank in ranks.items()}
     seen: dict[int, str] = {}
     for content, token in special.items():
@@ -127,7 +140,11 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 
 
 def read_tekken(data: bytes, label: str) -> RankVocabulary:
-    """Parse a tekken file into ranks that are the model's ids."""
+    """Parse a tekken file into ranks that are the model's ids.
+
+    Raises:
+        InputError: the file is damaged, or has fewer entries than the model needs.
+    """
     content = Members(parse_json(data, label), label)
     config = Members(content.take("config", dict), label)
     pattern = config.take("pattern", str)

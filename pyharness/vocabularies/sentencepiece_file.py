@@ -114,7 +114,11 @@ def _normalizer(
 
 
 def fields(data: bytes, label: str) -> Iterator[Field]:
-    """Yield the fields of a message, in order. Lengths are checked against the available bytes before any copy."""
+    """Yield the fields of a message, in order. Lengths are checked against the available bytes before any copy.
+
+    Raises:
+        InputError: the data is cut off, or no message.
+    """
     for number, value, _ in placed_fields(data, label):
         yield number, value
 
@@ -149,7 +153,8 @@ def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, t
 def raw_model(data: bytes) -> bytes:
     """Return the same model with its normaliser switched off, so that the model alone can encode a piece.
 
-    Protobuf messages laid end to end merge, later values first: name "identity", no charsmap, all flags off.
+    Protobuf messages laid end to end merge, and later values replace earlier ones. Here these are the name "identity",
+    no charsmap, and all flags off.
     """
     spec = b"\x0a\x08identity" + b"\x12\x00" + b"\x18\x00" + b"\x20\x00" + b"\x28\x00"
     return data + b"\x1a" + bytes([len(spec)]) + spec

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pyharness.corpora import open_corpus
+from pyharness.corpora import open_corpus, read
 from pyharness.corpora.shards import shard
 from pyharness.system import network
 from pyharness.types import InputError, ParallelCorpus, Tally
@@ -85,10 +85,11 @@ def test_shards_out_of_range() -> None:
 # -------------------------------------------------------------------------------- files that are not there
 
 
-def test_a_path_without_its_family(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.txt", "a")
-    has(refusal(str(file)), f"did you mean 'path:{file}'")
-    has(refusal(f"{file}?split=line"), f"did you mean 'path:{file}?split=line'")
+def test_a_path_needs_no_family_and_has_to_exist(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.txt", "a\nb")
+    for written, texts in {str(file): ["a\nb"], f"{file}?split=line": ["a", "b"]}.items():
+        assert [one.text for one in read(open_corpus(written), Tally())] == texts
+    has(refusal(str(tmp_path / "b.txt")), "no such file", "pyharness list corpora")
 
 
 def test_missing_files(tmp_path: Path) -> None:

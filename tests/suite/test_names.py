@@ -86,6 +86,33 @@ def test_a_file_has_one_spelling(folder: Path, other: str) -> None:
     assert len(suite.entries(["file:x.json", {"name": "again", "spec": other}])) == 2
 
 
+@pytest.mark.parametrize(
+    ("written", "spec"),
+    [
+        ("x.json", "file:x.json"),
+        ("./x.json?pattern=gpt2", "file:./x.json?pattern=gpt2"),
+        ("native+deep/../x.json", "native+file:deep/../x.json"),
+        ("file:x.json", "file:x.json"),
+        ("raw_bytes", "raw_bytes"),  # a name, though there is such a file
+        ("no.json", "no.json"),
+    ],
+)
+def test_a_path_needs_no_family(folder: Path, written: str, spec: str) -> None:
+    (folder / "raw_bytes").touch()
+    assert suite.entries([written]) == (Entry(written, spec),)
+    (named,) = suite.entries([f"mine={written}"])
+    assert (named.label, named.spec) == ("mine", spec)
+
+
+def test_a_path_of_text_needs_no_family(folder: Path) -> None:
+    assert [one.spec for one in suite.entries(["x.json?max_bytes=1kB", "deep"], "corpora")] == [
+        "path:x.json?max_bytes=1kB",
+        "path:deep",
+    ]
+    with pytest.raises(InputError, match="are one file"):
+        suite.entries(["path:x.json", "x.json"], "corpora")
+
+
 def test_a_text_has_one_spelling(folder: Path) -> None:
     with pytest.raises(InputError, match="are one file"):
         suite.entries(["path:x.json", f"path:.{os.sep}x.json"], "corpora")

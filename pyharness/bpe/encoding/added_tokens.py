@@ -109,7 +109,7 @@ def chosen(
     """Return the special tokens to be mapped, and those to be refused; ``all`` for the latter excludes the mapped.
 
     Raises:
-        InputError: an option names a text that is no special token.
+        InputError: an option names a text that is no special token, or is a ``str`` other than ``all``.
     """
     allowed = _parse_specials("allowed_special", allowed_special, known)
     disallowed = _parse_specials("disallowed_special", disallowed_special, known)
@@ -165,7 +165,11 @@ def joined(text: _Text) -> _Text:
 
 
 def all_joined(texts: Sequence[str | bytes]) -> list[str | bytes]:
-    """Return all texts as :func:`joined` does."""
+    """Return all texts as :func:`joined` does.
+
+    Raises:
+        TypeError: ``texts`` is one text, not a sequence of texts.
+    """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts must be a sequence of texts, not one text")
     return [joined(text) for text in texts]

@@ -72,7 +72,7 @@ def _differs(data: bytes, spelled: bytes) -> str:
 
 
 def text_of_bytes(tokens: Iterable[bytes]) -> Iterator[str]:
-    """Return the text of concatenated tokens. Invalid UTF-8 becomes U+FFFD."""
+    """Yield the text of concatenated tokens in pieces of whole characters. Invalid UTF-8 becomes U+FFFD."""
     characters = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for data in tokens:
         if text := characters.decode(data):
@@ -86,8 +86,9 @@ def text_of_windows(
 ) -> Iterator[str]:
     """Yield the text of ids that only a decoder of ``tokenizers`` can join, which depends on neighbours.
 
-    Each step decodes the ids since the text before the latest one, and yields the difference, like ``DecodeStream`` of
-    the library. But it never stops after an id that ``goes_on``: the text of that id depends on what follows.
+    Each step decodes the ids of the text that was yielded last and those after it. It yields what is new, like
+    ``DecodeStream`` of the library. But it never stops after an id that ``goes_on``: the text of that id depends on
+    what follows.
 
     Raises:
         InputError: the decoder changes text that was already yielded.
@@ -127,7 +128,7 @@ class Decoder:
         """Return the bytes of the text of one document's ids.
 
         Raises:
-            InputError: an id is not in the vocabulary, or ``tokenizers`` fails on the tokens.
+            InputError: an id is not from 0 to below the model's ``id_limit``, or ``tokenizers`` fails on the tokens.
         """
         numbers = self._check(np.asarray(ids))
         if self._model.decoder is not None:
@@ -172,7 +173,7 @@ class Decoder:
         """Yield the text of one document's ids as they come, in pieces of whole characters.
 
         Raises:
-            InputError: as :meth:`decode`, at the id in question.
+            InputError: as :meth:`decode`, at the id in question; or as :func:`text_of_windows`.
         """
         numbers = (int(self._check(np.asarray([index(token)]))[0]) for token in ids)
         if self._model.decoder is not None:
@@ -256,7 +257,7 @@ class Decoder:
 
     @cached_property
     def _bytes(self) -> tuple[NDArray[np.uint8], Offsets]:
-        """Return the bytes of all tokens, and their offsets."""
+        """Return the bytes that decoding gives for each token, and their offsets."""
         vocabulary = self._model.vocabulary
         if isinstance(self._model.normalizer, SentencePieceNormalizer):
             surfaces = {TokenKind.SPECIAL: b"", TokenKind.UNKNOWN: UNKNOWN_SURFACE}

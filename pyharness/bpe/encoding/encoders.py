@@ -72,11 +72,21 @@ class BpeEncoder:
         self._encoder = _core.BpeEncoder(model)
 
     def encode(self, base: Ids) -> Ids:
-        """Encode one piece: uint32 [symbols] -> uint32 [tokens]."""
+        """Encode one piece: uint32 [symbols] -> uint32 [tokens].
+
+        Raises:
+            ValueError: a symbol is not an id of the model.
+            TypeError: the array has another dtype.
+        """
         return self._encoder.encode(base)
 
     def encode_batch(self, base: Ids, base_offsets: Offsets, threads: int = 1) -> Tokens:
-        """Encode pieces; piece ``d`` is ``base[base_offsets[d]:base_offsets[d + 1]]``."""
+        """Encode pieces; piece ``d`` is ``base[base_offsets[d]:base_offsets[d + 1]]``.
+
+        Raises:
+            ValueError: a symbol is not an id of the model; the offsets do not fit; ``threads`` is out of range.
+            TypeError: an array has another dtype.
+        """
         return Tokens(*self._encoder.encode_batch(base, base_offsets, threads))
 
 
@@ -143,7 +153,7 @@ class SymbolEncoder:
         """Encode texts that were split elsewhere.
 
         Raises:
-            ValueError: the pieces are not those of the texts; ``threads`` is out of range.
+            ValueError: the pieces are not those of the texts; a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``; an array has another dtype.
         """
         return self._tokens(texts, pieces, threads, places)
@@ -166,9 +176,10 @@ class SymbolEncoder:
 class TextEncoder:
     """Encoder that splits texts, looks up pieces in a cache and merges those that it lacks.
 
-    The ids are those of :class:`pyharness.bpe.BpeEncoder` over the pieces of :class:`pyharness.bpe.TextSplitter`, for
-    any bytes, invalid UTF-8 included. They depend neither on threads nor on batches nor on earlier texts. Several
-    threads may use one instance at once; they share its cache, which stays warm between calls.
+    Without ``whole_pieces`` and ``expansion`` the ids are those of :class:`pyharness.bpe.BpeEncoder` over the pieces of
+    :class:`pyharness.bpe.TextSplitter`. Texts may be any bytes that the splitter takes. The ids depend neither on
+    threads nor on batches nor on earlier texts. Several threads may use one instance at once; they share its cache,
+    which stays warm between calls.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> encoder = TextEncoder(model_of_training(trained, "gpt2").merges, "gpt2")
@@ -224,6 +235,7 @@ class TextEncoder:
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
+            ValueError: there is no splitter.
         """
         if self._splits is not None:
             return self.encode_batch([text]).ids
@@ -241,6 +253,7 @@ class TextEncoder:
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
+            ValueError: there is no splitter.
         """
         del places  # there are no random draws
         if self._splits is not None:

@@ -98,7 +98,7 @@ def _knows_no_more_than_python() -> bool:
 
     A character normalises for ever as it did when it was assigned. So this holds if the library's Unicode version is
     not newer than Python's: to the library, no character that is unknown to Python decomposes or changes places. All
-    characters assigned since 1999 are in the first two planes.
+    characters assigned since 2002 that do so are in the first two planes.
     """
     import tokenizers
 

@@ -46,7 +46,11 @@ class ModelTexts:
         return any(added.any for added in self._added(allowed))
 
     def stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
-        """Return documents in the form of the pre-tokenizer's input; ``allowed`` special tokens are mapped."""
+        """Return documents in the form of the pre-tokenizer's input; ``allowed`` special tokens are mapped.
+
+        Raises:
+            InputError: a text is not UTF-8, and there is a normaliser.
+        """
         raw, normalised = self._added(allowed)
         stretches = raw.cut(Stretches(texts), threads)
         if self.normalize is not None:
@@ -86,7 +90,7 @@ def as_text(text: str | bytes) -> str:
 
 
 class Pipeline:
-    """The stages of a model. ``direct`` is the encoder, if no stage but special tokens precedes it."""
+    """The stages of a model. ``direct`` is the encoder if only special tokens precede it and there is no dropout."""
 
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
         self._model, self._dropout = model, dropout
@@ -160,7 +164,7 @@ class Pipeline:
 
 
 def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the byte of its document at which each stretch starts, without the bytes of mapped added tokens."""
+    """Return the byte at which each stretch starts among the stretches of its document, as the encoder gets them."""
     lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
     ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
     firsts = np.searchsorted(documents, documents)  # the first stretch of the same document

@@ -22,7 +22,7 @@ PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, wheth
 
 
 class PreTokenizer:
-    """Splitter by tables, or natively where only spaces are replaced, or else with ``tokenizers``.
+    """Splitter by code for ``Metaspace`` steps, or else by tables, or else with ``tokenizers``.
 
     ``splitter`` is set where it suffices, because the pieces together are the text. ``reason`` says why
     ``tokenizers`` is needed.
@@ -32,7 +32,7 @@ class PreTokenizer:
         byte_level: whether its pieces are written in the byte alphabet of GPT-2.
 
     Raises:
-        InputError: ``tokenizers`` refuses it.
+        InputError: ``tokenizers`` is needed and refuses it.
     """
 
     def __init__(self, stage: Mapping[str, Any], *, byte_level: bool) -> None:

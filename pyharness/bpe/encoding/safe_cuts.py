@@ -4,15 +4,16 @@ A split pattern matches from left to right and looks ahead, never back. So a cut
 whatever precedes it, and if no match before it looks further. For every pattern of ``SPLIT_PATTERNS`` but ``none`` such
 positions are:
 
-- before a space that does not follow white space: only a match that begins there has a space after another character,
-  and patterns look ahead only from white space (``(?!\\S)``, ``$``);
+- before a space that does not follow white space: only a match that begins there has a space after another character.
+  Patterns look ahead only from white space (``(?!\\S)``, ``$``), or from numbers to see whether another one follows;
 - before a newline that follows a letter or a number: neither continues with it, unlike punctuation;
 - after a newline, between a character that is no white space and a letter: GPT-2's pattern splits longer runs by what
   follows them, and o200k's continues with ``/``;
 - before punctuation that follows a letter, except the apostrophe of ``'s`` and where pieces end at white space only.
 
 In normal form C no character after these positions joins what precedes it. A letter may turn into a letter and a mark,
-and a mark continues with a newline as punctuation does. There, letters before a cut must be ASCII.
+and a mark continues with a newline as punctuation does. So there, the letter or number before a newline or punctuation
+must be ASCII.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _LONGEST_CHARACTER = 4  # bytes
 class SafeCuts:
     """Finder of the last safe cut in a text, of which more may come.
 
-    ``tokens`` are contents of added tokens that must not be cut. ``ascii_only`` says whether a letter before a cut
-    must be ASCII. ``punctuation`` lists the characters before which, and after a letter, cuts are safe.
+    ``tokens`` are contents of added tokens that must not be cut. ``ascii_only`` says whether the letter or number
+    before a newline or punctuation must be ASCII. ``punctuation`` lists the characters before which, and after a
+    letter, cuts are safe.
     """
 
     tokens: Sequence[bytes] = ()

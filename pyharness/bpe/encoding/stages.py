@@ -31,7 +31,11 @@ from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_for
 
 
 def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
-    """Refuse options that are out of range, and models whose ids would differ from the library's."""
+    """Refuse options that are out of range, exclude each other, or are not defined for the model.
+
+    Raises:
+        InputError: an option is refused, or the model looks up whole pieces and its symbols have affixes.
+    """
     if method not in get_args(Method):
         raise suggest("method of encoding", method, get_args(Method))
     if not 0.0 <= dropout <= 1.0:
@@ -135,7 +139,7 @@ def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
 
 
 def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
-    """Return the function from a token to its forms; it is empty where tokens carry a mark or use another alphabet."""
+    """Return the function from a token to its forms: none where tokens carry a mark or use another alphabet."""
     marked = model.prefix or model.suffix or model.expansion is not None
     if marked or any(step["type"] == "ByteLevel" for step in normalizer):
         return _no_forms
@@ -151,7 +155,10 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
 def encoder_of(
     model: BpeModel, method: Method, splitter: TextSplitter | None, *, dropout: float, seed: int
 ) -> ModelEncoder:
-    """Return the fast encoder if the model is byte-level and runs unchanged. ``splitter`` is the model's own."""
+    """Return the fast encoder if it can run the model with these options, or else the one for all models.
+
+    ``splitter`` is the model's own.
+    """
     if method == "merge" and not dropout and is_byte_level(model):
         return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=model.expansion)
     return SymbolEncoder(model, splitter, method=method, dropout=dropout, seed=seed)

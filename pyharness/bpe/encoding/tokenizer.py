@@ -68,7 +68,8 @@ class BpeTokenizer:
     - Halves of surrogate pairs in a ``str`` are joined, and one without the other half is U+FFFD, as in ``tiktoken``.
 
     Raises:
-        InputError: an option is out of range, or the model cannot run with it.
+        InputError: an option is out of range, the model cannot run with it, or ``tokenizers``, ``sentencepiece`` or
+            ``regex`` refuses a stage of the model.
         ValueError: the model's arrays do not fit each other.
 
     Source: docs/algorithms.md "Byte-pair encoding", "BPE-dropout" and "Scaffold-BPE".
@@ -100,8 +101,9 @@ class BpeTokenizer:
         """Encode documents. ``first_document`` is the number of the first one; only dropout uses it.
 
         Raises:
-            InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time; a text
-                spells a special token that is disallowed, or an option names an unknown one.
+            InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time, or
+                backtracks without end; a text spells a special token that is disallowed, or an option names an unknown
+                one.
             ValueError: ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
@@ -133,8 +135,9 @@ class BpeTokenizer:
     ) -> tuple[Ids, NDArray[np.int64]]:
         """Encode one document, and return where its tokens are: int64 [tokens, 2], start and end of each.
 
-        Positions are in characters of a ``str`` (its surrogate pairs joined) or bytes of ``bytes``. A token with a part
-        of a character spans all of it, as in ``tokenizers``; a space that the tokenizer put in front has no position.
+        Positions are in characters of a ``str`` (its surrogate pairs joined) or bytes of ``bytes``. In a ``str``, a
+        token with a part of a character spans all of it, as in ``tokenizers``. A space that the tokenizer put in front
+        has no position.
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`encode_batch`; the tokens do not spell the text, for example
@@ -147,8 +150,9 @@ class BpeTokenizer:
     def safe_cuts(self, *, allowed_special: Specials = ()) -> SafeCuts | None:
         """Return where documents can be cut so that the ids of their parts are those of the whole; None: unknown.
 
-        It is known for the patterns of ``SPLIT_PATTERNS``, without a normaliser or with normal form C, and without
-        dropout. There, a document of any size can be encoded in little memory.
+        It is known for the patterns of ``SPLIT_PATTERNS`` but ``none``, without a normaliser or with normal form C. It
+        is unknown with dropout, with fused unknown tokens, and with added tokens that depend on the characters next to
+        them or, with normal form C, are normalised. Where it is known, a document of any size takes little memory.
 
         Raises:
             InputError: ``allowed_special`` names a text that is no special token.
@@ -157,10 +161,10 @@ class BpeTokenizer:
         return self._pipeline.safe_cuts(allowed)
 
     def decode(self, ids: Ids) -> bytes:
-        """Return the bytes of the text of one document's ids.
+        """Return the bytes of the text of one document's ids. An id in a gap of the vocabulary gives nothing.
 
         Raises:
-            InputError: an id is not in the vocabulary.
+            InputError: an id is not from 0 to below ``id_limit``, or ``tokenizers`` fails on the tokens.
         """
         return self._decoder.decode(ids)
 
@@ -170,7 +174,7 @@ class BpeTokenizer:
         The concatenated pieces are the text of :meth:`decode`, with U+FFFD for invalid UTF-8.
 
         Raises:
-            InputError: an id is not in the vocabulary; the decoder of the file changes text that was yielded.
+            InputError: as :meth:`decode`, at the id in question; the decoder of the file changes text that was yielded.
         """
         return self._decoder.stream(ids)
 
@@ -180,7 +184,7 @@ class BpeTokenizer:
         Memory holds one part at a time, unless the file has a decoder of its own, which needs all.
 
         Raises:
-            InputError: an id is not in the vocabulary.
+            InputError: as :meth:`decode`.
         """
         return self._decoder.parts(parts)
 
@@ -188,7 +192,8 @@ class BpeTokenizer:
         """Return the text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.
 
         Raises:
-            InputError: an id is not in the vocabulary; the bytes are no text; the file has a decoder of its own.
+            InputError: an id is not from 0 to below ``id_limit``; the bytes are no text; the file has a decoder of its
+                own.
         """
         return self._decoder.with_offsets(ids)
 
@@ -202,6 +207,9 @@ class BpeTokenizer:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of a token, as they are in the middle of a text.
+
+        Exceptions are files with a decoder of their own, and SentencePiece's control and unknown pieces: decoding may
+        write them differently.
 
         Raises:
             InputError: no token has the id.

@@ -84,6 +84,9 @@ def loading_line(model: BpeModel, kind: ExportKind, path: Path) -> str:
     >>> model = model_of_training(train(WeightedPieces.of_bytes({b"hug": 5}), 258), "gpt2", special=("<|end|>",))
     >>> loading_line(model, "tokenizer.json", Path("a/b.json"))
     "import tokenizers; tokenizer = tokenizers.Tokenizer.from_file('a/b.json')  # pattern and special tokens are in it"
+
+    Raises:
+        InputError: the kind is unknown, or cannot express the model.
     """
     if kind == "tokenizer.json":
         return f"import tokenizers; tokenizer = tokenizers.Tokenizer.from_file({str(path)!a})  # {_IN_IT}"

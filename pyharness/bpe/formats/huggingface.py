@@ -28,7 +28,8 @@ def model_of_huggingface(file: HuggingFaceFile, label: str) -> BpeModel:
     """Build the model of a BPE file. Stages that the native splitters cannot express stay in the file's form.
 
     Raises:
-        InputError: the file is no BPE model, or the library would give ids that no model can give.
+        InputError: the file is no BPE model, has a token that is not text, or the library would give ids that no model
+            can give.
     """
     _check(file, label)
     in_letters = huggingface_traits.writes_bytes(file.content.get("normalizer"))
@@ -92,7 +93,11 @@ def _check_added_ids(file: HuggingFaceFile, label: str) -> None:
 
 
 def check_whole_pieces(model: BpeModel, contents: Iterable[str]) -> None:
-    """Refuse added tokens that plain text would become with ``ignore_merges``, which looks up the whole vocabulary."""
+    """Refuse added tokens that plain text would become with ``ignore_merges``, which looks up the whole vocabulary.
+
+    Raises:
+        InputError: there is such a token.
+    """
     splitter = TextSplitter(model.splitter) if isinstance(model.splitter, str) else None
     for content in contents:
         if splitter is None or len(splitter.split(content)) == 1:

@@ -30,7 +30,11 @@ _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 
 
 def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
-    """Build the model of a BPE file: pieces merge by descending score across the whole text."""
+    """Build the model of a BPE file: pieces merge by descending score across the whole text.
+
+    Raises:
+        InputError: the file is no BPE model, or SentencePiece would give ids that no model can give.
+    """
     _check(file, label)
     ids = {piece: token for token, piece in enumerate(file.pieces)}
     added = [
@@ -89,13 +93,14 @@ def import_model(
     ('cl100k', 259, [258, 32, 257])
     >>> import_model(b"neither")
     Traceback (most recent call last):
-    pyharness.types.InputError: the file is no tokenizer file: ...
+    pyharness.types.InputError: the file is not a tokenizer file: ...
 
     Args:
         source: a file, a folder that contains one, or the content of one.
         label: name in errors; by default the path, if there is one.
         pattern: how text is split, for rank files and ``vocab.json``, which do not specify it; a known name, or for
-            rank files an expression. The default for ``vocab.json`` is GPT-2's.
+            rank files an expression. The default for ``vocab.json`` is GPT-2's; for rank files it is that of the
+            published file with the same content or else the same name.
         special: special tokens and their ids, for the same files, which lack them.
 
     Raises:

@@ -6,7 +6,8 @@ read, searched and compared with a tokenizer.json; base64 could not, and takes l
 - ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.own_file`. The version is 1,
   or 2 if unused tokens merge; readers of version 1 would write such tokens.
 - ``tokens``: output id -> bytes as decoded; null where no token has the id.
-- ``kinds``: kind (``special``, ``added``, ``byte_fallback``, ``unknown``, ``unused``) -> output ids. Others are normal.
+- ``kinds``: kind (``special``, ``added``, ``byte_fallback``, ``unknown``, ``unused``) -> output ids. Other tokens are
+  normal.
 - ``added``: tokens that are matched in the text before merging, as in tokenizer.json.
 - ``alphabet``: base symbol -> internal id.
 - ``merges``: ``rules``, the left, right and result id of every rule, end to end, in rank order; or ``ranks``, internal
@@ -169,13 +170,21 @@ def load(path: str | Path) -> BpeModel:
 
 
 def save_bytes(model: BpeModel, label: str = "the model") -> bytes:
-    """Return the content of the file of a model; errors call it ``label``."""
+    """Return the content of the file of a model; errors call it ``label``.
+
+    Raises:
+        InputError: the model contradicts itself, or a value in it cannot be written as JSON.
+    """
     check_model(model, label)
     return own_file.write(FORMAT, 2 if merging_unused(model).any() else 1, content_of_model(model), label)
 
 
 def load_bytes(data: bytes, label: str) -> BpeModel:
-    """Read a model from the content of a file; errors call it ``label``."""
+    """Read a model from the content of a file; errors call it ``label``.
+
+    Raises:
+        InputError: as :func:`load`.
+    """
     model = model_of_content(own_file.read(FORMAT, VERSION, data, label, "pyharness.bpe.import_model"), label)
     check_model(model, label)
     return model

@@ -31,7 +31,8 @@ def read_merges(members: Members, internal: Vocabulary, alphabet: Mapping[bytes,
     """Build the merge model of the internal tokens; ``in_bytes``: every base symbol is exactly one byte.
 
     Raises:
-        InputError: neither or both of rules and ranks, a wrong length, an id out of range, or a byte without a symbol.
+        InputError: neither or both of rules and ranks, a wrong length, an id out of range, a byte without a symbol, or
+            no ``base`` where symbols are not bytes.
     """
     rules, ranks = _rules(members, len(internal)), _ranks(members, len(internal))
     if (rules is None) == (ranks is None):
@@ -79,7 +80,11 @@ def _ranks(members: Members, size: int) -> Ids | None:
 
 
 def model_of_content(content: Mapping[str, Any], label: str) -> BpeModel:
-    """Build the model of the members of a file, as far as they can be read; another check compares them."""
+    """Build the model of the members of a file; :func:`check_model` then finds members that contradict each other.
+
+    Raises:
+        InputError: a member is unknown, missing or of another type, or its values are out of range.
+    """
     members = Members(content, label)
     if unknown := content.keys() - KNOWN:
         raise InputError(f"{label} has a member {min(unknown)[:40]!r}, which this version of the format does not know")

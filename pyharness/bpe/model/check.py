@@ -20,7 +20,7 @@ MOST_COMPARED = 1 << 30  # bytes of the results of all rules: half a minute; o20
 
 
 def check_round_trip(model: BpeModel, label: str) -> None:
-    """Refuse a model that claims a better round trip than its stages and symbols allow.
+    """Refuse a model that claims a better round trip than its stages, symbols and added tokens allow.
 
     Raises:
         InputError: the model does; the message names one reason.
@@ -70,7 +70,7 @@ def _symbol_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
 
 
 def _letters(model: BpeModel) -> list[bytes]:
-    """Return the model's text for each of the 256 bytes; empty if it works on characters."""
+    """Return the model's text for each of the 256 bytes; empty if its symbols are characters of the plain text."""
     if model.symbols == "bytes":
         return [bytes([byte]) for byte in range(256)]
     return [BYTE_ALPHABET[byte].encode() for byte in range(256)] if model.in_letters else []
@@ -94,9 +94,11 @@ def check_model(model: BpeModel, label: str) -> None:
     """Refuse a model that contradicts itself, and name the contradiction.
 
     Raises:
-        InputError: an id is out of range, a token or rule occurs twice, a rule does not give the string of its parts, a
-            base symbol or added token is not the one at its id, a scaffold model has no demolition, or the round trip
-            is worse than the model claims.
+        InputError: an id is out of range, a token or rule occurs twice, an added token has the id of another kind of
+            token, there are no base symbols, ``fallback`` has neither 0 nor 256 ids, the algorithm does not fit the
+            expansion, the numbers of tokens to merge and to write differ, the round trip is worse than the model
+            claims, or a token is too long. Without prefix and suffix also: a base symbol is not the string at its id,
+            or :func:`check_rules` refuses the rules.
     """
     _check_added(model, label)
     _check_symbols(model, label)
@@ -145,7 +147,7 @@ def _check_symbols(model: BpeModel, label: str) -> None:
 
 
 def _check_distinct(merges: MergeModel, label: str) -> None:
-    """Refuse two tokens with the same spelling from the same base symbols: they could not be distinguished."""
+    """Refuse two tested tokens with one spelling and the same base symbols: they could not be distinguished."""
     base = _parts(merges.base, merges.base_offsets)
     tested = merges.tested.tolist()
     if len({key for key, flag in zip(base, tested, strict=True) if flag}) == sum(tested):
@@ -171,7 +173,11 @@ def _parts(values: NDArray[np.uint8] | NDArray[np.uint32], offsets: Offsets) -> 
 
 
 def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> None:
-    """Refuse rules whose result is not the string of their parts."""
+    """Refuse rules whose result is not the string of their parts.
+
+    Raises:
+        InputError: a rule does so, has an id out of range, or the results of all rules are too long to compare.
+    """
     if rules.size and int(rules.max()) >= len(merges.tested):
         raise InputError(f"{label}: a rule has id {int(rules.max())}, there are {len(merges.tested)} tokens")
     lengths = np.diff(merges.offsets)

@@ -21,7 +21,7 @@ Spaces: TypeAlias = Literal["spaces"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BpeModel:
-    """All that decides ids, in the order of application.
+    """All that decides the ids of a text. The steps below are in the order of application.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")
@@ -34,27 +34,27 @@ class BpeModel:
     and ``unknown`` contain them. They are the same unless ``expansion`` is set.
 
     1. ``added`` tokens are cut out of the text: those with ``normalized`` False before the normaliser, the others
-       after it; special ones only on request. In a SentencePiece model they are its user-defined pieces (longest first,
-       unchanged by the normaliser) and its control pieces (special).
-    2. ``normalizer``: None, a ``normalizer`` of tokenizer.json that ``tokenizers`` runs, or the normaliser of a
-       SentencePiece file.
+       after it; special ones only on request. In a SentencePiece model they are its control pieces (special, cut out
+       before the normaliser) and its user-defined pieces (cut out after it; it leaves them unchanged).
+    2. ``normalizer``: None, a ``normalizer`` of tokenizer.json, or the normaliser of a SentencePiece file.
     3. ``splitter``: a name or expression for :class:`pyharness.bpe.TextSplitter` (the pieces are the text's own), or a
-       ``pre_tokenizer`` of tokenizer.json that is no known pattern: it is compiled, or else ``tokenizers`` runs it. Its
-       pieces are strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
+       ``pre_tokenizer`` of tokenizer.json for :class:`pyharness.bpe.encoding.pre_tokenizer.PreTokenizer`. The latter
+       gives strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
     4. A piece becomes symbols, one per byte or character. ``prefix`` precedes every symbol of a piece but the first,
        ``suffix`` follows the last; the result, as bytes, is looked up in ``alphabet``. A missing symbol becomes the
        ``fallback`` ids of its bytes (prefix and suffix included), if all have one. Otherwise it becomes ``unknown``,
        one for a run of them with ``fuse_unknown``; without an unknown token it is left out.
     5. ``merges`` are applied to the symbols, lowest rank first, leftmost first. With ``whole_pieces`` a piece that is a
-       token is that token, whatever the rules say. A SentencePiece model falls back on bytes after merging and not
-       before. Unknown symbols never merge, so the order affects ids only in that byte pieces do not merge either.
+       token is that token, whatever the rules say. In a model with ranks (SentencePiece) missing symbols become bytes
+       or ``unknown`` after merging and not before, so neither of these merges there.
     6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``. Tokens of the kind UNUSED that
        have a rank are written as the parts of their merge.
 
-    Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
-    ``decoder`` is set only where the file specifies otherwise: a decoder of tokenizer.json, which ``tokenizers`` runs,
-    or "spaces". The latter means that a tokenizer.json has no decoder: tokens are joined as written, with a space
-    between two.
+    Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. With
+    the normaliser of a SentencePiece file it follows that library: control pieces are empty, the unknown piece reads
+    " ⁇ ", and more leading spaces are dropped if the normaliser removes extra white space. A ``decoder`` is set only
+    where the file specifies otherwise: a decoder of tokenizer.json, which ``tokenizers`` runs, or "spaces". The latter
+    means that a tokenizer.json has no decoder: tokens are joined as written, with a space between two.
     """
 
     algorithm: Algorithm = "bpe"
@@ -105,7 +105,7 @@ class BpeModel:
 
     @property
     def byte_ids(self) -> Ids | None:
-        """uint32 [256]: the symbol of each byte (2**32 - 1: none), where a piece is its bytes and nothing more."""
+        """uint32 [256]: the symbol of each byte (2**32 - 1: none); None unless symbols are bytes without affixes."""
         if self.symbols != "bytes" or self.prefix or self.suffix:
             return None
         missing = np.iinfo(np.uint32).max

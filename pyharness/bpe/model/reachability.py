@@ -103,8 +103,8 @@ class MergeGraph:
     depth: NDArray[np.int32]  # [n] fewest merge levels; 0 atomic, -1 underivable
     children: NDArray[np.int64]  # [n] rules that use the id; (a, a) counts once
     derivations: NDArray[np.int64]  # [n] rules that produce the id
-    orphan_rules: NDArray[np.int64]  # rows of rules with an underivable part, ascending
-    shadowed_rules: NDArray[np.int64]  # rows of rules that never fire, ascending
+    orphan_rules: NDArray[np.int64]  # rows of rules with an underivable part, ascending; none in the ranks form
+    shadowed_rules: NDArray[np.int64]  # rows of rules that never fire, ascending; none in the ranks form
     duplicates: Ids  # ids with more than one derivation, ascending
     rule_count: int
 
@@ -153,7 +153,7 @@ def canonical_rules(merges: MergeModel) -> NDArray[np.uint32]:
 
 
 def unmergeable(merges: MergeModel) -> Ids:
-    """Return the tokens that merging never makes."""
+    """Return the tested tokens that merging never makes, in ascending order."""
     return self_tokenization(merges).failed
 
 
@@ -161,7 +161,8 @@ def ranks_agree(merges: MergeModel) -> None:
     """Refuse rules that differ from those that ids as ranks imply.
 
     Raises:
-        InputError: ids as ranks would give another merge; the message names the first such token.
+        InputError: ids as ranks would give another merge (the message names the first such token), or two tokens have
+            the same rank.
     """
     rules = canonical_rules(merges)
     falls = np.flatnonzero(np.diff(rules[:, 2].astype(np.int64)) < 0)

@@ -23,7 +23,7 @@ from pyharness.vocabularies.patterns.tables import SplitTable, compiled
 Engine: TypeAlias = Literal["native", "compiled", "regex"]
 
 COMPILED = "split pattern compiled"
-LONGEST_PATTERN = 20_000  # characters; published ones have 500
+LONGEST_PATTERN = 20_000  # characters; the known patterns have fewer than 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TextSplitter:
         time_limit: seconds that an expression may take for one text in the package ``regex``.
 
     Raises:
-        InputError: the name is unknown, or the expression does not compile.
+        InputError: the name is unknown, or the expression is empty, too long or does not compile.
     """
 
     def __init__(self, pattern: str, *, dialect: Dialect = "regex", time_limit: float = 10.0) -> None:
@@ -107,13 +107,13 @@ class TextSplitter:
         """Return the pieces of one text, one object per piece, for people to read.
 
         Raises:
-            InputError: as :meth:`split_batch`.
+            InputError, ValueError, TypeError: as :meth:`split_batch`.
         """
         data = text.encode() if isinstance(text, str) else text
         return [data[start:end] for start, end in pairwise([0, *self.split_batch([data]).ends.tolist()])]
 
     def split_batch(self, texts: Sequence[str | bytes], threads: int = 1) -> Pieces:
-        """Split texts. ``threads`` share the texts in the native core and do not change the result.
+        """Split texts. ``threads`` share the texts in the native core and do not change the result; ``regex`` uses one.
 
         Raises:
             InputError: an expression backtracks over a text without end; or, in the package ``regex``, it ran out of

@@ -34,7 +34,7 @@ class TokenLookup:
         return token
 
     def bytes_of(self, token: int) -> bytes:
-        """Return the bytes of a token in the middle of a text.
+        """Return the bytes of a token in the model's vocabulary.
 
         Raises:
             InputError: no token has the id.
@@ -82,7 +82,7 @@ class TokenLookup:
 
     @cached_property
     def _ids_of_bytes(self) -> Mapping[bytes, int]:
-        """Map bytes to ids. Of equal bytes a normal token precedes an added one, and then the lowest id the others."""
+        """Map bytes to ids. Of tokens with equal bytes the kind decides, by ``_RANKED``, and then the lowest id."""
         kinds = self._model.vocabulary.kinds
         order = np.select([kinds == kind for kind in _RANKED], range(len(_RANKED)), len(_RANKED))
         tokens = np.lexsort((np.arange(len(kinds)), order)).tolist()

@@ -63,7 +63,7 @@ def _fuse(model: BpeModel, ids: list[int]) -> list[int]:
 
 
 def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:
-    """Return the symbols that each unused piece is split into: those of its last merge, or its own without one."""
+    """Return the parts of each unused piece: those of the merge that makes it alone, or what it gives alone instead."""
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
     failed = {int(token): tested.witnesses.document(row).tolist() for row, token in enumerate(tested.failed)}
     reached = np.flatnonzero(tested.verdict == ModelVerdict.REACHABLE).tolist()

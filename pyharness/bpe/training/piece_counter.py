@@ -29,6 +29,9 @@ class PieceCounter:
     Args:
         splitter: how texts are cut; the pieces are counted as UTF-8 bytes.
         max_bytes: limit of the memory of the counts, beyond which counting is refused.
+
+    Raises:
+        InputError: ``max_bytes`` is below 1.
     """
 
     def __init__(self, splitter: TextSplitter, max_bytes: int = 4 << 30) -> None:
@@ -36,7 +39,7 @@ class PieceCounter:
             raise InputError(f"max_bytes is {max_bytes}; it must be at least 1")
         self._splitter, self._max_bytes = splitter, max_bytes
         self._native = None if splitter.native is None else _core.PieceCounter(splitter.native, max_bytes)
-        self._counts: Counter[bytes] = Counter()  # for the user's own expression
+        self._counts: Counter[bytes] = Counter()  # for an expression that runs in `regex`
         self._counted_bytes = 0
 
     def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
@@ -77,7 +80,11 @@ class PieceCounter:
                 )
 
     def pieces(self) -> WeightedPieces:
-        """Return the counted pieces over the 256 bytes, in the order of first occurrence."""
+        """Return the counted pieces over the 256 bytes, in the order of first occurrence.
+
+        Raises:
+            ValueError: counting has failed before, in the native core.
+        """
         if self._native is None:
             return WeightedPieces.of_bytes(self._counts)
         data, offsets, counts = self._native.pieces()

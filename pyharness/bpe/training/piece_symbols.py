@@ -14,7 +14,7 @@ from pyharness.types import InputError, Offsets, offsets_of
 
 
 def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
-    """Convert pieces over bytes to pieces over characters; the alphabet is in code point order.
+    """Convert pieces over bytes to pieces over characters; the alphabet, with ``initial``, is in code point order.
 
     Raises:
         InputError: the pieces are not UTF-8.
@@ -47,7 +47,7 @@ def in_forms(
 ) -> WeightedPieces:
     """Convert pieces to symbols with affixes: a prefix on all but the first, a suffix on the last; keep common symbols.
 
-    The bare symbols stay in front, used or not; the forms that occur follow, or ``every_form`` that can. Forms with the
+    The bare symbols stay in front, used or not; the forms that occur follow, with ``every_form`` all. Forms with the
     same spelling are one symbol. The neighbours of a symbol that is left out become adjacent, and keep their forms.
     ``tokenizers`` does so, too, but numbers forms, and chooses between equally frequent symbols, by the order of a hash
     map.
@@ -57,7 +57,7 @@ def in_forms(
         prefix: of the symbols that do not start a piece.
         suffix: of the symbols that end a piece.
         limit: bare symbols to keep: those of ``initial``, then the most frequent ones, then the first ones.
-        initial: characters.
+        initial: the characters that ``limit`` keeps first.
         every_form: whether unknown text must have symbols, too.
 
     Source: ``compute_alphabet`` and ``tokenize_words`` in tokenizers ``models/bpe/trainer.rs``.
@@ -88,7 +88,7 @@ def in_forms(
 
 
 def _marks(pieces: WeightedPieces, prefix: str, suffix: str) -> NDArray[np.int64]:
-    """Return int64 [symbols]: 1 with the prefix, 2 with the suffix, 3 with both."""
+    """Return int64 [symbols]: 0 without affixes, 1 with the prefix, 2 with the suffix, 3 with both."""
     starts, ends = pieces.offsets[:-1], pieces.offsets[1:]
     full = ends > starts
     marks = np.full(len(pieces.symbols), 1 if prefix else 0, np.int64)

@@ -36,7 +36,7 @@ class AffixedTokens:
         self.texts = [b"".join(trained[bare[symbol]] for symbol in symbols) for symbols in self._symbols]
 
     def merge_model(self, vocabulary: Vocabulary) -> MergeModel:
-        """Return the rules form. Strings have the prefix and not the suffix, as those of a tokenizer.json."""
+        """Return the rules form. Strings have the prefix and not the suffix, as in a model read from tokenizer.json."""
         suffix = self._trained.suffix.encode()
         strings = [
             self._trained[token].removesuffix(suffix if self._is_last(symbols[-1]) else b"")
@@ -77,8 +77,8 @@ def model_of_training(
         origin: provenance of the training; JSON values.
 
     Raises:
-        InputError: special tokens are empty, no text, occur twice, or lack ``unknown``; base symbols are
-            neither the 256 bytes nor characters.
+        InputError: special tokens are empty, no text, occur twice, or lack ``unknown``; base symbols are neither the
+            256 bytes nor different characters, or there are none; Scaffold-BPE has an unknown token.
     """
     _check_special(special, unknown)
     if not len(trained):

@@ -46,7 +46,11 @@ class WeightedPieces:
 
     @classmethod
     def of_bytes(cls, pieces: Mapping[bytes, int]) -> WeightedPieces:
-        """Build pieces over the 256 bytes: base symbol ``b`` is the byte ``b``."""
+        """Build pieces over the 256 bytes: base symbol ``b`` is the byte ``b``.
+
+        Raises:
+            InputError: a weight is negative, or not below 2^63.
+        """
         symbols = np.frombuffer(b"".join(pieces), np.uint8).astype(np.uint32)
         alphabet = np.arange(257, dtype=np.int64)
         return cls(
@@ -58,7 +62,7 @@ class WeightedPieces:
         """Build pieces over characters; base symbols are the ``alphabet``, or all characters in code point order.
 
         Raises:
-            InputError: a piece has a character that is not in the alphabet.
+            InputError: a piece has a character that is not in the alphabet; a weight is negative, or not below 2^63.
         """
         text = "".join(pieces)
         symbols = sorted(set(text)) if alphabet is None else list(alphabet)
@@ -162,7 +166,7 @@ def train(
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> TrainedBpe:
-    """Merge the most frequent pair repeatedly, until the vocabulary has ``vocab_size`` tokens.
+    """Merge the most frequent pair repeatedly, until there are ``vocab_size`` tokens or no pairs left.
 
     Counts are exact: a pair occurs wherever its parts are adjacent, and the result equals a complete recount before
     each merge. With ``scaffold``, tokens are demoted if their own merges made them rarer than the next candidate;
@@ -190,8 +194,9 @@ def train(
         progress: called repeatedly with the number of tokens so far.
 
     Raises:
-        InputError: ``vocab_size`` is smaller than the alphabet, or an option is out of range.
-        ValueError: the pieces do not fit each other.
+        InputError: ``vocab_size`` is smaller than the alphabet, an option is out of range, or ``scaffold`` is combined
+            with affixes or another tie rule than ``smallest_ids``.
+        ValueError: the arrays of the pieces do not fit each other, or the tie rule is unknown.
 
     Source: docs/algorithms.md "Byte-pair encoding" and "Scaffold-BPE" (arXiv 2404.17808, Algorithm 1).
     """

@@ -35,7 +35,7 @@ def _row(file: Traversable, number: int, line: bytes) -> dict[str, Any] | None:
 
 
 def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
-    """Return one field of a row, or raise an error with the known fields and the ``option`` that selects one.
+    """Return one field of a row, or raise ``InputError`` with the known fields and the ``option`` that selects one.
 
     In nested objects, ``outer.inner`` names a field, unless a field has exactly that name.
     """

@@ -36,7 +36,7 @@ class Short(Misread):
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
-    """The size of a page after it is read."""
+    """A page: its decompressed size, its number of values, and whether it is a dictionary."""
 
     bytes: int
     values: int
@@ -189,7 +189,7 @@ def _check_footer(file: Path) -> None:
 
 
 def _rows_at_once(file: Path, group: Any, field: str) -> int:
-    """Return the rows per batch that fit ``BATCH_BYTES`` and two pages; raise an error for too large a page."""
+    """Return the rows per batch, which take at most ``BATCH_BYTES`` plus two pages; refuse a page that is too large."""
     columns = [group.column(number) for number in range(group.num_columns)]
     largest_row = 1.0
     for column in (column for column in columns if column.path_in_schema == field):

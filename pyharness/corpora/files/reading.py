@@ -34,7 +34,7 @@ def compression(name: str) -> str:
 
 
 def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Read a file, decompressed by its suffix, in blocks of ``size`` bytes."""
+    """Read a file, decompressed by its suffix, in blocks of at most ``size`` bytes."""
     suffix = compression(file.name)
     position = 0
     with named_errors(file, lambda: f"after {position:,} bytes of its content"), file.open("rb") as raw:
@@ -103,7 +103,11 @@ def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple
 
 
 def raw_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
-    r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line."""
+    r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line.
+
+    Raises:
+        InputError: the file cannot be read, or has a line of more than about ``MAX_LINE_BYTES``.
+    """
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
         *ended, rest = block.split(b"\n")

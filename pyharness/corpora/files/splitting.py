@@ -1,4 +1,4 @@
-"""Text to documents, in memory of at most one document's limit.
+"""Text to documents, in memory bounded by a document's limit, ``KEY_BYTES`` and the longest fragment.
 
 A document travels as fragments, so that even an endless one needs little memory. Its pieces after a cut share one key,
 its beginning, so that intervals know which belong together.
@@ -30,9 +30,9 @@ class Cut(NamedTuple):
     """A document, or one of the pieces that it was cut into. The concatenated pieces are the document."""
 
     text: str
-    key: str  # the first ``KEY_BYTES`` of the document, which all its pieces share
+    key: str  # the first ``KEY_BYTES`` of the document, or fewer, which all its pieces share
     opens: bool  # the first piece of its document, or all of it
-    parted: bool  # ... of a document that had to be cut
+    parted: bool  # the first piece of a document that had to be cut
     work: str = ""
 
 
@@ -93,7 +93,7 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     """Join fragments to documents of at most ``limit`` UTF-8 bytes, cutting longer ones.
 
     Pieces end after the last newline that fits, else after the last space, else between two code points. The key of a
-    document is known, and its first piece passed on, when it ends or exceeds ``KEY_BYTES``.
+    document is known, and its first piece passed on, when it ends or exceeds both ``KEY_BYTES`` and ``limit``.
     """
     held: list[bytes] = []
     size = 0

@@ -57,7 +57,8 @@ def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> Non
     """Encode a chunk, and decode its ids with and without damage.
 
     Raises:
-        InputError: the chunk cannot be quantised, or its clip was used to fit the codec.
+        InputError: the chunk cannot be quantised or encoded, its errors are too large to sum, or its clip was used to
+            fit the codec.
         Unfaithful: the codec is lossless, and decoding does not restore the quantised numbers.
     """
     refuse_training(codec, chunk.clip)
@@ -65,7 +66,7 @@ def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> Non
     numbers = codec.quantised(chunk.frames)
     try:
         ids = codec.encode(numbers)
-    except TypeError as error:  # the authors' processor, at half a surrogate pair
+    except TypeError as error:  # the authors' processor, at half a surrogate pair or no character
         raise InputError(f"a chunk cannot be encoded: {error}") from None
     decoded = _decode(codec, ids, len(chunk.frames))
     faithful = decoded is not None and np.array_equal(decoded, numbers)
@@ -100,7 +101,9 @@ def _damage_error(codec: ActionCodec, ids: Ids, expected: NDArray[np.float64]) -
 
 
 def damaged(ids: Ids, vocab_size: int, seed: bytes) -> Iterator[tuple[str, Ids]]:
-    """Yield each kind of damage once, at a place and with an id drawn by ``seed``; nothing for empty ids.
+    """Yield each kind of damage once, all at one place that ``seed`` draws.
+
+    Empty ids yield nothing; a vocabulary of one id has nothing to replace it with.
 
     >>> [kind for kind, _ in damaged(np.array([3, 4], np.uint32), 10, b"seed")]
     ['replaced', 'deleted', 'unknown']
@@ -120,7 +123,7 @@ def damaged(ids: Ids, vocab_size: int, seed: bytes) -> Iterator[tuple[str, Ids]]
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Recompute every number from the sums by clip."""
+    """Recompute every number from the sums by group of clips."""
     del case
     return _findings(ActionState.of_arrays(state))
 
@@ -132,7 +135,7 @@ def _findings(state: ActionState) -> Findings:
 
 
 def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
-    """Name the clips with their chunks."""
+    """Describe the corpus: its name, its numbers of clips and chunks, and the shape of a chunk."""
     label = str(results[0].case.corpus)
     about = {measurement.metric: measurement.value for measurement in results[0].measurements}
     details = results[0].details

@@ -67,7 +67,11 @@ def codec_file(specification: str) -> Path | None:
 
 
 def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
-    """Encode files of clips, or ``motions:`` with options, to the lines of a stream."""
+    """Encode files of clips, or ``motions:`` with options, to the lines of a stream.
+
+    Raises:
+        InputError: no clip is named or found, a name is ``-``, or the codec does not fit the clips.
+    """
     if not clips or "-" in clips:
         raise InputError("name the files of clips, such as clips.jsonl.xz: standard input has no suffix")
     fitted = codec_files.load(codec)
@@ -115,7 +119,7 @@ def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: b
     """Train, and return the summary.
 
     Raises:
-        InputError: as ``train``, or the request names no clips.
+        InputError: as ``train``; or the request names no clips, or sizes that are out of range.
     """
     if not corpora:
         raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")

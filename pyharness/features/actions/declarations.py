@@ -1,4 +1,4 @@
-"""The training of FAST, with its options; it names its implementation."""
+"""The training of FAST: its options, and the name of the function that runs it."""
 
 from __future__ import annotations
 

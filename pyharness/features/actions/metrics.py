@@ -28,13 +28,13 @@ LARGEST_SUM = 1 << 127
 
 @dataclass(slots=True)
 class ActionState:
-    """Sums by group of clips. All are integers except the widths, whose bits are kept."""
+    """Sums and maxima by group of clips. All are integers except the widths, whose bits are kept."""
 
     half_widths: NDArray[np.float64]  # [dimensions], units of the data per normalised unit
     counts: NDArray[np.int64]  # [GROUPS, COUNTS]
     squares: NDArray[np.object_]  # [GROUPS, dimensions], sums in steps
     largest: NDArray[np.object_]  # [GROUPS, dimensions], in steps
-    damage: NDArray[np.int64]  # [GROUPS, KINDS, DAMAGE], errors in steps
+    damage: NDArray[np.int64]  # [GROUPS, KINDS, DAMAGE], sums; errors in steps
     clips: int = 0
 
     @classmethod
@@ -68,7 +68,7 @@ class ActionState:
             )
 
     def add_damaged(self, kind: str, error: float | None) -> None:
-        """Add the root mean square error of damaged ids of the present clip; None: decoding failed."""
+        """Add the root mean square error of damaged ids, at most ``WHOLE_RANGE``; None: decoding failed."""
         steps = 0 if error is None else round(min(error, WHOLE_RANGE) * STEPS)
         self.damage[self.group, KINDS.index(kind)] += [1, error is None, steps]
 
@@ -109,7 +109,7 @@ def _whole(halves: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def measure(state: ActionState) -> Iterator[Measurement]:
-    """Yield every metric, with intervals over clips."""
+    """Yield every metric: rates and shares with intervals over clips; counts and single dimensions without."""
     yield Measurement("action_clips", state.clips)
     yield Measurement("action_chunks", int(state.counts[:, 0].sum()))
 

@@ -3,10 +3,10 @@
 A clip is cut into chunks of ``chunk`` frames. Like the pieces of a text, the chunks of a clip stay together in shards
 and intervals. As documents, chunks are rows in the form of the file, so motion can be read as text; ``codecs/`` reads
 it as motion, by ``read_chunks``. Clips with fewer frames than a chunk are left out and counted. So are the frames after
-the last whole chunk, whose ``left_out`` is their number.
+the last whole chunk: the row of that chunk has their number as ``left_out``.
 
 Synthetic clips are for tests and for users without data: an arm that reaches, and a gripper. All dimensions but the
-last move between places along minimum-jerk curves, with a little tremor; the last is 0 or 1. They are no evidence
+last move between places along minimum-jerk curves, with little tremor or none; the last is 0 or 1. They are no evidence
 about robots.
 """
 
@@ -196,10 +196,13 @@ def check_clips(path: Path) -> None:
 
 
 def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None = None) -> Iterator[Clip]:
-    """Stream the clips of a file, without the first ``skip`` values of each frame; only those of ``dims``, if given.
+    """Stream the clips of a file, without the first ``skip`` values of each frame.
+
+    With ``dims``, stream only clips whose frames have so many values in the file, the skipped ones included.
 
     Raises:
-        InputError: a row is no clip: its frames differ in length, or have values other than finite numbers.
+        InputError: a row is no clip: its frames differ in length, or have values other than finite numbers; or ``skip``
+            leaves no value.
     """
     for number, row in jsonl.rows(file):
         where = f"{file} line {number}"
@@ -248,7 +251,7 @@ def _frame(where: str, at: int, frame: Any, width: int) -> list[float]:
 
 
 def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Clip]:
-    """Pass clips on; refuse different numbers of dimensions, which no codec accepts."""
+    """Pass clips on; refuse different numbers of dimensions, which no codec accepts, and ``dims`` that no clip has."""
     first: Clip | None = None
     for clip in clips:
         first = clip if first is None else first
@@ -263,7 +266,7 @@ def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Cl
 
 
 def made_clips(count: int, dims: int) -> Iterator[tuple[str, list[list[float]]]]:
-    """Yield names and frames; fewer clips are a prefix of more."""
+    """Yield names and frames; fewer clips of the same ``dims`` are a prefix of more."""
     for number in range(count):
         yield f"made-{number}", _make_clip(random.Random(f"{dims}/{number}"), dims)  # noqa: S311 - no secret
 

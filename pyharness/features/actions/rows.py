@@ -1,8 +1,8 @@
 """Codecs of actions: ``actions:fast?corpus=motions:clips.jsonl``, ``actions:bins?bins=256&corpus=...``, and the path
 of a file of ``pyharness train fast``.
 
-These rows have no vocabulary of text. Loading a row with ``corpus=`` fits it to the clips, in about a second; write a
-``&`` in it as ``%26``. Clips of the fit are not measured.
+These rows have no vocabulary of text. Loading a row with ``corpus=`` fits it to the clips; write a ``&`` in that
+specification as ``%26``. The benchmark refuses clips of the fit.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerS
 
 @lru_cache(maxsize=4)
 def fitted(recipe: CodecRecipe, corpora: tuple[str, ...]) -> FittedCodec:
-    """Fit a codec, once for all cases of a row."""
+    """Fit a codec; a process keeps the last four, so that the cases of a row share one."""
     return recipe.fit(corpora)
 
 

@@ -60,7 +60,7 @@ class ActionCodec(Protocol):
 
     @property
     def zeros_for_damaged(self) -> bool:
-        """Whether undecodable ids silently give zeros, as in the authors' processor."""
+        """Whether zeros stand for undecodable ids in a stream, as in the authors' processor; ``decode`` raises."""
         ...
 
     @property
@@ -70,7 +70,7 @@ class ActionCodec(Protocol):
 
     @property
     def trained_on(self) -> frozenset[Digest]:
-        """Digests of clips from the fit, which are not measured."""
+        """Digests of the clips of the fit; the benchmark refuses these clips."""
         ...
 
     @property
@@ -90,7 +90,7 @@ class ActionCodec(Protocol):
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """Return the parameters that decoding needs, without ids and the number of frames; JSON values."""
+        """Return kind and parameters for the header of a stream, without vocabulary and bounds; JSON values."""
         ...
 
     def normalised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -101,16 +101,21 @@ class ActionCodec(Protocol):
         """Quantise float64 [frames, dimensions] to int64 [numbers].
 
         Raises:
-            InputError: values are not finite, of other dimensions, or too far outside of the fitted range.
+            InputError: values are not finite, of other dimensions, or too far outside of the fitted range; or there
+                are no frames, or more than 4,096.
         """
         ...
 
     def outside(self, numbers: NDArray[np.int64]) -> int:
-        """Count numbers outside of the fitted range."""
+        """Count the numbers that ``encode`` escapes, clamps or drops."""
         ...
 
     def encode(self, numbers: NDArray[np.int64]) -> Ids:
-        """Encode int64 [numbers] to uint32 [ids]."""
+        """Encode int64 [numbers] to uint32 [ids].
+
+        Raises:
+            TypeError: a number has no character; only from the authors' version.
+        """
         ...
 
     def decode(self, ids: Ids, frames: int) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Adaptation benchmark: an adapted tokenizer against its base, and against another adaptation of that base.
 
-Rows of one recipe on one text that differ only in their number of new tokens form a curve with a knee.
+Rows of one recipe on one text that differ only in their number of new tokens form a curve. The notes tell the knee of
+every curve of three rows or more.
 """
 
 from __future__ import annotations
@@ -49,14 +50,20 @@ from pyharness.types import (
 
 BASE = "base"  # part of the gain over the row's base
 MOST_BYTES = 64 << 20  # of the file that lists added tokens
-# Facts next to the row's file that the record repeats: the amount of text, its characters without a token, and whether
-# pieces are looked up whole.
+# Facts next to the row's file that the record repeats: the trainer's options, whether pieces are looked up whole, the
+# amount of text, and its characters without a token.
 LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents", "missing_characters")
-Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in the graph, and in the model
+# Strings of unreachable tokens: in the merge graph, and in the model; None: not tested.
+Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]
 
 
 def run(work: Work) -> Findings:
-    """Encode the text with the row, with its base and with the other adaptation."""
+    """Measure an adapted row on the text, against its base and against the other adaptation, if one is named.
+
+    Raises:
+        Unsupported: the row has no base.
+        InputError: the facts next to the row's file are unusable or do not fit it, or the text has changed.
+    """
     recipe = adapting(work.spec)
     added, removed, learnt = changes(work.spec)
     tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
@@ -80,20 +87,32 @@ def run(work: Work) -> Findings:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Recompute every number from the stored counts."""
+    """Recompute every number from the stored counts.
+
+    Raises:
+        InputError: a count is missing or has another shape.
+    """
     del case
     return Findings(tuple(AdaptationCounts.of_arrays(state).measurements()))
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Drop parameters that are off, so that a case keeps its key of records without them."""
+    """Drop parameters that are False, so that a case has the same key as in records made before they existed.
+
+    Raises:
+        Unsupported: the row has no base.
+    """
     del device
     adapting(row)
     return {name: value for name, value in parameters.items() if value is not False}
 
 
 def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str | None:
-    """Return the specification of the other adaptation; None without one other than the row."""
+    """Return the specification of the other adaptation; None if none other than the row's is named.
+
+    Raises:
+        Unsupported: the row has no base.
+    """
     recipe = adapting(row)
     name = against(parameters, recipe)
     return None if name is None else counterpart(row, recipe, name)
@@ -126,7 +145,7 @@ def counterpart(row: TokenizerSpec, recipe: Recipe, trainer: str) -> str:
 
 
 def against(parameters: Mapping[str, Any], recipe: Recipe) -> str | None:
-    """Return the trainer of the other adaptation; None without one other than the row's."""
+    """Return the trainer of the other adaptation; None if none other than the row's is named."""
     name = str(parameters["against"])
     return name if name not in ("", recipe.trainer.name) else None
 
@@ -134,8 +153,10 @@ def against(parameters: Mapping[str, Any], recipe: Recipe) -> str | None:
 def changes(row: TokenizerSpec) -> tuple[Ids, int, Mapping[str, Any]]:
     """Read the added ids, the number of removed tokens, and facts of the training, from next to the row's file.
 
+    A row without a file has none of these.
+
     Raises:
-        InputError: the facts are absent, or cannot be read.
+        InputError: the facts are absent, unreadable or inconsistent.
     """
     if row.path is None:
         return np.zeros(0, np.uint32), 0, {}  # loading the row raises the reason
@@ -176,14 +197,17 @@ def _unreachable_of(name: str, vocabulary: str | None, threads: int) -> Dead:
 
 
 def newly(after: Dead, before: Dead) -> tuple[int | None, int | None]:
-    """Count tokens, by their bytes, that newly fail in the merge graph and in the model."""
+    """Count tokens, by their bytes, that newly fail in the merge graph and in the model; None: not tested in both."""
     pairs = zip(after, before, strict=True)
     graph, model = (None if mine is None or theirs is None else len(mine - theirs) for mine, theirs in pairs)
     return graph, model
 
 
 def pipeline_verdicts(tokenizer: Tokenizer, added: Ids, seen: Ids, threads: int) -> tuple[int, int] | tuple[()]:
-    """Count added tokens that provably no text gives, and those with neither a proof nor a text."""
+    """Count added tokens that provably no text gives, and those with neither a proof nor a text.
+
+    The result is empty for a tokenizer without a vocabulary.
+    """
     vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
     if vocabulary is None:
         return ()
@@ -253,7 +277,10 @@ def _curves(
 
 
 def _beyond(first: str, last: str) -> str:
-    """Return the name of the last row without the words that it shares with the first."""
+    """Return the name of the last row without the words that both names begin with.
+
+    It is whole where one name continues the other.
+    """
     words, others = last.split(" "), first.split(" ")
     alike = next((at for at, (word, other) in enumerate(zip(words, others, strict=False)) if word != other), 0)
     return " ".join(words[alike:])
@@ -341,8 +368,8 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in adaptation.REPORTED),
         tables=(TABLE, WORDS),
         plots=PLOTS,
-        # against: trainer of the other adaptation, naive-extension or frequency-pruning. pipeline: whether to test
-        # added tokens in layer 3, too.
+        # against: trainer of the other adaptation, such as naive-extension or frequency-pruning; empty: none.
+        # pipeline: whether to test added tokens in layer 3, too.
         parameters={"against": "", "pipeline": False},
         settle=settle,
         loads=other,

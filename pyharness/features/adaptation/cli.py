@@ -61,7 +61,7 @@ class OfMethods(click.Command):
 
 
 def _shared() -> list[click.Option]:
-    """Return the options of both commands."""
+    """Return the options that ``extend`` and ``prune`` share."""
     return [
         click.Option(["-c", "--corpus", "texts"], multiple=True, required=True, metavar="SPEC",
                      shell_complete=usage.corpora, help="Learn from this text; repeatable."),
@@ -212,7 +212,7 @@ def _ids(details: Mapping[str, Any]) -> str:
 
 
 def _describe_reused(reused: Mapping[str, str]) -> str:
-    """Name the tokens that lost their ids and left the file."""
+    """Count the added tokens that lost their ids and left the file, and name the first ones."""
     some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
     return f"{counted(len(reused), 'id')}: {some}"
 

@@ -33,7 +33,11 @@ class IdMap:
 
 
 def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
-    """Refuse new tokens without a string, duplicate strings or ids, and invalid ids."""
+    """Refuse new tokens without a string, duplicate strings or ids, and invalid ids.
+
+    Raises:
+        InputError: there is such a token.
+    """
     strings: set[bytes] = set()
     ids: set[int] = set()
     for token, string in tokens:
@@ -46,7 +50,11 @@ def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
 
 
 def check_absent(strings: Iterable[_String], present: Mapping[_String, int], label: str) -> None:
-    """Refuse new strings that the file already has."""
+    """Refuse new strings that the file already has.
+
+    Raises:
+        InputError: there is such a string.
+    """
     for string in strings:
         if string in present:
             raise InputError(f"{label} has the new token {string!r} already, as id {present[string]}")
@@ -55,7 +63,11 @@ def check_absent(strings: Iterable[_String], present: Mapping[_String, int], lab
 def check_map(ids: IdMap, owners: Mapping[int, object], label: str, *, gaps: bool = True) -> None:
     """Refuse a map that lacks an id of the file, or changes the order of the ids that stay.
 
-    ``gaps``: whether the new numbering may have gaps; otherwise each of 0, 1, 2, ... needs an owner.
+    ``owners``: the tokens of the file by id. ``gaps``: whether the new numbering may have gaps; otherwise each of 0, 1,
+    2, ... needs an owner.
+
+    Raises:
+        InputError: the map does so, joins two ids, or goes beyond its size.
     """
     if (largest := max(owners)) >= len(ids):
         raise InputError(f"{label} has id {largest}, and the map is of {len(ids)} ids: it is of another file")
@@ -68,7 +80,11 @@ def check_map(ids: IdMap, owners: Mapping[int, object], label: str, *, gaps: boo
 
 
 def moved(ids: IdMap, token: int, what: str, label: str) -> int:
-    """Return the new id of a token that must stay; an id outside of the map is unchanged."""
+    """Return the new id of a token that must stay; an id outside of the map is unchanged.
+
+    Raises:
+        InputError: the map removes the token, which messages call ``what``.
+    """
     if token >= len(ids) or token < 0:
         return token
     if ids.new[token] < 0:
@@ -82,7 +98,7 @@ def id_of_key(key: str) -> int | None:
 
 
 def refuse_removal(token: int, what: str, label: str) -> NoReturn:
-    """Raise the error for a token that cannot be removed."""
+    """Raise ``InputError`` for a token that cannot be removed."""
     raise InputError(f"{label}: {what} has id {token}, which would be removed; keep that token")
 
 

@@ -2,10 +2,10 @@
 
 The knee is the size above which further tokens gain little.
 
-Growth is the increase of the logarithm of the gain per thousand tokens, between two neighbouring sizes. On a curve that
-is linear in the logarithm of the size, it equals the curve's growth at the logarithmic mean of both sizes. Between two
-such points, growth is interpolated as a power of the size. The knee is the size from which a thousand more tokens give
-just the threshold: growth falls to it at the logarithmic mean of the size and the size plus a thousand.
+The curve is the logarithm of 1 + gain. Growth is its increase per thousand tokens, between two neighbouring sizes. On a
+curve that is linear in the logarithm of the size, it equals the curve's growth at the logarithmic mean of both sizes.
+Between two such points, growth is interpolated as a power of the size. The knee is the size from which a thousand more
+tokens give just the threshold: growth falls to it at the logarithmic mean of the size and the size plus a thousand.
 studies/adaptation/knees.py simulates the error of this knee on curves that are known size by size, and the coverage of
 its interval.
 """
@@ -35,8 +35,8 @@ _OTHER = "tokens of "  # prefix of the name of a tokenizer in the comparison
 class Unreachable:
     """Unreachable tokens, by layer of the self-tokenization test; None: not tested."""
 
-    graph: int | None = None  # tokens that the adaptation made or added so; None: the engine has no rules
-    model: int | None = None
+    graph: int | None = None  # tokens that the adaptation made or added so
+    model: int | None = None  # likewise
     pipeline: int | None = None  # added tokens that no text gives
     open: int | None = None  # added tokens with neither a text nor an argument
 
@@ -63,7 +63,7 @@ class AdaptationCounts:
     ) -> AdaptationCounts:
         """Count in a finished pass; ``others``: tokens of other tokenizers on the same documents.
 
-        ``added``: ids of the adapted tokenizer.
+        ``added``: ids of the added tokens, in the adapted tokenizer.
         """
         uses = adapted.histogram[:, added.astype(np.int64)]
         sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
@@ -71,7 +71,7 @@ class AdaptationCounts:
         return cls(len(added), removed, unused, unreachable, sums, others)
 
     def measurements(self) -> list[Measurement]:
-        """Return every metric."""
+        """Return every metric; those of the pipeline only where it was tested."""
         return [
             Measurement("added_tokens", self.added),
             Measurement("removed_tokens", self.removed),
@@ -192,22 +192,23 @@ _TINY = 1e-9  # stands for growth of 0 or less, which has no logarithm
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """A size; infinite where every step of the curve gains more than the threshold, 0 where no step does."""
+    """A size; infinite where the last step of the curve gains the threshold or more, 0 where no step does."""
 
     size: float
     interval: tuple[float, float] | None = None  # 95 %
-    resolved: bool = True  # for a knee at an end of the curve: the interval of growth there excludes ``LITTLE``
+    resolved: bool = True  # False: 0 or infinity, and no interval of growth there excludes the threshold
 
 
 def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
     """Find the size after which a thousand more tokens gain less than ``LITTLE``.
 
     Args:
-        sizes: ascending; at least three, all positive.
+        sizes: ascending and positive.
         gains: gain of each size relative to one common base (0.25: a quarter more), measured on one text.
 
     Returns:
-        None for fewer sizes, or where a gain is unknown. The interval is None where gains have no intervals.
+        None for fewer than three sizes, or where a gain is unknown. The interval is None where gains have no intervals,
+        and for a knee of 0 or infinity.
     """
     curve = _curve([gain.value for gain in gains])
     if len(sizes) < 3 or curve is None:
@@ -229,7 +230,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
 
 
 def _interval(value: float, replicates: Sequence[float | None]) -> tuple[float, float] | None:
-    """Return the 95 % interval; of width 0 where all groups have one value, as for rows with equal tokens."""
+    """Return the 95 % interval; of width 0 where all replicates are equal, as for rows with equal tokens."""
     values = [replicate for replicate in replicates if replicate is not None]
     if len(values) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
         return value, value
@@ -242,7 +243,7 @@ def _curve(gains: Sequence[float | None]) -> list[float] | None:
 
 
 def _growth(sizes: Sequence[int], curve: Sequence[float]) -> list[float]:
-    """Return the logarithm of growth per thousand tokens between neighbouring sizes."""
+    """Return the increase of the curve per thousand tokens, between neighbouring sizes."""
     return [
         _THOUSAND * (after - before) / (high - low)
         for (low, high), (before, after) in zip(pairwise(sizes), pairwise(curve), strict=True)
@@ -250,7 +251,7 @@ def _growth(sizes: Sequence[int], curve: Sequence[float]) -> list[float]:
 
 
 def _crossing(places: Sequence[float], growth: Sequence[float], step: int) -> float:
-    """Return the logarithm of the size at which growth crosses the threshold, on the line through two steps."""
+    """Return the logarithm of the size at which growth crosses the threshold, between a step and the next."""
     before, after = (math.log(max(growth[number], _TINY)) for number in (step, step + 1))
     start, stop = math.log(places[step]), math.log(places[step + 1])
     if before == after:

@@ -1,4 +1,4 @@
-"""``pyharness adapt extend`` and ``prune``: trainings with a base, and their effect on held-out text."""
+"""``pyharness adapt extend`` and ``prune``: trainings with a base, and their effect on held-out or training text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JUDGED_BYTES = 2_000_000  # of the training text, where none is held out
 
 
 def apart(request: TrainingRequest[Any], held: HeldOut | None) -> TrainingRequest[Any]:
-    """Make a request refuse held-out documents."""
+    """Return a request whose texts raise ``InputError`` at their end if some are held out, unless that is allowed."""
     if held is None:
         return request
     texts, parts = request.texts, request.parts
@@ -93,7 +93,11 @@ class Made:
 def check(
     trainer: TrainerSpec[Any], request: TrainingRequest[Any], folders: Sequence[Path], *, force: bool
 ) -> BaseFile:
-    """Refuse impossible requests before any text is read; return the base."""
+    """Refuse impossible requests before any text is read; return the base.
+
+    Raises:
+        InputError: the request is impossible, the base is unusable, or a folder cannot be made.
+    """
     for folder in folders:
         training.check(trainer, request, folder, (), force)
     base = BaseFile.read(request.options.base)
@@ -113,10 +117,11 @@ def make(
     *,
     force: bool,
 ) -> Iterator[Made]:
-    """Make a folder for each size; the training for the first serves all.
+    """Make a folder for each size; the training for the first, the largest, serves all.
 
     Raises:
-        InputError: the base or the corpus is unusable; the present size is then not written.
+        InputError: the base or the corpus is unusable: the present size is not written. Or its result cannot be judged:
+            its folder stays.
     """
     for folder, size in wanted:
         one = dataclasses.replace(request, options=dataclasses.replace(request.options, **size))

@@ -1,7 +1,8 @@
 """The vocabulary curriculum (arXiv 2502.17910): a vocabulary that grows where a model predicts text well.
 
 Groups of tokens are runs that a model predicts ever better. Their prefixes become tokens, and a scan that joins
-neighbours encodes text with the larger vocabulary. The model may be any next-token model: a symbol model, a GPT.
+neighbours encodes text with the larger vocabulary. The predictions may be those of any next-token model, such as a GPT;
+``trained:curriculum`` uses a symbol model.
 
 >>> import numpy as np
 >>> from pyharness.features.curriculum.tokenizer import FixpointEncoder

@@ -1,4 +1,4 @@
-"""The trainer of a vocabulary curriculum, with its options; it names its implementation."""
+"""The trainer of a vocabulary curriculum: its options, and the name of the function that runs it."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ class GroupCounter:
             threads: 1..1024.
 
         Raises:
-            InputError: a signal is NaN, lengths or offsets do not fit, or the distinct groups need more than
-            ``max_bytes``; the counter is then unusable.
+            InputError: a signal is NaN, or lengths, offsets or threads do not fit: then nothing is counted. Or the
+                distinct groups need more than ``max_bytes``: then the counter is unusable.
             TypeError: an array has another dtype.
         """
         with _native_errors():
@@ -87,7 +87,7 @@ class GroupCounter:
 
     @property
     def total(self) -> int:
-        """Number of all groups."""
+        """Number of groups counted, repeated ones included."""
         return self._native.total()
 
     def first(self, most: int, seed: int | None = None) -> Groups:

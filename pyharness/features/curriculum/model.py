@@ -30,9 +30,9 @@ MOST_BYTES = 1 << 24  # of all strings: the joiner took 47 times as much memory 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurriculumModel:
-    """Everything that affects ids.
+    """Everything that affects ids, and the origin of the model.
 
-    A text becomes symbols, which are the first strings: bytes in their order, or the characters seen in training.
+    A text becomes symbols, which are the first strings: bytes in their order, or characters.
     ``FixpointEncoder`` joins them. Special tokens and the unknown token follow the strings. The unknown token replaces
     characters without a symbol; without it, they are dropped.
     """
@@ -81,7 +81,7 @@ def check(model: CurriculumModel, label: str) -> None:
     """Refuse a model that contradicts itself.
 
     Raises:
-        InputError: strings are empty, equal or too many; the symbols are wrong; sizes decrease.
+        InputError: strings or special tokens are empty, equal or too many; the symbols are wrong; sizes decrease.
     """
     strings, sizes = model.strings, model.sizes
     size = sum(map(len, strings))
@@ -127,13 +127,14 @@ def load(path: str | Path) -> CurriculumModel:
     """Read a model file.
 
     Raises:
-        InputError: the file is absent, truncated, altered, of a newer version, or of another format.
+        InputError: the file cannot be read, is truncated, altered, of a newer version or of another format, or
+            contradicts itself.
     """
     return load_bytes(vocabulary_file.read(Path(path)), str(path))
 
 
 def save_bytes(model: CurriculumModel, label: str = "the model") -> bytes:
-    """Return the file content of a model; ``label`` is its name in errors."""
+    """Return the file content of a model; raise ``InputError``, in which ``label`` is its name."""
     check(model, label)
     members = {
         "symbols": model.symbols,
@@ -147,7 +148,7 @@ def save_bytes(model: CurriculumModel, label: str = "the model") -> bytes:
 
 
 def load_bytes(data: bytes, label: str) -> CurriculumModel:
-    """Read a model from file content; ``label`` is its name in errors."""
+    """Read a model from file content; raise ``InputError``, in which ``label`` is its name."""
     content = own_file.read(FORMAT, VERSION, data, label, "'pyharness list tokenizers' says what")
     if unknown := content.keys() - MEMBERS:
         raise InputError(f"{label}: unknown member {min(unknown)[:40]!r}")

@@ -66,7 +66,7 @@ def _limit(feed: Feed) -> Iterator[str]:
 
 
 def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
-    """Return the model before the first round: bytes, or the text's characters by code point."""
+    """Return the model before the first round: bytes, or the characters of text and ``initial_alphabet`` in order."""
     request: TrainingRequest[CurriculumOptions] = feed.request
     options = request.options
     alphabet = [bytes([byte]) for byte in range(256)]

@@ -54,10 +54,10 @@ class Draws:
 
     benchmarks: Mapping[str, GateBenchmark]
     rules: GateRules
-    gates: Sequence[Mapping[str, Sequence[LaunchEffect]]]  # the screen, then the launches
+    gates: Sequence[Mapping[str, Sequence[LaunchEffect]]]  # by benchmark: the screen, then the launches
 
     def verdicts(self, name: str, slowdown: float, budget: float | None = None) -> list[Judgement]:
-        """Judge one benchmark in all draws with a slowdown added; ``budget`` replaces the configured one."""
+        """Judge one benchmark in all draws with a slowdown added; ``budget`` replaces the budgets of all benchmarks."""
         return [self._judge(gate, name, slowdown, budget) for gate in self.gates]
 
     def _judge(
@@ -99,9 +99,9 @@ def power(draws: Draws, name: str, slowdown: float) -> float:
 
 
 def detectable(draws: Draws, name: str) -> float:
-    """Find the smallest slowdown with a power of 80 %, at a budget of its size; ``COARSEST`` if none has it.
+    """Find the smallest slowdown that is significant in 80 % of draws, at a budget of its size; else ``COARSEST``.
 
-    The configured budget does not count: a slowdown of just its size exceeds it in at most half of the gates.
+    The configured budget does not count: a slowdown of exactly that size exceeds it in only about half of the gates.
     """
     low, high = math.log(FINEST), math.log(COARSEST)
     for _ in range(STEPS):
@@ -139,7 +139,7 @@ def calibrated(
     Controls (benchmarks of another library than ``under_test``) are never judged, so they do not count.
 
     Raises:
-        InputError: no gate compared anything.
+        InputError: no gate compared an unchanged benchmark.
     """
     taken = [*((gate, dict[str, float]()) for gate in identical), *slowed]
     gates = [(_without_controls(gate, under_test), planted) for gate, planted in taken]
@@ -169,7 +169,7 @@ def _times(gate: Gate) -> list[Judgement]:
 
 
 def _pool(gates: Sequence[tuple[Gate, Mapping[str, float]]]) -> Pool:
-    """Collect the effects of all launches of unchanged benchmarks; none was selected by its result."""
+    """Collect the effects of all launches of unchanged benchmarks; none was selected by its own result."""
     pool: dict[str, list[Any]] = {}
     for gate, planted in gates:
         threads = {one.name: one.threads for one in gate.benchmarks}
@@ -202,7 +202,7 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
     """Refuse a budget below the machine's detectable slowdown.
 
     Raises:
-        InputError: names the benchmarks, their figures, and the remedy.
+        InputError: a budget is smaller; the message has the first benchmarks, their figures, and the remedy.
     """
     sensitivities = {one.benchmark: one for one in calibration.benchmarks}
     finer: list[tuple[float, float, str]] = []
@@ -256,7 +256,7 @@ def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
     """Return the calibration of a machine and suite; None without one.
 
     Raises:
-        InputError: the file is no calibration, or of a newer version.
+        InputError: the file cannot be read, is no calibration of this version, or is of another machine or suite.
     """
     path = place(of, suite_digest)
     if not path.exists():

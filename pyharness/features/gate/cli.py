@@ -40,7 +40,7 @@ def _visible(text: str) -> str:
 
 
 class GateLines(GateListener):
-    """Progress as lines: one when a build or a launch begins."""
+    """Progress as lines: one when a stage begins, such as a build or a launch."""
 
     def stage(self, what: str) -> None:
         """Print the stage."""
@@ -81,6 +81,9 @@ def share(text: str) -> float:
 
     >>> share("2.5%"), share("0.1")
     (0.025, 0.1)
+
+    Raises:
+        InputError: it is no slowdown from 0 to ``LARGEST_BUDGET``, or a number from 1 on without "%".
     """
     match = _SHARE.fullmatch(text.strip())
     value = 0.0 if match is None else float(match[1]) / (100 if match[2] else 1)
@@ -92,7 +95,11 @@ def share(text: str) -> float:
 
 
 def minutes(text: str | None) -> float | None:
-    """Read the limit of ``--max-minutes``; None: no limit."""
+    """Read the limit of ``--max-minutes``; None: no limit.
+
+    Raises:
+        InputError: it is no finite number above 0.
+    """
     if text is None:
         return None
     try:
@@ -185,7 +192,7 @@ def gate(**given: Any) -> None:
 
 
 def _check_alone(given: Mapping[str, Any]) -> None:
-    """Refuse options that a calibration would ignore: it has one arm, prints a table, and judges nothing."""
+    """Refuse options that a calibration has no use for: it has one version, prints a table, and gives no verdict."""
     options = {"tests": "pytest", "requirements": "with", "form": "format"}
     for name in _OF_TWO_SIDES:
         if given[name] not in (None, False, (), "text"):
@@ -217,7 +224,7 @@ def _check(outputs: dict[str, Path], *, force: bool) -> None:
 
 
 def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> str:
-    """Write all outputs; return the text to print."""
+    """Write all outputs, and the summary of the CI step if there is one; return the text to print."""
     from pyharness.features.gate.records import dump_gate
     from pyharness.features.gate.report import gate_comment, gate_sheets, to_junit
     from pyharness.report import to_pull_request, to_text

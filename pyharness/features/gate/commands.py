@@ -1,4 +1,4 @@
-"""Entry points of ``pyharness gate``: a gate, and a calibration, which runs gates of identical code."""
+"""Entry points of ``pyharness gate``: a gate, and a calibration, which runs gates of one version against itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyharness.system import lock, program
 from pyharness.system.environment import fingerprint
 from pyharness.types import InputError
 
-GATES = 16  # half of them of identical code: 8 x 14 comparisons and the unplanted bound false alarms by 2 %
+GATES = 16  # suite "gate": 8 x 16 comparisons, and 8 x 13 next to planted ones, bound false alarms by 1.3 %
 FEWEST = 2
 LEVELS = (0.03, 0.05, 0.10)
 LOCK = "pyharness-gate.lock"
@@ -36,7 +36,9 @@ def gate(asked: GateRequest, listener: GateListener) -> Gate:
     """Measure and judge. Arms that cannot be compared get a verdict as well, with its reason.
 
     Raises:
-        InputError: the request is invalid, before any build. Later problems become a verdict.
+        InputError: the request is invalid or another gate runs, before any build. Later problems become a verdict, and
+            so does a commit that is not in the clone.
+        OSError: the system refuses before any build, or the reader of a pipe has ended (``BrokenPipeError``).
     """
     begun, minutes = time.time(), asked.rules.minutes
     deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
@@ -86,13 +88,15 @@ def _incomparable(asked: GateRequest, reason: str) -> Gate:
 
 
 def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) -> Calibration:
-    """Build ``asked.base`` twice, in two folders, gate one against the other, and keep the calibration.
+    """Make two arms of ``asked.base``, gate one against the other, and keep the calibration.
 
-    In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes``
-    building ends after that long, and later only the first two gates still begin.
+    A revision is built twice, in two folders. In every second gate three of the benchmarks do 3, 5 and 10 % more work
+    in the head. It is an error if ``asked.rules.minutes`` end during the builds. If they end later, only the first two
+    gates still begin.
 
     Raises:
-        InputError: the base does not build, nothing was comparable, or the result cannot be kept.
+        InputError: another gate runs, the base is unknown or does not build in time, an arm fails, nothing was
+            comparable, or the result cannot be kept.
     """
     begun, made = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     minutes, rules = asked.rules.minutes, replace(asked.rules, minutes=None)
@@ -142,16 +146,16 @@ def slowdowns_of(number: int, benchmarks: Sequence[GateBenchmark]) -> dict[str, 
 
 
 def lock_place() -> Path:
-    """Return the lock file of all gates of this machine."""
+    """Return the lock file of all gates of this machine; of one temporary folder, if ``SHARED`` is closed."""
     return (SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())) / LOCK
 
 
 @contextmanager
 def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[str, ...]]:
-    """Hold the machine's lock for a gate; yield notes: with ``force``, that the machine is shared.
+    """Hold the machine's lock for a gate; yield notes: with ``force``, that another gate ran.
 
     Raises:
-        InputError: another gate runs, and ``force`` is not set.
+        InputError: another gate runs and ``force`` is not set, or the lock file cannot be opened.
     """
     handle = _open(path or lock_place())
     try:

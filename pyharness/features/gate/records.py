@@ -1,4 +1,4 @@
-"""The record of a gate, one versioned JSON file with all raw samples; and calibrations of gates, likewise."""
+"""Records of gates: versioned JSON files with all raw samples; and of calibrations, without raw samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gate_as_json(gate: Gate) -> dict[str, Any]:
     """Return a gate as JSON values: timings by columns, so that wall and CPU time are lists of numbers.
 
     Raises:
-        InputError: a number is not finite, or beyond what a record may hold.
+        InputError: a number is not finite, or beyond what a record may hold; or values are nested too deeply.
     """
     data = {"kind": GATE_KIND, "schema": GATE_SCHEMA, **as_json(Gate, gate, _COLUMNAR)}
     try:
@@ -34,7 +34,11 @@ def gate_as_json(gate: Gate) -> dict[str, Any]:
 
 
 def gate_from_json(data: Any, name: str) -> Gate:
-    """Inverse of ``gate_as_json``; ``name`` is what messages call the record."""
+    """Inverse of ``gate_as_json``; ``name`` is what messages call the record.
+
+    Raises:
+        InputError: it is no such record, of a newer version, or incomplete.
+    """
     if not isinstance(data, dict) or data.get("kind") != GATE_KIND:
         raise InputError(f"{name} is not the record of a gate")
     check_schema(data, GATE_SCHEMA, name, "the record of a gate")
@@ -48,19 +52,27 @@ def gate_from_json(data: Any, name: str) -> Gate:
 
 
 def _check_rounds(gate: Gate) -> None:
-    """Refuse rounds of which one arm has more than the other."""
+    """Refuse rounds where the times of both arms and the orders are not equally many."""
     for rounds in gate.rounds:
         if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
             raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
 
 
 def dump_gate(gate: Gate) -> str:
-    """Return the JSON text of a record: a line for each benchmark of a launch."""
+    """Return the JSON text of a record, with a line for each benchmark of a launch.
+
+    Raises:
+        InputError: a record cannot hold a value of the gate.
+    """
     return dump(gate_as_json(gate), "rounds")
 
 
 def write_gate(path: Path, gate: Gate, *, overwrite: bool = False) -> None:
-    """Write a record whole or not at all; one that is there already is refused, or replaced with ``overwrite``."""
+    """Write a record whole or not at all.
+
+    Raises:
+        InputError: the file exists and ``overwrite`` is not set, or it cannot be written.
+    """
     atomic_file.write(path, dump_gate(gate), overwrite=overwrite)
 
 
@@ -73,7 +85,7 @@ def calibration_from_json(data: Any, name: str) -> Calibration:
     """Inverse of ``calibration_as_json``; ``name`` is what messages call it.
 
     Raises:
-        InputError: it is no such record, of a newer version, or incomplete.
+        InputError: it is no such record, of another version, or incomplete.
     """
     advice = "remove it, or calibrate again"
     is_kind = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND

@@ -68,7 +68,13 @@ class ResolvedRequest:
 
 
 def checked(asked: GateRequest) -> ResolvedRequest:
-    """Resolve a request; refuse invalid ones, and a budget below this machine's detectable slowdown."""
+    """Resolve a request.
+
+    Raises:
+        InputError: the request is invalid, or a budget is below this machine's detectable slowdown; ``NotFetched``
+            where a clone may lack a commit.
+        OutOfTime: git takes too long (``program.until``).
+    """
     if asked.instructions:
         valgrind()
     if asked.tests is not None and (asked.suite is not None or asked.instructions):
@@ -92,7 +98,7 @@ def checked(asked: GateRequest) -> ResolvedRequest:
 
 
 def resolved(asked: GateRequest) -> ResolvedRequest:
-    """Resolve both sides, and read the requested suite, or the default for such sides."""
+    """Resolve both sides, and read the requested suite, or the default for such sides; no suite if tests run."""
     sources = names.find(asked.base, asked.head, asked.folder)
     if asked.tests is not None:
         return ResolvedRequest(asked, sources, None)
@@ -112,17 +118,23 @@ class ReadyGate:
 
     @property
     def under_test(self) -> str:
-        """The only distribution that may differ between the arms."""
+        """The distribution under test; "" for two tokenizers."""
         return self.arms.base.under_test
 
     def benchmarks(self, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
-        """Return the benchmarks of the suite, or of the arms' own tests."""
+        """Return the benchmarks of the suite, or those of tests: of ``rounds``, then ``unmeasured``."""
         return self.suite.benchmarks or benchmarks_of_tests(rounds, unmeasured, self.under_test)
 
 
 @contextmanager
 def ready(request: ResolvedRequest, listener: GateListener, deadline: float = math.inf) -> Iterator[ReadyGate]:
-    """Build both arms and write their text; remove all of it at the end."""
+    """Make both arms and write their text; remove all of it at the end.
+
+    Raises:
+        InputError: the arms cannot be made, or their text or tests cannot be read.
+        NotBuilt: a side does not build or install.
+        OutOfTime: it takes too long (``program.until``).
+    """
     asked, suite = request.asked, request.suite
     threads = cores() if suite is None else max(one.threads for one in suite.benchmarks)
     options = asked.build
@@ -165,7 +177,11 @@ def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateLi
 
 
 def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
-    """Measure two ready arms, and judge them."""
+    """Measure two ready arms, and judge them.
+
+    Raises:
+        ArmFailed: an arm does not start, or fails in the screen before its first benchmark.
+    """
     today, suite, under_test = date.today(), gate.suite, gate.under_test
     allowed = waivers.of_workloads(declared, today)
 
@@ -198,7 +214,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
 
 
 def _refusals(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
-    """Return refusals that no measurement changes: benchmarks gone from, or changed since, the base's suite."""
+    """Return refusals that no measurement changes: benchmarks only in the base's suite, or undeclared other work."""
     gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, GONE))
     changed = {name: suites.CHANGED.format(parts) for name, parts in suite.changed.items() if name not in allowed}
     return {**gone, **{name: (GateVerdict.INCOMPARABLE, why) for name, why in changed.items()}}

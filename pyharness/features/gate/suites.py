@@ -64,7 +64,11 @@ class GateSuite:
 
 
 def find(name: str) -> Path:
-    """Return the path of a suite: by the name of a shipped one, or a TOML file."""
+    """Return the path of a suite: by the name of a shipped one, or a TOML file.
+
+    Raises:
+        InputError: there is no such suite or file.
+    """
     path, by_name = Path(name), shipped()
     if name.endswith(".toml") or "/" in name:
         if path.is_dir():
@@ -86,7 +90,7 @@ def read(path: Path) -> GateSuite:
     """Parse a suite; errors name the benchmark and its wrong key.
 
     Raises:
-        InputError: the file cannot be read, is not TOML, or is no valid suite.
+        InputError: the file or its workloads cannot be read, it is not TOML, or it is no valid suite.
     """
     data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     try:
@@ -162,7 +166,11 @@ def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
 
 
 def budget_of(entry: Mapping[str, Any]) -> float | None:
-    """Return a benchmark's own budget; None: that of the gate."""
+    """Return a benchmark's own budget; None: that of the gate.
+
+    Raises:
+        InputError: it is no number above 0 and below 10.
+    """
     budget = shape.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
         raise InputError(f"budget is {budget}; it must be a slowdown above 0 and below 10, such as 0.05 for 5 %")
@@ -205,11 +213,11 @@ def _source(workloads: Path) -> bytes:
 
 
 def _code(source: bytes, whose: str) -> dict[str, str]:
-    """Return a digest for each function of a workloads file, of its code and of the file's shared code.
+    """Return a digest for each top-level function of a workloads file, of its code and of the file's shared code.
 
     The file is parsed and not run, since it may import libraries that only the arms have. Comments, docstrings and
-    formatting do not count. A public function that nothing else in the file names belongs only to its own benchmarks,
-    so that a workload can be added. Everything else is shared by all benchmarks, however they use it.
+    formatting do not count. A public function whose name the file's code does not use belongs only to its own
+    benchmarks, so that a workload can be added. Everything else is shared by all benchmarks, however they use it.
 
     Raises:
         InputError: the file is not valid Python; ``whose`` begins the message.
@@ -264,7 +272,7 @@ def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
 
 
 def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateSuite:
-    """Compare a suite with the same file in the base, if the base is a revision of the file's project.
+    """Compare a suite with the same file in the base, if the base is a revision that has the file.
 
     Args:
         suite: the suite as read.
@@ -317,7 +325,7 @@ def changes(before: Work, now: Work) -> str:
 
 
 def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]) -> bytes:
-    """Return the base's source of the workloads; a file outside of the project as it is now."""
+    """Return the base's source of the workloads; a file outside of the checkout as it is now."""
     own = shape.get(earlier, "workloads", str, default="")
     file = Path(os.path.normpath(path.parent / own)) if own else WORKLOADS.resolve()
     if not file.is_relative_to(top):
@@ -331,7 +339,7 @@ def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]
 
 
 def _content(base: Revision, place: Path) -> bytes | None:
-    """Return the base's file; None where it is absent."""
+    """Return the base's file; None where it is absent or cannot be read."""
     try:
         if base.changes is not None:  # the base is a working tree
             return (base.checkout.top / place).read_bytes()

@@ -1,12 +1,12 @@
-"""Fresh text for a gate: one file per kind. Each call of a benchmark gets a span that is new in its launch.
+"""Fresh text for a gate: one file per kind, of which each call gets a span that its benchmark has not read.
 
-A repeated text would be in the caches of the library and of the processor, and the gate would time those. Both arms
-read the same spans of the same files.
+Spans are new within a launch, whose processes are fresh. A repeated text would be in the caches of the library and of
+the processor, and the gate would time those. Both arms read the same spans of the same files.
 
-The text that every machine has (the source of Python's library) is too short for short calls: 40 batches of 5 ms may
-read 40 MB. So the gate lengthens its own kinds of text: all lines are repeated, each time in another random order of a
-fixed seed. No text of several lines comes twice. But no word is new after the first time, so a cache of words gets
-hits: docs/gate.md "Launches and rounds" says from which byte on.
+The text that every machine has (Python's library and its documentation, the shipped sample) is too short for short
+calls: 40 batches of 5 ms may read 40 MB. So the gate lengthens its own kinds of text: all lines are repeated, each time
+in another random order of a fixed seed. A text of several different lines hardly ever comes twice. But a repeated line
+has no new word, so a cache of words gets hits: docs/gate.md "Launches and rounds" says from which byte on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyharness.system import program
 from pyharness.types import InputError, Tally
 
 MOST_BYTES = 64 << 20  # of text per kind
-MOST_TIMES = 32  # occurrences of a line in a lengthened text
+MOST_TIMES = 32  # copies of all lines in a lengthened text
 GOLDEN = 0.6180339887498949  # fractional parts of its multiples are spread as evenly as possible
 CONTINUATION = range(0x80, 0xC0)  # UTF-8 continuation bytes
 
@@ -33,7 +33,7 @@ CONTINUATION = range(0x80, 0xC0)  # UTF-8 continuation bytes
 class Texts:
     """Files of text by kind, and the amount of each that the benchmarks of a launch have read.
 
-    Benchmarks of one kind read the same text: caches of one are dropped before the next begins.
+    Benchmarks of one kind read the same text: an arm drops one's objects and their caches before the next begins.
     """
 
     paths: Mapping[str, Path]
@@ -43,11 +43,11 @@ class Texts:
     _launch: int = 0
 
     def begin(self, launch: int) -> None:
-        """Restart for fresh processes, at another place of the text."""
+        """Restart for the fresh processes of a launch, at the launch's own place of the text."""
         self._launch, self._taken = launch, {}
 
     def spans(self, benchmark: GateBenchmark, calls: int) -> tuple[tuple[int, int], ...]:
-        """Return the texts of ``calls`` calls: begin and length in bytes, in whole characters.
+        """Return the texts of ``calls`` calls: begin and length in bytes, in whole characters; empty for no text.
 
         Raises:
             InputError: too little text is new to this benchmark.
@@ -55,7 +55,7 @@ class Texts:
         return tuple(self._span(benchmark) for _ in range(calls)) if benchmark.text else ()
 
     def affordable(self, benchmark: GateBenchmark, batches: int) -> int | None:
-        """Return the calls per batch for which ``batches`` batches have new text; None where the benchmark reads none.
+        """Return the most calls per batch for which ``batches`` batches have new text; None where it reads none.
 
         Raises:
             InputError: not even one new text is left for each batch.
@@ -106,11 +106,11 @@ def _boundary(data: mmap.mmap, at: int) -> int:
 
 
 def written(corpora: Mapping[str, str], folder: Path) -> Texts:
-    """Read corpora (by kind of text) into files of a folder; lengthen the gate's own.
+    """Read corpora (by kind of text) into files of a folder, up to ``MOST_BYTES`` each; lengthen the gate's own.
 
     Raises:
         InputError: a corpus is unknown, cannot be read, or is empty.
-        OutOfTime: reading takes too long (``program.until``), checked after each document.
+        OutOfTime: it takes too long (``program.until``): checked at each document, and at each copy of all lines.
     """
     paths = {}
     for kind, spec in corpora.items():

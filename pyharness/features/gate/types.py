@@ -13,7 +13,7 @@ SIDES: tuple[Side, Side] = ("base", "head")
 GONE = "the base has it, and the head does not: removed or renamed"  # why a benchmark fails
 Figure: TypeAlias = Literal["time", "memory", "instructions"]
 LEAST_TIMEOUT = 10.0  # seconds: a shorter silence is no hang
-SCREEN = 0  # number of the screening launch, whose times enter no test
+SCREEN = 0  # number of the screening launch, whose times enter no test of a benchmark
 
 
 def normalised(distribution: str) -> str:
@@ -32,8 +32,8 @@ class GateVerdict(StrEnum):
     IMPROVEMENT = "improvement"
     REGRESSION = "regression"
     INCONCLUSIVE = "inconclusive"
-    FAILED = "failed"  # a benchmark fails, hangs or is gone on one side
-    INCOMPARABLE = "incomparable"  # the sides do different work, or are not measured alike
+    FAILED = "failed"  # a benchmark fails, hangs or is missing on a side
+    INCOMPARABLE = "incomparable"  # the sides do different work, or cannot be compared for another reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +62,27 @@ class Rounds:
 class Launch:
     """Two fresh processes, one per arm."""
 
-    number: int  # SCREEN, then 1, 2, ...
+    number: int  # 0 for the screen, then 1, 2, ...
     started_first: Side
 
 
 @dataclass(frozen=True, slots=True)
 class ArmFacts:
-    """Facts of one arm from its own process: two arms may differ only in the library under test."""
+    """Facts of one arm from its own process: two arms should differ only in what is under test."""
 
     side: Side
     source: str  # as the user named it
-    version: str  # of the library under test: a commit, a version, a digest
-    facts: Mapping[str, Any]  # JSON values: interpreter, lengths of paths, environment, limits; equal on both sides
+    version: str  # of what is under test: a commit, a version, a digest, a vocabulary
+    facts: Mapping[str, Any]  # JSON values: interpreter, path lengths, environment, limits; must be equal on both sides
     libraries: Mapping[str, str]  # installed distributions and their versions
 
 
 @dataclass(frozen=True, slots=True)
 class GateBenchmark:
-    """One benchmark of a gate: a call of a library on new text."""
+    """One benchmark of a gate: a call of a library; in a suite, each call gets new text, unless it reads none."""
 
     name: str
-    workload: str  # name of the function that prepares the call
+    workload: str  # name of the function that prepares the call; "pytest" for a project's own test
     library: str  # distribution that does the work; other than the one under test: a control
     text: str = "english"  # kind of text; "" where the call reads none
     bytes: int = 0  # of text in one call
@@ -100,7 +100,7 @@ class GateBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class CallBatch:
-    """Timed calls of one arm, each on its own text; the texts are the same for both arms."""
+    """Timed calls of one arm, each on a text of its own if it reads any; both arms read the same texts."""
 
     calls: int
     spans: tuple[tuple[int, int], ...] = ()  # begin and length of each call's text, in bytes of its kind's file
@@ -113,16 +113,16 @@ class TimedBatch:
     """One arm's answer to a batch."""
 
     timing: Timing
-    digest: str = ""  # of all results, in order: equal on both sides; "" where the benchmark checks results
+    digest: str = ""  # of all results, in order: must be equal on both sides; "" where a test checks its results
     faults: int = 0  # pages read from a disk during the calls
 
 
 class ArmLacks(Exception):
-    """An arm lacks a benchmark: its library does not have the called function, which the message names."""
+    """An arm lacks a benchmark: its library has no such function, or its test does not run; the message says why."""
 
 
 class ArmFailed(Exception):
-    """An arm fails in a benchmark: an exception, a crash, no answer in time; the message says how."""
+    """An arm fails, in a benchmark or before: an exception, a crash, no answer in time; the message says how."""
 
 
 class ArmSilent(ArmFailed):
@@ -144,7 +144,7 @@ class ArmProcess(Protocol):
         """Return the names of its benchmarks, in the order of preparation."""
 
     def prepare(self, benchmark: str) -> None:
-        """Import, load and build what a benchmark needs, outside of any clock; raise ``ArmLacks``."""
+        """Import, load and build what a benchmark needs, outside of any clock; raise ``ArmLacks`` if it is absent."""
 
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         """Read the texts, then time the calls."""
@@ -163,14 +163,14 @@ class ArmProcess(Protocol):
 class GateRules:
     """Rules of measurement and judgement. Slowdowns are relative: 0.03 is 3 % more time."""
 
-    budget: float = 0.03  # a regression's trimmed mean over launches exceeds this
-    tolerated: float = 0.01  # null hypothesis of the test: no slower than this
-    screen: float = 0.01  # effect in the screen above which a benchmark gets more launches
-    launches: int = 10  # after the screen; only these are tested
-    rounds: int = 40  # per launch
-    seconds: float = 4.0  # for the rounds of one benchmark in a launch: long calls get fewer rounds,
-    fewest_rounds: int = 8  # but at least these, an even number
-    level: float = 0.05  # of the test, over all benchmarks with more launches (Holm)
+    budget: float = 0.03  # of benchmarks without their own: a regression's trimmed mean over launches exceeds it
+    tolerated: float = 0.01  # null hypothesis of the test: slower by at most this, and by at most half of the budget
+    screen: float = 0.01  # slowdown in the screen, or smaller budget, above which a benchmark gets launches
+    launches: int = 10  # the most after the screen; only these enter the test
+    rounds: int = 40  # the most per launch
+    seconds: float = 4.0  # for the rounds of one benchmark in a launch: long calls get fewer rounds
+    fewest_rounds: int = 8  # of long calls; an even number
+    level: float = 0.05  # of the test, over all tested benchmarks (Holm)
     batch_seconds: float = 0.005  # shorter calls are batched
     minutes: float | None = None
     strict: bool = False  # whether inconclusive is a failure
@@ -182,7 +182,7 @@ class Waiver:
 
     benchmark: str
     metric: str
-    ceiling: float  # largest accepted slowdown, relative
+    ceiling: float  # largest accepted growth of the metric, relative; infinite for other work
     expires: str  # ISO date: the last valid day
     reason: str
 
@@ -194,13 +194,13 @@ class Judgement:
     benchmark: str
     figure: Figure
     verdict: GateVerdict
-    effect: float | None = None  # head / base - 1: trimmed mean of launches (time), or their median
+    effect: float | None = None  # head / base - 1: of times a trimmed mean (0 launches: the screen), of counts a median
     interval: tuple[float, float] | None = None  # 95 %, of the effect (0 launches: of the screen's rounds)
     p: float | None = None  # adjusted (Holm), of the null "no more than tolerated", in the direction of effect
     budget: float | None = None
     launches: int = 0  # without the screen
-    noise: float | None = None  # standard deviation of launches, relative
-    values: Mapping[Side, float] = field(default_factory=dict)  # seconds, bytes or instructions of a call: medians
+    noise: float | None = None  # standard deviation of the logarithms of the launches' effects
+    values: Mapping[Side, float] = field(default_factory=dict)  # median seconds per call, bytes, instructions per batch
     reason: str = ""  # of the verdict, in words
     waiver: Waiver | None = None  # that covers it
 
@@ -209,7 +209,7 @@ class Judgement:
 class SelfTest:
     """A gate's test of itself: whether the arms differ apart from the code under test."""
 
-    faults: tuple[str, ...]  # each makes the gate incomparable; empty for a valid gate
+    faults: tuple[str, ...]  # each makes the gate incomparable, also the reason why it could not be run
     figures: Mapping[str, Any] = field(default_factory=dict)  # signs, order effect, bias of controls: JSON values
 
 
@@ -232,7 +232,7 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 1 regression or a fault of gate.toml, 2 cannot compare, 3 inconclusive under ``strict``."""
+        """1: regression or fault of gate.toml, 2: failed or incomparable, 3: inconclusive under ``strict``, else 0."""
         if self.verdict is GateVerdict.REGRESSION or self.declaration_faults:
             return 1
         if self.verdict in (GateVerdict.INCOMPARABLE, GateVerdict.FAILED):
@@ -247,7 +247,7 @@ class Sensitivity:
     benchmark: str
     launches: int  # of identical code, the basis of the other figures
     noise: float | None  # standard deviation of the logarithms of their effects; None below two
-    detectable: float | None  # slowdown proven in 80 of 100 gates; None: fewer than 6 launches
+    detectable: float | None  # slowdown proven in 80 of 100 drawn gates (0.5: or more); None: fewer than 6 launches
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class Planted:
     slowdown: float
     count: int  # number of plantings
     found: int  # regressions among them
-    expected: float | None  # share of regressions by resampling; far from found / count, the resampling is wrong
+    expected: float | None  # share of regressions by resampling, which is wrong if found / count is far from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ class Calibration:
     suite: str
     suite_digest: str
     rules: GateRules
-    gates: int
+    gates: int  # with and without planted slowdowns
     comparisons: int  # of unchanged benchmarks
     alarms: int  # regressions among them
     bound: float  # upper 95 % bound of their rate

@@ -66,7 +66,7 @@ def copied_bytes(wanted: int, most: int) -> int:
 
 
 def on_host(array: Any) -> NDArray[Any]:
-    """Return a numpy array of the values: float64 for torch's bf16, which numpy does not know."""
+    """Return a numpy array of the values: float64 for torch's floats, as numpy does not know bf16."""
     if type(array).__module__.partition(".")[0] == "torch":
         host = array.detach().cpu()
         return np.asarray(host.double() if host.is_floating_point() else host)

@@ -30,7 +30,7 @@ _FLOOR = ("bytes", "flop", "matrix_flop", "tokens")
 
 
 def header(record: ProfileRecord) -> dict[str, Any]:
-    """Everything of a record but its kind and its results, as JSON values."""
+    """Everything of a record but its kind, schema and results, as JSON values."""
     names = {measurement.metric for result in results(record) for measurement in result.measurements}
     created = dt.datetime.fromtimestamp(record.started, dt.UTC)
     return {
@@ -167,10 +167,10 @@ def _measurements(record: ProfileRecord, outcome: Outcome, phase: Phase, name: s
 
 
 def check(data: Mapping[str, Any], name: str) -> None:
-    """Refuse a profile that has no cases.
+    """Refuse a profile of a schema without cases.
 
     Raises:
-        InputError: it has none.
+        InputError: an older version wrote it.
     """
     if data["schema"] < SCHEMA_WITH_CASES:
         raise InputError(

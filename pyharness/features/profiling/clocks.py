@@ -35,7 +35,7 @@ def device_state(bus_id: str) -> dict[str, str] | None:
 
 
 class ClockWatch:
-    """Reader of the clock, ten times a second while the device works, since it recovers after the work."""
+    """Reader of the clock, ten times a second, also during the work: after it the clock recovers."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._shares: list[float] = []

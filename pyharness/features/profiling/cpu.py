@@ -23,7 +23,7 @@ LONG_SECONDS = 0.1
 
 
 class Cpu:
-    """Threads of this process. Copies and products use as many as our kernels."""
+    """Threads of this process. Copies, and products of torch, use as many as our kernels."""
 
     kind: DeviceKind = "cpu"
     phases: tuple[Phase, ...] = ("warm",)
@@ -97,14 +97,14 @@ class Cpu:
         return lambda: matrix @ matrix, 2 * MATRIX_SIZE**3
 
     def describe(self) -> dict[str, Any]:
-        """Return name and threads; the fingerprint of the machine has the rest."""
+        """Return name, cores, threads and free memory; the fingerprint of the machine has the rest."""
         return {"name": cpu_model(), "cores": cores(), "threads": self.threads, "free_bytes": self.free_bytes()}
 
 
 def _limit_threads(threads: int) -> None:
-    """Set the libraries' number of threads, and keep idle threads from spinning on the next contender's core.
+    """Set polars' number of threads, and keep idle threads of OpenMP from spinning on the next contender's core.
 
-    Libraries read these settings when they are loaded, so the call must precede that.
+    The user's own settings stay. Libraries read them when they are loaded, so the call must precede that.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("KMP_BLOCKTIME", "0")

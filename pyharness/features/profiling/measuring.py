@@ -61,8 +61,8 @@ def interleaved(
     """Time every call in turn until each has enough samples for the rule, or the rule's time is over.
 
     The first round does not count: it fills memory pools and compiles code. A call with enough samples leaves the
-    rotation. So does a call that raises, with its reason and without numbers. Samples count only after the device has
-    reported that its clock was not low meanwhile, unless the clock was always low.
+    rotation. So does a call that raises or takes no measurable time, with its reason and without numbers. Samples count
+    only after the device has reported that its clock was not low meanwhile, unless the clock was always low.
     """
     lanes = {name: _Lane(call, Timings(rule)) for name, call in calls.items()}
     with without_collector():

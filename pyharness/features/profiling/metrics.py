@@ -1,4 +1,4 @@
-"""Metrics of kernel profiles, with one case per kernel, shape, implementation and phase."""
+"""Metrics of kernel profiles, with one case per kernel, shape, dtype, implementation and phase."""
 
 from __future__ import annotations
 

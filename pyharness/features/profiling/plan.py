@@ -1,4 +1,4 @@
-"""Plan of a profile: shapes, dtypes and a device, checked before any import or allocation."""
+"""Plan of a profile: shapes, dtypes and a device, checked before data are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyharness.system.environment import cores
 from pyharness.types import InputError
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:e([0-9]{1,2}))?")
-LARGEST = 1 << 62  # elements: far beyond any memory, with sizes in bytes within 64 bits
+LARGEST = 1 << 62  # elements: far beyond any memory
 MOST_THREADS = 1024
 
 
@@ -105,7 +105,7 @@ def human_bytes(count: float) -> str:
 
 
 def check_memory(profile: Profile, problem: Problem, free: int | None) -> None:
-    """Refuse a problem whose data and result do not fit, before any allocation."""
+    """Refuse a problem whose data and our own call do not fit the free memory."""
     needed = profile.needs(problem)
     if free is not None and needed > free:
         raise InputError(

@@ -20,7 +20,7 @@ COPY = "copy"  # copy of a buffer within the device: the memory roof, sampled in
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """A rate measured in this run: ``amount`` (bytes or FLOP) per call over its samples."""
+    """A rate measured in this run: ``amount`` (bytes or FLOP) of a call, and samples of its seconds."""
 
     amount: int
     samples: Samples
@@ -58,7 +58,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A peer without numbers: skipped (not installed, too large) or failed (wrong result, error)."""
+    """A peer without numbers: skipped (left out, not installed, too large) or failed (wrong result, error)."""
 
     status: Status
     reason: str

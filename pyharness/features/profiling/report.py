@@ -27,7 +27,7 @@ _HEADINGS = (
     Heading("times ours", unit="ratio", direction="lower"),
 )
 _WHOLE = Format("{:.0f}")
-MOST_DRAWN = 6  # problems; the tables have all
+MOST_DRAWN = 6  # tables, each of a problem in a phase
 
 
 def profile_sheets_of(record: Record) -> list[Sheet]:
@@ -51,7 +51,7 @@ def profile_sheets(record: ProfileRecord) -> list[Sheet]:
 
 
 def profile_sections(record: Record) -> Iterator[Section]:
-    """Yield the medians of a profile's implementations as dots, by problem."""
+    """Yield the medians of a profile's implementations as dots, by problem and phase."""
     timed = [sheet for sheet in profile_sheets_of(record) if MEDIAN in sheet.columns]
     if timed:
         yield Section("Times by implementation", tuple(_figure(sheet) for sheet in timed[:MOST_DRAWN]))

@@ -38,7 +38,11 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
 def verified(
     task: Task, device: Machine, left_out: Sequence[str] = ()
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:
-    """Return the calls with right results, the reasons for the others, and our result."""
+    """Return the calls with right results, the reasons for the others, and our result.
+
+    Raises:
+        Mismatch: our result is wrong.
+    """
     ours = task.ours()
     if (difference := task.check(ours)) is not None:
         raise Mismatch(f"nothing was timed: {difference}")
@@ -93,7 +97,9 @@ def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
 
 
 def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
-    """Profile every problem of a plan; a failure costs one problem, never the run.
+    """Profile every problem of a plan; a failure costs one problem, not the run.
+
+    Only ``InputError`` ends the run: for text that cannot be read, or memory that does not suffice.
 
     ``keep`` gets the record after every problem, so an interrupted run keeps its finished problems.
     """
@@ -120,6 +126,9 @@ def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
     """Call our kernel once per problem, for an attached profiler: no timing, no peers, no warm-up.
 
     Returns whether all calls succeeded.
+
+    Raises:
+        InputError: a problem does not fit the memory, or its data cannot be made.
     """
     _check_memory(plan, device)
     succeeded = True

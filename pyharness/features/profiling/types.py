@@ -13,7 +13,7 @@ Shape: TypeAlias = tuple[int, ...]
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 Phase: TypeAlias = Literal["cold", "warm"]
 # From bytes to a call that copies within the device, and the bytes that it reads and writes. These are about as many as
-# requested, at most the buffer's. A small copy includes the cost of its launch, like a small kernel.
+# requested, at most twice the buffer's. A small copy includes the cost of its launch, like a small kernel.
 Copying: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
 
 # Roofs of a known device, for machines without one. Not a measurement of a run.
@@ -79,10 +79,11 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another implementation of the same work. ``build`` imports and compiles it, and returns the call to time.
+    """Another implementation of the same or of similar work.
 
-    ``differs(result, ours)`` says where a result differs from our kernel's, or None. ``extra_bytes`` is its peak memory
-    beyond the input. It is checked before the call, because a CPU has no out-of-memory error to catch.
+    ``build`` imports and compiles it, and returns the call to time. ``differs(result, ours)`` says where a result
+    differs from our kernel's, or None. ``extra_bytes`` is its peak memory beyond the input. It is checked before the
+    call, because a CPU has no out-of-memory error to catch.
     """
 
     name: str
@@ -125,7 +126,7 @@ class Machine(Protocol):
         ...
 
     def throttled(self) -> bool:
-        """Whether the device has run below its nominal clock since the last call."""
+        """Whether the clock of the device was low since the last call; False where that is unknown."""
         ...
 
     def free_bytes(self) -> int | None:

@@ -45,7 +45,7 @@ class SegmentationPass:
         """Stream the corpus, a batch at a time.
 
         Raises:
-            NotSpelled: the units do not spell the text.
+            NotSpelled: the units of a text do not spell it, and the segmenter has not marked it as missing.
             InputError: units were fitted to a text of the corpus.
         """
         for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
@@ -69,7 +69,7 @@ class SegmentationPass:
         self.tally.merge(other.tally)
 
     def counted(self, threads: int = 1) -> SegmentationCounts:
-        """Cut the extracts again, with noise and as prefixes."""
+        """Cut the extracts again, with noise and as prefixes; raise ``NotSpelled``."""
         return SegmentationCounts(self.units, ExtractCounts.count(self.segmenter, self.sample.documents(), threads))
 
 
@@ -81,7 +81,7 @@ class SegmentationCounts:
     extracts: ExtractCounts
 
     def findings(self) -> Findings:
-        """Return every metric, sums by group, and left-out texts."""
+        """Return every metric, sums by group, and the number of left-out texts."""
         measurements: list[Measurement] = [*self.units.measurements(), *self.extracts.measurements()]
         totals = {name: int(sums.sum()) for name, sums in self.extracts.state.counters.items()}
         details = {

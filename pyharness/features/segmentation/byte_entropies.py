@@ -30,7 +30,7 @@ MODES = ("global", "monotonic", "combined")
 THRESHOLD = 1.335442066192627  # nats: from the authors' repository, for their model
 BYTES = 256
 OFFSETS = {256: 0, 260: 4}  # number of logits -> id of byte 0: only bytes; and BLT's, after four marks
-MOST_MARKS = 128  # ids other than bytes, in a model over bytes
+MOST_MARKS = 128  # ids after those of the bytes, in a model over bytes
 LONGEST_CONTEXT = 2048
 BATCH_TOKENS = 8192
 
@@ -53,7 +53,7 @@ def patch_starts(entropies: Entropies, texts: Offsets, rule: PatchRule) -> NDArr
     """Return whether a patch starts with each byte of concatenated texts, bool [bytes].
 
     As in the authors' repository, bytes 0 and 1 of a text always start one; outside of ``global``, so does byte 2. In
-    ``combined`` byte 3 never does, because the code reads the mask that separates starts before it fills it.
+    ``combined`` no entropy starts one at byte 3: their code reads the mask of starts there before it fills it.
     """
     starts = marks(entropies, rule)
     first = texts[:-1][np.diff(texts) > 0]
@@ -70,7 +70,7 @@ def patch_starts(entropies: Entropies, texts: Offsets, rule: PatchRule) -> NDArr
 
 
 def marks(entropies: Entropies, rule: PatchRule) -> NDArray[np.bool_]:
-    """Return the bytes that pass the thresholds, regardless of the beginnings of texts."""
+    """Return whether each byte passes the thresholds, bool [bytes], regardless of the beginnings of texts."""
     threshold, added = np.float32(rule.threshold), np.float32(rule.threshold_add)
     if rule.mode == "global":
         return np.asarray(entropies > threshold, np.bool_)
@@ -117,7 +117,7 @@ class SymbolPredictor:
 
 @dataclass(slots=True)
 class CausalPredictor:
-    """A causal language model whose ids are bytes, after some marks. A byte without context has entropy 0."""
+    """A causal language model with ids of the 256 bytes in a row. A byte without context has entropy 0."""
 
     model: CausalModel
     offset: int  # id of byte 0

@@ -34,11 +34,11 @@ class CalibrationText:
 
     documents: Sequence[str]
     digest: str  # of all of them, 32 hexadecimal digits
-    known_by: frozenset[Digest]  # digests of its texts and documents, which are not measured
+    known_by: frozenset[Digest]  # digests of its texts, and of their documents or works; no short texts
 
     @classmethod
     def read(cls, texts: Iterable[Read]) -> CalibrationText:
-        """Take the first ``MOST_BYTES`` of a text, in whole documents or pieces."""
+        """Take whole documents or pieces up to the one that reaches ``MOST_BYTES``; ``InputError`` without text."""
         documents, known_by, tally = list[str](), set[Digest](), Tally()
         for one in texts:
             documents.append(one.text)
@@ -107,7 +107,7 @@ def calibrate(text: PredictedText, rule: PatchRule, target: float) -> Calibrated
 
 
 def _at(rule: PatchRule, values: Entropies, place: int) -> PatchRule:
-    """Put the threshold halfway to the next value, so that no value equals it."""
+    """Put the threshold halfway to the next value, so that no value equals it, if a float32 is between them."""
     value, following = values[place], values[min(place + 1, len(values) - 1)]
     between = np.float32((float(value) + float(following)) / 2)
     return replace(rule, threshold=float(between if between < following else value))

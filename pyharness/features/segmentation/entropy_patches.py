@@ -74,7 +74,7 @@ class EntropyPatches:
         return segments_of_starts(patch_starts(entropies, offsets, self.rule), offsets)
 
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
-        """Raise ``InputError`` for a text of the calibration, unless it has only a few words."""
+        """Raise ``InputError`` for a text of the calibration of at least ``LEAST_SHARED`` characters."""
         if len(text) >= LEAST_SHARED and not self.calibrated_on.isdisjoint(digests):
             raise InputError(
                 f"the threshold was calibrated on a document that is measured ({text[:40]!r}...); give other text with "
@@ -178,7 +178,8 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:
     """Train a row's symbol model and find its threshold, unless the cache has those of the present texts.
 
-    A target without a threshold fails the row's cases, not the run.
+    A language model is only checked: the first case finds its threshold. A target that no threshold reaches fails the
+    row's cases, not the run.
     """
     row = EntropyRow.of(options)
     _load.cache_clear()
@@ -197,7 +198,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
 
 
 def prepared(options: Mapping[str, str]) -> bool:
-    """Whether the cache has the row's symbol model."""
+    """Whether the cache has the row's symbol model; True for a row with ``model=``."""
     row = EntropyRow.of(options)
     return row.corpus is None or trained_cache.RecipeFolder.of(row.recipe).find() is not None
 

@@ -24,7 +24,7 @@ from pyharness.types import InputError, Segments, TokenizerFamily, TokenizerSpec
 
 
 def _space_like() -> NDArray[np.bool_]:
-    """Return the bytes that are neither Latin letter nor digit nor UTF-8 continuation."""
+    """Return whether each byte is neither ASCII letter nor digit nor UTF-8 continuation, bool [256]."""
     like = np.ones(256, np.bool_)
     for first, last in (b"09", b"AZ", b"az", b"\x80\xbf"):
         like[first : last + 1] = False
@@ -42,7 +42,7 @@ class StaticPatches:
     is_causal: bool = True
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents. One thread suffices: the text is not read."""
+        """Cut documents. One thread suffices: only the sizes of the texts matter."""
         del threads
         sizes = np.array([len(text.encode()) for text in texts], np.int64)
         offsets = offsets_of(-(-sizes // self.size))
@@ -56,7 +56,7 @@ class StaticPatches:
 class SpacePatches:
     """Patches that end after the first byte of each run of space-like bytes.
 
-    A byte is space-like if it is neither Latin letter nor digit nor UTF-8 continuation. So the first byte of each
+    A byte is space-like if it is neither ASCII letter nor digit nor UTF-8 continuation. So the first byte of each
     character outside of ASCII is. ``reading`` is "paper" or "repo", the authors' repository. There a patch also starts
     at byte 1, because the first byte replaces the mark of the beginning.
     """
@@ -112,13 +112,13 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 def prepare(
     argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
 ) -> None:
-    """Train the model of a row, if it has one."""
+    """Train the model of a row and find its threshold, if it has them."""
     if argument == "entropy":
         entropy_patches.prepare(options, progress)
 
 
 def prepared(argument: str, options: Mapping[str, str]) -> bool:
-    """Whether the model of a row that trains one exists."""
+    """Whether the model that a row trains exists; True for a row that trains none."""
     return argument != "entropy" or entropy_patches.prepared(options)
 
 

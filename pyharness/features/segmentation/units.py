@@ -190,7 +190,7 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Return the row whose units are sentences that a model finds; it is loaded when texts are cut."""
+    """Describe sentences that a model finds; making the segmenter of the row loads the model."""
     check_options(name, options, ("model", "threshold"))
     model, share = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
     try:

@@ -1,4 +1,4 @@
-"""Arguments that a token is unreachable, and the verdict of each kind."""
+"""Arguments that a token is unreachable: their kinds, and those from added tokens."""
 
 from __future__ import annotations
 

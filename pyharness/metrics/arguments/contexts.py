@@ -13,7 +13,7 @@ from pyharness.vocabularies.stages import TokenForm
 
 # A few letters, marks, digits, signs and spaces of every kind, for models with unknown characters.
 KNOWN = "aAzZeq19/-=.,!?'\"_(#@$%&*+~^<>|`:; \n\r\t\u00a0\u0301жЖяאعक中のカ한ก٣Ⅷ²€→😀\u200dªʰǅ\u4e00"
-MOST_WORDS = 48  # classes of neighbours, for each token
+MOST_WORDS = 48  # pairs of neighbours before and behind, as classes of characters, for each token
 MOST_OF_A_CLASS = 96
 MOST_PAIRS = 8  # on each side, if both sides have a neighbour
 

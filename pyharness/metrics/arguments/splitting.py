@@ -1,4 +1,4 @@
-"""Tokens that the pre-tokenizer always cuts, or whose first character it always puts first, with any neighbours."""
+"""Tokens that the pre-tokenizer always cuts: inside, or at an edge where the word has to go on; with any neighbours."""
 
 from __future__ import annotations
 

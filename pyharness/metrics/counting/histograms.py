@@ -20,7 +20,7 @@ TEXT, TYPES, VOCABULARY = "text", "types", "vocabulary"  # counts of tokens, dis
 
 
 def histograms(counts: Counts) -> dict[str, Histogram]:
-    """Return the histograms of a text's tokens; without lengths if the vocabulary is hidden."""
+    """Return the histograms of a text's tokens: none without tokens, and no lengths if the vocabulary is hidden."""
     if not counts.histogram.any():
         return {}
     lengths = by_length(counts)

@@ -239,7 +239,7 @@ def _text_of(sides: Sequence[Kept], block: int) -> range | None:
 
 
 def paired_lengths(a: State, b: State) -> NDArray[np.int64]:
-    """Return the ids of every unit on both sides, int64 [2, units]: texts that are not independent are added up.
+    """Return how many ids each unit has on both sides, int64 [2, units]: texts that are not independent are added up.
 
     Raises:
         InputError: a side does not keep all texts, or not their units; both read other texts.

@@ -1,7 +1,8 @@
 """The integer state of one pass over a corpus: counts per group of documents, and a histogram of ids per group.
 
-``empty -> update(batch) -> merge(a, b) -> finish``: the state holds integers only and merging is associative and
-commutative, so shards, threads, machines and resumed runs give the same numbers to the last bit.
+A pass is ``empty``, then any number of ``update`` and ``merge``, then ``measure``. The state holds integers only, and
+merging is associative and commutative. So shards, threads, machines and resumed runs give the same numbers to the last
+bit.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Facts:
 
     @cached_property
     def uncounted(self) -> NDArray[np.int64]:
-        """Ids that are not of V, int64 [ids]: a few."""
+        """Ids that are not of V, int64 [ids]."""
         return np.flatnonzero(~self.counted)
 
     @cached_property
@@ -135,7 +136,7 @@ class Counts:
 
     @cached_property
     def shares(self) -> Shares:
-        """The relative frequencies of the ids."""
+        """The relative frequencies of the ids; raises ``Undefined`` if there are no tokens."""
         if self.types == 0:
             raise Undefined("no tokens were produced")
         return Shares.of(self.histogram)
@@ -151,7 +152,7 @@ class CorpusMetric:
     about: Metric
     compute: Callable[[Counts], float | int]
     no_interval: str | None = None  # why its replicates would give no valid interval
-    of_documents: bool = False  # each document has the same weight, whatever its size
+    of_documents: bool = False  # each text (document, or piece of a cut one) has the same weight, whatever its size
 
     @property
     def name(self) -> str:
@@ -179,7 +180,7 @@ class CorpusState:
 
     @classmethod
     def of_sums(cls, counters: Mapping[str, Sums] | None = None) -> CorpusState:
-        """Return a state of sums alone, without a histogram of ids; zeros if no sums are given."""
+        """Return a state of sums alone, without a histogram of ids; it has no counters if no sums are given."""
         state = cls.empty(Facts(0, np.zeros(0, np.bool_), None, lossy=False))
         state.counters.update(counters or {})
         return state

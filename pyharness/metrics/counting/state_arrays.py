@@ -27,12 +27,12 @@ def compact(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def of_sums(sums: Iterable[int]) -> NDArray[np.uint64]:
-    """Return integers below 2^128 as uint64 [n, 2]."""
+    """Return integers from 0 to below 2^128 as uint64 [n, 2]."""
     return np.array([(value % _HALF, value // _HALF) for value in map(int, sums)], np.uint64).reshape(-1, 2)
 
 
 def sums_of(array: NDArray[Any]) -> Sums:
-    """Invert ``of_sums``: one integer per group."""
+    """Invert ``of_sums``, for one integer per group; raise ``InputError`` for another shape."""
     if array.shape != (GROUPS, 2):
         raise InputError(f"sums of a state have the shape {array.shape}, not {(GROUPS, 2)}")
     integers = np.empty(GROUPS, np.object_)
@@ -46,7 +46,7 @@ def of_text(text: str) -> NDArray[np.uint8]:
 
 
 def text_of(array: NDArray[Any]) -> str:
-    """Invert ``of_text``."""
+    """Invert ``of_text``; raise ``InputError`` for what is not UTF-8."""
     try:
         return array.astype(np.uint8).tobytes().decode()
     except UnicodeDecodeError as error:
@@ -86,12 +86,12 @@ def of_counters(counters: Mapping[str, Sums]) -> dict[str, NDArray[Any]]:
 
 
 def counters_of(arrays: State) -> dict[str, Sums]:
-    """Invert ``of_counters``."""
+    """Invert ``of_counters``; raise ``InputError`` for another shape."""
     return {name.removeprefix(_COUNTER): sums_of(arrays[name]) for name in arrays if name.startswith(_COUNTER)}
 
 
 def taken(arrays: Mapping[str, NDArray[Any]], name: str, size: int | None = None) -> NDArray[Any]:
-    """Return a required array; of one dimension and this many values, if ``size`` is given."""
+    """Return a required array of one dimension, and of ``size`` values if that is given; else raise ``InputError``."""
     if name not in arrays:
         raise InputError(f"a state has no {name!r}")
     array = arrays[name]

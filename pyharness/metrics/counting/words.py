@@ -1,8 +1,8 @@
 """Words: UAX #29 segments with a letter or number. And the position of a token in its word.
 
 The word of a token is the word of its first byte that is in one: `` the`` is at 0 of "the", and so is ``. The``. A
-token of several words has its position in the first of them, and counts as a token before those that follow in the
-last. Tokens without a byte of a word (spaces, punctuation) are outside.
+token of several words has its position in the first of them. In the last of them it is at 0 for the tokens that follow.
+Tokens without a byte of a word (spaces, punctuation) are outside.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyharness.tokenizers.segmenting import place_tokens
 from pyharness.types import Ids, Tokens, Vocabulary
 
 WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
-# Scripts written without spaces, in which UAX #29 cuts between characters.
+# Scripts written without spaces, whose words UAX #29 does not find: it cuts between most characters.
 UNSEGMENTED = regex.compile(
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Han}\p{Hiragana}\p{Katakana}]"
 )

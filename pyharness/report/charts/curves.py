@@ -12,7 +12,7 @@ from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, s
 
 MOST_LABELS = 30  # in one panel: more overlap, and the table has the names
 _LONGEST = 22  # characters of a label
-_WIDTHS, _HEIGHT = (640, 400, 250), 280  # pixels: of a panel alone, of one of two or more, of each
+_WIDTHS, _HEIGHT = (640, 400, 250), 280  # pixels: widths of a panel alone, of one of two, of one of more; the height
 _KEY, _STROKE = 17, 26  # pixels: between lines of the key, and of the line segment in it
 _ABOVE = 8  # pixels from the line that joins the best to their names: it falls to the right
 _BESIDE = 3  # panels next to each other
@@ -56,10 +56,13 @@ class Panel:
 
 
 def curves(panels: Sequence[Panel], name: str, x: AxisLabel, rows: Sequence[str] = ()) -> str:
-    """Return SVG text; panels share the x axis, and the y axis if it has one name.
+    """Return SVG text; panels share the x axis, and the y axis if it is the same quantity in all.
 
     A logarithmic axis omits points without a place on it: the table has them. ``rows``: all rows of the page in their
     order, each with a look of its own.
+
+    Raises:
+        InputError: the library that draws is not installed.
     """
     across = Scale.of((point.x for panel in panels for line in panel.lines for point in line.points), x.log)
     width = _WIDTHS[min(len(panels), _BESIDE) - 1]
@@ -135,7 +138,7 @@ class _View:
                 yield {"k": "interval", "x": x, "y": low, "z": high, **look}
 
     def _labels(self) -> Iterator[Spec]:
-        """Label the end of each line, without overlaps."""
+        """Label the end of each line, without overlaps if there is room; label none of more than ``MOST_LABELS``."""
         ends = [(line.name, placed[-1]) for line in self.panel.lines if (placed := list(self._place(line)))]
         if len(ends) > MOST_LABELS:
             return

@@ -10,7 +10,7 @@ from pyharness.report.charts.palette import BETTER, FONT_SIZE, INK, LETTER, QUIE
 from pyharness.report.charts.scales import Scale, labels, spoken
 from pyharness.report.sheet import Cell
 
-MOST_ROWS = 60  # more are drawn from both ends; the table has the middle
+MOST_ROWS = 60  # of more rows, the first and the last 30 are drawn; the table has those between
 MOST_SPOKEN = 60  # marks with spoken text; with more of them, the table serves a listener better
 _LONGEST = 26  # characters of a label
 _ROW = 20  # pixels
@@ -50,7 +50,7 @@ class _Shown:
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
-        """All numbers with a place on the axis."""
+        """All numbers to show on the axis; None where one is missing."""
         return self.value, *(self.interval or ()), *self.samples, self.limit
 
     @property
@@ -74,7 +74,10 @@ def dots(
         at: the place of a line in every panel, in the unit of the cells' values as shown.
         log: whether the axis is logarithmic; words replace values that are not above zero.
         rows: all rows of the page in their order, each with a look of its own; without them, all look alike.
-        beside: panels next to each other.
+        beside: panels next to each other, 1 to 3.
+
+    Raises:
+        InputError: the library that draws is not installed.
     """
     names = list(dict.fromkeys(dot.row for dot in drawn))
     left_out = len(names) - MOST_ROWS

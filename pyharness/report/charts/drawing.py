@@ -39,7 +39,7 @@ _MARK = "\ue000"
 _OF_OBJECTS = re.compile(
     rf"(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf|__\w+__){_MARK}*"
 )
-_FEW = 3  # children of a group, for which shared attributes save nothing
+_FEW = 3  # for fewer children of a group, shared attributes save nothing
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e[-+]?\d+)?")
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
@@ -64,7 +64,7 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
     """Return the SVG text of a Vega-Lite description; ``name`` is the name of the whole drawing.
 
     Raises:
-        InputError: the library that draws is not installed.
+        InputError: the library that draws is not installed, or cannot be imported.
     """
     engine = load("drawing charts", "vl_convert", "report", "vl-convert-python")
     whole = _escape({"config": _CONFIG, "padding": 4, **spec})
@@ -73,7 +73,10 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
 
 
 def _escape(value: Any) -> Any:
-    """Escape characters that XML cannot hold, anywhere in a value: the engine ends the process on them."""
+    """Escape invisible characters anywhere in a value: the engine ends the process on those that XML cannot hold.
+
+    Mark names that every JavaScript object has.
+    """
     if isinstance(value, str):
         shown = visible(value)
         return shown + _MARK if _OF_OBJECTS.fullmatch(shown) else shown
@@ -94,7 +97,7 @@ def _tidy(drawn: str, name: str) -> str:
 
 
 def _copy(element: ET.Element) -> ET.Element:
-    """Copy an element with allowed contents; drop a group around nothing, or around a single group."""
+    """Copy an element with allowed contents, without empty children; drop a plain group around a single element."""
     attributes = {key: _write(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), attributes)
     text = element.text or ""

@@ -57,7 +57,7 @@ class RowLook(NamedTuple):
 
     @classmethod
     def of(cls, number: int) -> RowLook:
-        """Return the look of a row by its place: where a colour comes again, mark and dashes differ."""
+        """Return the look of a row by its place: where a colour comes again, mark or dashes differ, up to 96 rows."""
         turned = number % len(SERIES) + number // len(SERIES)
         return cls(SERIES[number % len(SERIES)].light, SHAPES[turned % len(SHAPES)], DASHES[turned % len(DASHES)])
 

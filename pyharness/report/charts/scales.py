@@ -1,6 +1,6 @@
 """Range of an axis, places of values on it, and labels: short, visible, all different.
 
-No label covers another, or other points.
+If there is room, no label covers another, or other points.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scale:
         return cls(10 ** max(low, -_LARGEST), 10 ** min(high, _LARGEST), log) if log else cls(low, high)
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a value; None without one: a logarithmic axis has none for zero and below."""
+        """Return a value, moved into the axis; None for one that is not finite or, on a log axis, not above 0."""
         if value is None or not math.isfinite(value) or (self.log and value <= 0):
             return None
         return min(max(value, self.low), self.high)
@@ -135,10 +135,12 @@ class Label:
 def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     """Put each label to the right of its point; if that place is taken, to the left, higher or lower.
 
+    If all of these are taken, a label may cover others.
+
     Returns pairs: the label at its point, and the label at its place.
 
     >>> [(one.text, one.x, one.y) for _, one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
-    [('a', 58.0, 20), ('b', 35.0, 21)]
+    [('a', 58.0, 20.0), ('b', 35.0, 21.0)]
     """
     points = [Label("", label.x - _GAP / 2, label.y) for label in wanted]
     points = [replace(point, text="o") for point in points]

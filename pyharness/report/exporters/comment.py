@@ -50,7 +50,8 @@ class Comment:
 def to_pull_request(comment: Comment) -> str:
     """Return Markdown. Names in it notify nobody and link nowhere: ``report.sheet.strings``.
 
-    Rows are never cut. Where rows, tables and lines are missing, the text says how many had no room.
+    Long cells and lines are cut in the middle. Rows, tables and lines without room are left out whole, and the text
+    says how many.
     """
     remarks = _limit([markdown_line(_shorten(remark)) for remark in comment.remarks], _MOST_BYTES_OF_REMARKS)
     head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in remarks)]

@@ -13,13 +13,13 @@ from pyharness.report.sheet import Heading, Sheet
 from pyharness.system import atomic_file
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")  # OWASP ASVS 5.0, 1.2.10, and the ends of lines
-_BOTH = "\r\n"  # at the end of a line, it makes the writer quote either
+_BOTH = "\r\n"  # as the end of a line, it makes the writer quote cells that have either character
 
 
 def to_csv(sheet: Sheet) -> str:
     """Return CSV that a spreadsheet does not run: text that looks like a formula gets an apostrophe.
 
-    Numbers are written as floats, in full; missing values are empty.
+    Numbers of number columns are written as floats, in full; missing values are empty.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=_BOTH)
@@ -59,7 +59,11 @@ def to_frame(sheet: Sheet) -> pd.DataFrame:
 
 
 def to_parquet(sheet: Sheet, path: Path, *, overwrite: bool = False) -> None:
-    """Write a Parquet file; refuse an existing one, or replace it with ``overwrite``."""
+    """Write a Parquet file; refuse an existing one, or replace it with ``overwrite``.
+
+    Raises:
+        InputError: pyarrow is not installed, the file exists, or it cannot be written.
+    """
     require("Parquet", "pyarrow", "files")
     atomic_file.check(path, overwrite=overwrite)
     atomic_file.write(path, to_frame(sheet).to_parquet(None, index=False), overwrite=overwrite)

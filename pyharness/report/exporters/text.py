@@ -113,7 +113,7 @@ def _headers(columns: Sequence[str]) -> list[str]:
 
 
 def _narrow(sheet: Sheet, width: int) -> Sheet:
-    """Drop dispensable columns, one after another, until uncut names fit."""
+    """Drop dispensable columns, one after another, until all columns fit but those of names that may be cut."""
     left_out: list[str] = []
     while _count_columns(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
         place = max(range(len(sheet.headings)), key=lambda index: sheet.headings[index].dispensable)
@@ -126,7 +126,7 @@ def _narrow(sheet: Sheet, width: int) -> Sheet:
 
 
 def _count_columns(sheet: Sheet) -> int:
-    """Return the columns that a sheet takes without its names: whole numbers, and text wrapped at a readable width."""
+    """Return the terminal columns that a sheet takes without names that may be cut, with prose wrapped readably."""
     widths = (
         WRAPPED_WIDTH if heading.kind == "prose" else _widest(sheet, index)
         for index, heading in enumerate(sheet.headings)
@@ -153,7 +153,7 @@ def _least_width(sheet: Sheet) -> int:
 
 
 def _room_for_names(sheet: Sheet, width: int) -> int:
-    """Return the columns left for each name after every number has its own."""
+    """Return the terminal columns left for each name that may be cut, at least ``MIN_NAME_WIDTH``."""
     names = sum(map(_is_cut, sheet.headings))
     return max(MIN_NAME_WIDTH, (width - _count_columns(sheet)) // max(names, 1) - GAP)
 
@@ -190,8 +190,10 @@ def _bar(length: float) -> str:
 
 
 def _short(names: Sequence[str], room: int) -> dict[str, str]:
-    """Shorten names to ``room`` columns of a terminal; a character may take two. A later cut would remove the end of a
-    name, or digits."""
+    """Shorten names to ``room`` columns of a terminal, if possible; a character may take two.
+
+    A later cut would remove the end of a name, or digits.
+    """
     from rich.cells import cell_len
 
     for width in range(room, LEAST_WIDTH, -1):

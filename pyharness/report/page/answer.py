@@ -46,7 +46,10 @@ Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 
 
 def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
-    """Return each row relative to the reference over all texts, and its rank; rows that do not compete are left out."""
+    """Return each row relative to the reference over all texts, and its rank.
+
+    Rows are left out that do not compete on each text, lack one, read another one, or have a value that is not above 0.
+    """
     by_row = {row: _between(columns, metric, reference, row) for row in rows}
     higher = _higher(columns, metric)
     competing = [(row, one) for row, one in by_row.items() if one is not None]
@@ -80,7 +83,10 @@ def _cell(found: Overall, *, itself: bool) -> Cell:
 
 
 def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
-    """Return B relative to A over all texts; None if one lacks a text, read another one, or does not compete."""
+    """Return B relative to A over all texts; None if one lacks a text, read another one, or does not compete.
+
+    None also if a value is not above 0.
+    """
     pairs = []
     for column in columns.values():
         one, other = column.get(a), column.get(b)
@@ -146,7 +152,7 @@ class Ranking:
 
     @property
     def reference(self) -> str:
-        """The row that others are compared with: the suite's reference if it competes, or the best over all texts."""
+        """The row that others are compared with: the suite's reference if it competes wherever it is, or the best."""
         named = self.record.data["suite"].get("reference")
         competes = [column[named].competes for column in self.columns.values() if named in column]
         return str(named) if competes and all(competes) else self.rows[0]

@@ -45,7 +45,10 @@ class Compared:
 
 
 def comparison_sections(pairs: Iterable[Pair]) -> Iterator[Section]:
-    """Yield significant differences, all others, and the cases that were not compared, each pair by itself."""
+    """Yield a section each of significant differences, of all others, and of the cases that were not compared.
+
+    Pairs are compared one by one: a pair that cannot be compared does not stop the others.
+    """
     comparisons = list(map(compare_pair, pairs))
     yield Section("Significant differences", tuple(_significant_blocks(comparisons)))
     left = [(one, resolved_first(one.differences)[1]) for one in comparisons]
@@ -140,7 +143,7 @@ MOST_CELLS = 6000  # of tables outside sections: a megabyte
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """A record and its path."""
+    """A record with its name for readers and, if it is from a file, its path."""
 
     name: str
     record: Record
@@ -157,7 +160,11 @@ def to_report(sources: Sequence[RecordFile]) -> str:
 
 
 def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
-    """Return the page about records, with all entries of listings; ``every``: with all metrics."""
+    """Return the page about records, with all entries of listings; ``every``: with all metrics.
+
+    Raises:
+        InputError: the library that draws charts is not installed.
+    """
     if len(sources) == 1:
         record = sources[0].record
         lead = *summary_sheets(record), *cost_sheets(record)
@@ -179,6 +186,9 @@ def page_of_pairs(
         pairs: cases of A with those of B.
         sources: their records: one, or A and B.
         before: sheets before any difference.
+
+    Raises:
+        InputError: the library that draws charts is not installed.
     """
     sections = [Section(sheet.title, (sheet,)) for sheet in before]
     if len(sources) > 1:
@@ -216,7 +226,7 @@ def _name_records(sources: Sequence[RecordFile]) -> dict[str, Record]:
 
 
 def _title(record: Record) -> str:
-    """Return benchmarks, texts and time: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
+    """Return suite, rows, texts and date: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
     data = record.data
     suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
     counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")

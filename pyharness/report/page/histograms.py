@@ -77,7 +77,7 @@ def bin_headings(edges: Sequence[int]) -> tuple[Heading, ...]:
 
 
 def bin_cells(histogram: Histogram, what: str, count: int) -> tuple[Cell, ...]:
-    """Return counts by bin, up to a table's limit; bins beyond the last are empty. The shown number is exact."""
+    """Return counts by bin, with empty cells behind the last up to ``count`` cells. The shown number is exact."""
     shown = [Cell(value, _DIGITS) for value in histogram.counts.get(what, ())]
     return (*shown, *(Cell() for _ in range(count - len(shown))))
 

@@ -71,7 +71,8 @@ VERDICTS = {"better": "better", "improvement": "better", "worse": "worse", "regr
 def _marks(sheet: Sheet, place: int) -> list[str]:
     """Return classes of the cells of a column: of verdicts, and of the best numbers.
 
-    The best are those of rank 1, if the next column has ranks, not all 1. Without ranks, the best shown if any differ.
+    If the next column has ranks, the best are those of rank 1, unless no row has another rank. Otherwise, if the column
+    has a better direction, the best are the best values, unless all are equal.
     """
     heading, cells = sheet.headings[place], [row[place] for row in sheet.rows]
     if heading.kind == "word":
@@ -204,7 +205,7 @@ def render(page: Page) -> str:
 
 
 def _asset(name: str) -> str:
-    """Return the text of one of our files, without blanks between its lines and without its comments."""
+    """Return the text of one of our files, without blanks around lines, and without empty lines and ``//`` lines."""
     lines = map(str.strip, (_FOLDER / "assets" / name).read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 

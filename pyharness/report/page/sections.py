@@ -60,12 +60,12 @@ def plots(record: Record) -> Iterator[Section]:
 
 
 def figures(record: Record) -> list[Figure]:
-    """Return the drawings of a record alone."""
+    """Return the figures of ``plots``, without trade-offs and other sections."""
     return [block for section in plots(record) for block in section.blocks if isinstance(block, Figure)]
 
 
 def _drawings(record: Record) -> Iterator[tuple[str, Plot, list[Sheet]]]:
-    """Yield drawings with their benchmark, and their sheets with places: one for each text."""
+    """Yield drawings with their benchmark, and those of their sheets that have a number to draw."""
     for benchmark, plot, sheets in plotted(record):
         if kept := [sheet for sheet in sheets if any(_has_a_place(plot, row) for row in sheet.rows)]:
             yield benchmark, plot, kept
@@ -227,7 +227,10 @@ def _common(labels: Sequence[str]) -> str:
 
 
 def _has_a_place(plot: Plot, row: Sequence[Cell]) -> bool:
-    """Return whether any number of a row is drawn; a point needs two numbers, above zero on a logarithmic axis."""
+    """Return whether a row has a number to draw; in ``points`` it needs its first number and another one.
+
+    On a logarithmic axis, that first number must be above 0.
+    """
     if plot.drawing != "points":
         return any(_is_number(cell) for cell in row)
     return _is_number(row[1]) and (_number(row[1]) > 0 or not plot.log) and any(_is_number(cell) for cell in row[2:])

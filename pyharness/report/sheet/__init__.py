@@ -9,7 +9,7 @@ from pyharness.types import PLAIN, Direction, Format
 
 NOTHING = "-"
 
-# Layout of a column: names can be cut in the middle, prose wraps, words are left, numbers are right and whole.
+# Layout of a column: names can be cut in the middle, prose wraps, words do not; numbers are whole, and aligned right.
 Kind: TypeAlias = Literal["name", "prose", "word", "number"]
 
 

@@ -11,14 +11,14 @@ from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
 from pyharness.types import PERCENT, Case, CaseResult, counted
 from pyharness.types.results import TRAINED_ON_TOO_MUCH
 
-_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters with several values in a suite
+_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters that the name of a case shows
 _HEADINGS = (
     Heading("tokenizer", "name"), Heading("status", "word"), Heading("cases", "prose"), Heading("reason", "prose"),
 )  # fmt: skip
 
 
 def case_name(case: Case) -> str:
-    """Name the benchmark of a case, with the parameters that have several values in a suite."""
+    """Name the benchmark of a case, with its threads, width and context as far as it has them."""
     values = case.parameters
     return case.benchmark + "".join(shape.format(values[key]) for key, shape in _AXES.items() if key in values)
 
@@ -74,7 +74,7 @@ def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
 def trained_note(results: Sequence[CaseResult], *, ranking: bool = False) -> Iterator[str]:
     """Say which rows were trained on the text they read, and how much of it: the most over their results.
 
-    Below a ``ranking``, also name those without a rank.
+    Below a ``ranking``, also say from which share on a row has no rank.
     """
     several = len({result.case.corpus for result in results}) > 1
     shares: dict[str, float] = {}

@@ -80,7 +80,7 @@ def _columns_of(metric: str, parts: Sequence[str | None]) -> Iterator[Column]:
 
 
 def expanded(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> list[Column | Fact]:
-    """Repeat columns for their parts, and drop optional ones without content."""
+    """Repeat columns for their parts, and drop optional ones that are empty or 0 in every row."""
     listed: list[Column | Fact] = []
     for repeated, group in groupby(columns, key=lambda one: isinstance(one, Column) and one.each):
         neighbours = list(group)
@@ -119,7 +119,7 @@ def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
 
 
 def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
-    """Return one value of a row."""
+    """Return the cell of a row in a column; empty without measurements, and with the reason without a value."""
     if isinstance(column, Fact):
         return Cell(known.fact(row, column), column.format)
     measured = known.of(row, column)

@@ -15,7 +15,7 @@ class Figure:
     """A drawing, and the numbers that it shows."""
 
     title: str
-    description: str  # for people who cannot see it: the drawing, its unit, and the better direction
+    description: str  # also for people who cannot see it: the drawing, its unit, and the better direction
     svg: str  # markup of a chart, without scripts and inline styles
     numbers: Sheet
 
@@ -50,7 +50,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole page: sections first, then the provenance of its numbers."""
+    """A whole page: the answer, then sections, then the provenance of its numbers."""
 
     title: str
     sections: tuple[Section, ...]

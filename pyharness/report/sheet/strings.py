@@ -109,7 +109,7 @@ def _code(word: str) -> str:
 # ---------------------------------------------------------------------------------------------- long names
 
 
-LEAST_WIDTH = 4  # a character at each end of a cut, and one between two cuts
+LEAST_WIDTH = 4  # of a shortened name; a wider one may have two cuts, a character between them and one at each end
 
 
 def shorten(text: str, width: int) -> str:

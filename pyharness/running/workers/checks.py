@@ -1,6 +1,6 @@
-"""Checks, in the worker, of values that plug-ins return. A wrong value fails one case, and the message names it.
+"""Checks, in the worker, of values that plug-ins return. A wrong value raises ``WrongValue``, which fails one case.
 
-Messages name the origin of a value or an exception. They are cut to a length that fits a table or a log.
+Messages name the origin of a value or an exception. Long values and texts in them are cut.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_TRACEBACK = 20_000
 
 
 def maker(thing: object) -> str:
-    """Name the origin of a function, class or object: ``module.name``, and its package unless it is ours."""
+    """Name the origin of a function, class or object: ``module.name``, and its package if known and not ours."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     module = str(getattr(named, "__module__", "?"))
     name = f"{module}.{getattr(named, '__qualname__', '?')}"
@@ -35,7 +35,7 @@ def maker(thing: object) -> str:
     return f"{name} of package {distribution}" if distribution else name
 
 
-@cache  # a second, where many packages are installed
+@cache  # the look-up takes a second where many packages are installed
 def _distribution(module: str) -> str | None:
     from importlib.metadata import packages_distributions
 
@@ -45,7 +45,7 @@ def _distribution(module: str) -> str | None:
 
 
 def said_by(error: BaseException) -> str:
-    """Describe an exception in one line: type, start of the message, and the plug-in's function that raised it."""
+    """Describe an exception in one line: type, first line of the message, and innermost function that is not ours."""
     try:
         message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
     except Exception:  # a stranger's __str__
@@ -89,7 +89,7 @@ def shown(value: object) -> str:
 STATUSES = ("ok", "skipped", "failed")
 ROUND_TRIPS = ("exact", "normalised", "lossy")
 LARGEST_DETAILS = 32 << 20  # bytes of a case's details as JSON, about; ours take 2 MB at most
-ITEM_BYTES = 8  # that a number or a key counts for
+ITEM_BYTES = 8  # that each item counts for; a text value counts its characters, too
 DEEPEST = 48  # levels of details: a record allows 64, of which it needs some itself
 
 
@@ -131,7 +131,7 @@ def _size(value: Any, name: str, whose: str) -> int:
 
 
 def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) -> dict[str, Any]:
-    """Return the checked findings of a benchmark for a record; ``trained_on`` is a share of the text."""
+    """Return the checked findings of a benchmark for a record; ``trained_on``: share that the row was trained on."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
     if not isinstance(given, Findings):
         raise WrongValue(f"{whose} gave {shown(given)}, not Findings")
@@ -164,7 +164,7 @@ def findings(benchmark: Benchmark, given: Any, trained_on: float | None = None) 
 
 
 def keep_state(benchmark: Benchmark, given: Findings, path: Path, case: str) -> None:
-    """Write the state of a case to the file that the parent reads."""
+    """Write the state of a case to the file that the parent reads; write no file if the state is empty."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
     state: Any = given.state
     if not isinstance(state, Mapping):

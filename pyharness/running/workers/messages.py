@@ -48,12 +48,20 @@ def has_failed(answer: CaseAnswer) -> bool:
 
 
 def fingerprint_of(answer: CaseAnswer) -> str:
-    """Return the digest of the ids or files that a worker timed; empty if the benchmark gives none."""
+    """Return the digest of the ids or files that a worker timed; "" if the benchmark gives none.
+
+    Raises:
+        Misshapen: it is not text.
+    """
     return str(get(answer.beside, "fingerprint", str, default=""))
 
 
 def facts_of(answer: CaseAnswer) -> dict[str, Any] | None:
-    """Return the checked facts of the tokenizer that a worker has loaded."""
+    """Return the facts of the tokenizer that a worker has loaded; None if there are none.
+
+    Raises:
+        Misshapen: a fact is missing, or of a wrong type.
+    """
     if (facts := get(answer.beside, "facts", dict, None, default=None)) is None:
         return None
     get(facts, "vocab_size", int, default=0)
@@ -76,7 +84,7 @@ class Request:
     corpus: str | None
     threads: int
     device: str = "cpu"
-    expected: str | None = None  # ids of the row this vocabulary is compared with
-    keep_ids: str | None = None  # where to leave ids for other rows to be compared with
-    keep_state: str | None = None  # where to leave the integers that the numbers are computed from
-    traceback: bool = False  # whether a failure keeps its traceback
+    expected: str | None = None  # file with the ids that this row must give
+    keep_ids: str | None = None  # file to write, with ids for other rows to be compared with
+    keep_state: str | None = None  # file to write, with the integers that the numbers are computed from
+    traceback: bool = False  # whether a failure by an unexpected exception keeps its traceback

@@ -32,10 +32,10 @@ class Workers(Asked):
     """Runs workers one at a time. Rows of one library share a worker, because a start takes longer than a case.
 
     Args:
-        suite: its limits.
-        rows: by label.
-        temporary: what workers and their libraries leave behind.
-        side_by_side: how many of these there are; they share the memory.
+        suite: its limits of time and memory hold.
+        rows: specifications by label.
+        temporary: folder for what workers and their libraries leave behind.
+        side_by_side: how many ``Workers`` there are; they share the default memory limit.
     """
 
     def __init__(self, suite: Suite, rows: Mapping[str, TokenizerSpec], temporary: Path, side_by_side: int = 1) -> None:

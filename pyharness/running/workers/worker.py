@@ -1,7 +1,7 @@
 """The process that a tokenizer runs in: ``python -m pyharness.running.workers.worker``.
 
-One JSON object per line, in and out. A library that panics, aborts, leaks or hangs takes this process with it and
-nothing else. Standard output belongs to the protocol, so whatever a library prints there goes to standard error.
+One JSON object per line, in and out. A library that panics, aborts, leaks or hangs takes at most this process with it.
+Standard output belongs to the protocol, so whatever a library prints there goes to standard error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Row:
         self._tokenizer: Tokenizer | None = None
 
     def load(self) -> Tokenizer:
-        """Load the tokenizer, once."""
+        """Return the tokenizer; load it at the first call."""
         if self._tokenizer is None:
             tokenizer = tokenizers.load(self.spec)
             checks.facts(tokenizer)  # before anything is made of what it says
@@ -46,7 +46,7 @@ class Row:
         return self._tokenizer
 
     def facts(self) -> dict[str, Any]:
-        """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
+        """Describe the tokenizer, which is loaded if need be, or what replaces it (``instead``), for the record."""
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
         if (instead := self.spec.instead) is not None:
             return about | checks.facts_instead(instead, instead.make(self.spec))
@@ -62,14 +62,14 @@ _open = cache(corpora.open_corpus)
 
 
 class Reporter:
-    """Sends progress, no more often than a person can read."""
+    """Sends progress, at most once in ``PROGRESS_SECONDS``."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self.sent = 0.0
 
     def __call__(self, done: int) -> None:
-        """Report the bytes read so far."""
+        """Report the bytes read so far, unless the last report is too recent."""
         if time.monotonic() - self.sent > PROGRESS_SECONDS:
             self.sent = time.monotonic()
             send(self.out, {"progress": operator.index(done)})
@@ -82,7 +82,10 @@ def send(out: TextIO, message: Mapping[str, Any]) -> None:
 
 
 def serve(request: Request, out: TextIO) -> None:
-    """Run one case. The last message is its result: ``Unsupported`` makes it skipped, any other exception failed."""
+    """Run one case. The last message is its result: ``Unsupported`` makes it skipped, any other exception failed.
+
+    ``KeyboardInterrupt`` and ``SystemExit`` pass through, without a message.
+    """
     try:
         result, beside = _measure(request, out)
     except Unsupported as reason:
@@ -106,7 +109,7 @@ def _failure(reason: str, failure: Failure, **details: str) -> dict[str, Any]:
 
 
 def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the result of a case as JSON values, and the facts that are sent with it."""
+    """Return the result of a case as JSON values, and the fingerprint and facts that are sent before it."""
     case = request.case
     row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
     corpus = _corpus(request, row.spec)
@@ -119,7 +122,7 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
-    """Return the text of a case. If the row was trained here, it also counts the bytes that the row was trained on."""
+    """Return the corpus of a case. If what the row was trained on is known, reading text counts those bytes, too."""
     corpus = None if request.corpus is None else _open(request.corpus)
     if corpus is None or row.trained_on is None or kind_of(corpus) not in ("text", "parallel"):
         return corpus

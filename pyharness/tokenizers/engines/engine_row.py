@@ -87,7 +87,10 @@ def without_special(data: bytes) -> str:
     """Return a tokenizer.json in which special tokens are plain text, and nothing is padded, cut or added.
 
     It is for engines that always recognise special tokens: they cannot recognise what is not listed. The ids of special
-    tokens are lost; with special tokens off they are never produced.
+    tokens that the model's vocabulary lacks are lost; with special tokens off they are never produced.
+
+    Raises:
+        ValueError: the data is not JSON.
     """
     content = json.loads(data)
     content["added_tokens"] = [token for token in content.get("added_tokens") or () if not token.get("special")]

@@ -57,7 +57,11 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
 
 
 def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of ``BpeTokenizer`` for the options of a specification."""
+    """Return the arguments of ``BpeTokenizer`` for the options of a specification.
+
+    Raises:
+        InputError: the dropout is not a number, or the seed not a whole one.
+    """
     arguments: dict[str, Any] = {}
     for key, kind in (("method", str), ("dropout", float), ("seed", int)):
         if key not in options:
@@ -70,7 +74,7 @@ def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
-    """Run a home row's file."""
+    """Return the row that runs a home row's file."""
     file = home.load
     if not isinstance(file, VocabularyFile):
         raise InputError(

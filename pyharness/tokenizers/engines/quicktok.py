@@ -121,7 +121,7 @@ def build(file: VocabularyFile) -> QuicktokTokenizer:
         ):
             warnings.simplefilter("ignore", ResourceWarning)  # the importer leaves the file open
             quicktok.import_tokenizer(str(path), "imported", data_dir=folder)
-            library = quicktok.Tokenizer("imported", folder)  # get_encoding() would cache it for the next import's name
+            library = quicktok.Tokenizer("imported", folder)  # get_encoding() caches by name
     added = table.added_tokens() if isinstance(table, HuggingFaceTables) else {}
     notes = [f"{len(added)} added tokens are plain text to quicktok: texts with them get other ids"] if added else []
     return QuicktokTokenizer(library, table, *notes, home=file)
@@ -140,7 +140,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
-    """Run a home row: from the wheel if it has the vocabulary, else through the importer."""
+    """Return the row that runs a home row: from the wheel if it has the vocabulary, else through the importer."""
     name = f"quicktok+{home.name}"
     if home.vocabulary in BUNDLED:
         return dataclasses.replace(expand(str(home.vocabulary), {}), name=name)

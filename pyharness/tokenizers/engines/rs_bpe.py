@@ -85,7 +85,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
-    """Run a home row whose vocabulary is in the wheel."""
+    """Return the row that runs a home row, whose vocabulary must be in the wheel."""
     if home.vocabulary not in KNOWN:
         raise InputError(
             f"rs_bpe cannot run {home.name!r}; it has {' and '.join(KNOWN)} compiled in, and reads no files"

@@ -41,7 +41,11 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def fetch(repository: str, revision: str) -> bytes:
-    """Download one file of a repository into the Hub's cache."""
+    """Return the tokenizer.json of a repository, downloaded into the Hub's cache.
+
+    Raises:
+        InputError: the Hub may not be asked, cannot be reached, or does not give the file.
+    """
     name = f"hf:{repository}"
     if variable := hub.switched_off("HF_HUB_OFFLINE"):
         raise InputError(f"{name!r} is not in the local cache and {variable} is set; {_advice(repository)}")

@@ -70,7 +70,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         return _tokens(encoded)
 
     def decode(self, ids: Ids) -> bytes:
-        """Return the bytes of the text of one document's ids; if that is exact, also of ids that split a character."""
+        """Return the bytes of the text of one document's ids; if ``round_trip`` is exact, also of split characters."""
         numbers = np.asarray(ids).tolist()
         if self._exact_bytes:
             table = self._token_bytes
@@ -181,7 +181,7 @@ class HuggingFaceWords(HuggingFaceTokenizer):
 
     @cached_property
     def _continuing(self) -> Any:
-        """Return the WordPiece model for the inside of a word: only ``##`` entries, without their mark."""
+        """Return the model for the inside of a word: ``##`` entries without their mark; None if not WordPiece."""
         if self.file.model_type != "WordPiece":
             return None
         import tokenizers

@@ -60,7 +60,11 @@ def carrier(encoding: Encoding) -> Path | None:
 
 
 def fetch(encoding: Encoding) -> bytes:
-    """Return the rank file of an encoding, checked against its published digest."""
+    """Return the rank file of an encoding, checked against its published digest.
+
+    Raises:
+        InputError: the cached or downloaded file is another one, or it cannot be downloaded.
+    """
     cached = cache_path(encoding)
     if cached is not None and cached.is_file():
         data = vocabulary_file.read(cached)
@@ -76,7 +80,11 @@ def fetch(encoding: Encoding) -> bytes:
 
 
 def read_quicktok(data: bytes, label: str) -> dict[bytes, int]:
-    """Read the ranks of a quicktok ``.vocab`` file: a count, then per token length (16 bits), bytes, rank (32 bits)."""
+    """Read the ranks of a quicktok ``.vocab`` file: a count, then per token length (16 bits), bytes, rank (32 bits).
+
+    Raises:
+        InputError: the data end too early.
+    """
     ranks: dict[bytes, int] = {}
     try:
         (count,) = struct.unpack_from("<I", data)

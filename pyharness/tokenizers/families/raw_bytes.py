@@ -20,7 +20,7 @@ class RawBytes:
     notes: tuple[str, ...] = ()
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
-        """Encode documents; one thread is already faster than memory."""
+        """Encode documents on one thread, for any value of ``threads``."""
         del threads
         documents = [text.encode() for text in texts]
         offsets = np.zeros(len(documents) + 1, np.int64)

@@ -75,14 +75,14 @@ class SentencePieceTokenizer(SentencePieceTables):
         return Timed(lambda: encode(text, out_type=int), lambda ids: Tokens.from_lists([ids]))
 
     def normalize(self, text: str) -> str:
-        """Return the text after the model's normaliser, with spaces as spaces."""
+        """Return the text after the model's normaliser, with spaces as spaces, without those that decoding drops."""
         normal: str = self.processor.Normalize(text).replace(sentencepiece_file.SPACE, " ")
         if self.model.normalizer.remove_extra_whitespaces:  # decoding removes one from each leading token
             return normal.lstrip(" ")
         return normal.removeprefix(" ") if self.model.normalizer.add_dummy_prefix else normal
 
     def stages(self) -> Stages:
-        """Return the stages before the model. Its normaliser is a table, and its Unigram sums have 32 bits."""
+        """Return the stages before the model: its normaliser; no scores, as their sums have 32 bits."""
         added = [AddedToken(token, piece, normalized=True) for piece, token in self.added_tokens().items()]
         pieces = self.model.pieces
         return Stages(

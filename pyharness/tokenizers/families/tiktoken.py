@@ -73,14 +73,17 @@ class TiktokenTokenizer(RankPipeline):
         return self.encoding.decode_bytes(np.asarray(ids).tolist())
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
-        """Return a loop over the single call: the batch call is a Python executor with a future for every document."""
+        """Return a loop of the single call on one thread, else the batch call.
+
+        The batch call is a Python executor with a future for every document.
+        """
         documents, encode, batch = list(texts), self.encoding.encode_ordinary, self.encoding.encode_ordinary_batch
         if threads > 1:
             return Timed(lambda: batch(documents, num_threads=threads), Tokens.from_lists)
         return Timed(lambda: [encode(text) for text in documents], Tokens.from_lists)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
-        """Return the same loop for decoding to bytes."""
+        """Return the same for decoding to bytes: a loop on one thread, else the batch call."""
         documents = [tokens.document(index).tolist() for index in range(len(tokens))]
         decode, batch = self.encoding.decode_bytes, self.encoding.decode_bytes_batch
         if threads > 1:
@@ -94,7 +97,11 @@ class TiktokenTokenizer(RankPipeline):
 
 
 def read(file: VocabularyFile) -> RankVocabulary:
-    """Read a rank file or tekken file."""
+    """Read a rank file or tekken file.
+
+    Raises:
+        InputError: the file has a fault, or a rank file comes without an ``encoding``.
+    """
     data = file.fetch()
     if file.kind == "tekken":
         return read_tekken(data, file.label)

@@ -7,9 +7,9 @@ A ``|`` separates several corpora. A trainer that changes a tokenizer takes this
 the change: ``trained:continued-bpe?base=./tokenizer.json&tokens=8192&corpus=path:books.jsonl``. Rows that differ in
 ``tokens=`` alone need one training if the largest comes first, as it does in a suite.
 
-Training takes place once, in a process of its own, when a row is *obtained*, before any measurement. Resolving and
-loading a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or ``XDG_CACHE_HOME/pyharness``, or
-``~/.cache/pyharness``) under a key of everything that affects them.
+Training takes place once, in another process, when a row is *obtained*, before any measurement. Resolving and loading
+a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or ``XDG_CACHE_HOME/pyharness``, or
+``~/.cache/pyharness``) under a key of the recipe. Obtaining a row trains again once its text or base has changed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpe
 def prepare(
     argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
 ) -> None:
-    """Train, unless the cache has the result of this recipe on the current text.
+    """Train, unless the cache has the result of this recipe on the current text, or no library loads what it gives.
 
     A trainer that refuses (too little text for the vocabulary, library not installed) or crashes costs its rows, not
     the run. A refused training is not repeated; a crashed one is.
+
+    Raises:
+        InputError: the recipe is invalid, its text cannot be read, or the cache cannot be written.
+        Stopped: the training was stopped.
     """
     recipe = Recipe.of(argument, options)
     if not recipe.trainer.loadable:
@@ -52,7 +56,7 @@ def prepare(
 
 
 def prepared(argument: str, options: Mapping[str, str]) -> bool:
-    """Tell whether the cache has a result of this recipe, on the text of that time."""
+    """Tell whether nothing is left to train: the cache has a file or a refusal, of any text, or no library loads it."""
     recipe = Recipe.of(argument, options)
     kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     return not recipe.trainer.loadable or (kept is not None and kept.base == recipe.base and not kept.crashed)

@@ -47,7 +47,7 @@ def alphabet_bytes(token: str) -> bytes:
 
 
 def byte_of(piece: str) -> int | None:
-    """Return the byte of a fallback piece: ``<0x41>`` is 65."""
+    """Return the byte of a fallback piece: ``<0x41>`` is 65; None for any other piece."""
     if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
         try:
             return int(piece[3:5], 16)

@@ -19,7 +19,11 @@ _NAMES = {
 
 
 def parse_json(data: bytes, label: str) -> dict[str, Any]:
-    """Parse a JSON object; refuse double keys, bad encodings and nesting bombs."""
+    """Parse a JSON object; refuse double keys, bad encodings and nesting bombs.
+
+    Raises:
+        InputError: the data is refused, or is not a JSON object.
+    """
     try:
         content = json.loads(data, object_pairs_hook=_unique)
     except RecursionError:
@@ -55,7 +59,7 @@ class Members:
         self.content, self.label = content, label
 
     def take(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """Return a member of a type; None where the type allows it and the file lacks the member."""
+        """Return a member of a type; None where the type allows it and the file has null or lacks the member."""
         value, kinds = self.content.get(name), kind if isinstance(kind, tuple) else (kind,)
         if type(value) not in kinds:
             wanted = " or ".join(_NAMES[kind] for kind in kinds)

@@ -15,7 +15,7 @@ from pyharness.types import InputError
 LONGEST_PATTERN = 1 << 16  # characters; the longest published one has 1,300
 MOST_REPEATED = 10_000  # elements of a pattern, those under {n} counted n times; published patterns have some hundred
 MOST_GROWTH = 100  # of a text, in bytes; NFKC turns one character into 18, published replacements one byte into 3
-LONGEST_PREPENDED = 1000
+LONGEST_PREPENDED = 1000  # characters
 
 _REPEAT = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
 _GROUP = re.compile(r"(?:\?[^:=!>)]*[:=!>]?)?")  # after the parenthesis: "?:", "?i:", "?<="
@@ -23,7 +23,11 @@ _ESCAPE = re.compile(r"\\(?:[pPxuUNkgo]\{[^}]*\}|.)", re.DOTALL)
 
 
 def check_pattern(expression: str, label: str) -> None:
-    """Refuse a regular expression that is longer, or has more repetition, than any tokenizer needs."""
+    """Refuse a regular expression that is longer, or has more repetition, than any tokenizer needs.
+
+    Raises:
+        InputError: the expression is refused.
+    """
     if len(expression) > LONGEST_PATTERN:
         raise InputError(
             f"{label}: a regular expression of {len(expression):,} characters; at most {LONGEST_PATTERN:,} are tried"
@@ -91,7 +95,11 @@ def _end_of_element(expression: str, start: int) -> int:
 
 
 def check_steps(steps: Iterable[Mapping[str, Any]], label: str) -> None:
-    """Check the steps of a stage (sequences flattened): their expressions, and how much they lengthen a text."""
+    """Check the steps of a stage (sequences flattened): their expressions, and how much they lengthen a text.
+
+    Raises:
+        InputError: an expression is refused, or the steps make a text too long.
+    """
     growth = 1.0
     for step in steps:
         pattern = step.get("pattern")

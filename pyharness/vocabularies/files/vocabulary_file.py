@@ -39,7 +39,11 @@ def read(path: Path) -> bytes:
 
 
 def find(argument: str) -> Path:
-    """Return the file that a path means: itself, or the tokenizer file of a directory."""
+    """Return the file that a path means: itself, or the tokenizer file of a directory.
+
+    Raises:
+        InputError: the path does not exist, or the directory has no tokenizer file.
+    """
     path = folders.expanded(argument)
     try:
         path.exists()
@@ -57,7 +61,7 @@ def find(argument: str) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed once per version of it."""
+    """Return the SHA-256 of a file, which is remembered while its size and its time of change stay the same."""
     status = path.stat()
     return _digest(path, status.st_mtime_ns, status.st_size)
 
@@ -69,7 +73,11 @@ def _digest(path: Path, modified: int, size: int) -> str:
 
 
 def detect(data: bytes, label: str) -> Kind:
-    """Return the kind of a vocabulary file, from its first bytes."""
+    """Return the kind of a vocabulary file, from its content; any other JSON object is taken for a tokenizer.json.
+
+    Raises:
+        InputError: the content is of no known kind.
+    """
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
         # A tokenizer.json whose first member is a number contains a model; in ``vocab.json``, no value is an object.

@@ -43,7 +43,7 @@ class HuggingFaceFile:
     added: tuple[AddedToken, ...]
 
     def stages(self, name: str) -> list[Mapping[str, Any]]:
-        """Return the steps of the normaliser, pre-tokenizer or decoder, with sequences flattened."""
+        """Return the steps of the stage with this name, with sequences flattened."""
         return flat_stages(self.content.get(name))
 
 
@@ -75,7 +75,11 @@ def flat_stages(stage: Any) -> list[Mapping[str, Any]]:
 
 
 def check_stage(stage: Any, label: str, depth: int = 0) -> None:
-    """Refuse a normaliser, pre-tokenizer, post-processor or decoder that is not a tree of objects with a type."""
+    """Refuse a normaliser, pre-tokenizer, post-processor or decoder that is not a tree of objects with a type.
+
+    Raises:
+        InputError: the stage is no such tree, or too deep.
+    """
     if stage is None:
         return
     if depth > DEEPEST:
@@ -142,7 +146,11 @@ def _unigram_vocab(vocab: Any, label: str) -> dict[str, int]:
 
 
 def check_id(number: Any, token: str, label: str) -> None:
-    """Refuse values that are no ids, or too large to index an array."""
+    """Refuse values that are no ids, or too large to index an array.
+
+    Raises:
+        InputError: the value is refused.
+    """
     if type(number) is not int:
         raise InputError(f"{label}: the id of {token!r} is {str(number)[:40]!r}, not an integer")
     if not 0 <= number < BIGGEST_ID:
@@ -184,7 +192,7 @@ def _merges(model: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> t
         pair = merge.split(" ") if isinstance(merge, str) else merge
         try:
             left, right = pair
-            # A part of a merge is never empty, so results are longer than their parts and rules cannot form cycles.
+            # A part is never empty. So without a prefix results are longer than their parts: rules form no cycles.
             if not (left and right and left in vocab and right in vocab and left + right[prefix:] in vocab):
                 raise _bad_merge(left, right, left + right[prefix:], vocab, f"{label}: merge {number}")
         except (TypeError, ValueError) as error:
@@ -216,7 +224,11 @@ def _read_tokens(content: Mapping[str, Any], vocab: Mapping[str, int], label: st
 
 
 def read_added(entries: list[Any], label: str) -> tuple[AddedToken, ...]:
-    """Check and read the entries of ``added_tokens``."""
+    """Check and read the entries of ``added_tokens``.
+
+    Raises:
+        InputError: an entry is defect, or a content occurs twice.
+    """
     added = tuple(_read_token(entry, number, label) for number, entry in enumerate(entries))
     if len({token.content for token in added}) != len(added):
         raise InputError(f"{label} lists an added token twice")

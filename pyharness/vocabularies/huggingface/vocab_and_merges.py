@@ -27,11 +27,11 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
 
     Args:
         path: the ``vocab.json``.
-        pattern: name of a known split pattern; None: GPT-2's.
+        pattern: name or expression of a known split pattern; None: GPT-2's.
         special: special tokens and their ids.
 
     Raises:
-        InputError: a file is missing, damaged or not byte-level.
+        InputError: a file is missing, damaged or not byte-level, is not named so, or the pattern is unknown.
     """
     vocab = parse_json(vocabulary_file.read(path), str(path))
     if not path.name.endswith("vocab.json"):

@@ -19,7 +19,11 @@ LONGEST = 1 << 16  # characters of a token that a decoder rewrites; published fi
 
 
 def vocabulary(file: HuggingFaceFile) -> Vocabulary:
-    """Return bytes and kind of every id."""
+    """Return bytes and kind of every id.
+
+    Raises:
+        InputError: the decoder makes a token too long.
+    """
     spell = _spelling(file)
     tokens = {number: spell(token) for token, number in file.vocab.items()}
     kinds = _kinds(file)
@@ -45,7 +49,7 @@ def fallback_ids(file: HuggingFaceFile) -> tuple[int, ...]:
 
 
 def unknown_id(file: HuggingFaceFile) -> int | None:
-    """Return the id of the unknown token, if the model has one."""
+    """Return the id of the unknown token; None if the model has none."""
     if file.model_type == "Unigram":
         number = file.model.get("unk_id")
         return None if number is None else int(number)
@@ -129,7 +133,10 @@ def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.ui
 
 
 def _symbols_of(token: str, prefix: str, suffix: str) -> list[str]:
-    """Split a word into characters, with the prefix on all but the first and the suffix on the last."""
+    """Split a token into its symbols: characters, with the prefix on all but the first and the suffix on the last.
+
+    If the token itself begins with the prefix, its first symbol has it, too.
+    """
     behind = suffix if token != suffix and token.endswith(suffix) else ""
     body = token.removesuffix(behind)
     goes_on = bool(prefix) and body != prefix and body.startswith(prefix)

@@ -88,7 +88,7 @@ class Automaton:
 
     classes: Classes
     moves: list[list[tuple[bool, int]]] = field(default_factory=list)
-    nullable: bool = False  # an empty match is the best one in some text
+    nullable: bool = False  # the pattern can match nothing before some symbol, even where another match is better
 
 
 def classes_of(program: Program) -> Classes:
@@ -119,7 +119,7 @@ def automaton(program: Program) -> Automaton:
     """Build the automaton of a program.
 
     Raises:
-        Uncompilable: it grows too large.
+        Uncompilable: it grows too large, or there are too many classes.
     """
     return _Determinising(program).run()
 
@@ -227,6 +227,9 @@ def machine_of_tree(node: Node, dialect: Dialect, *, full_case: bool) -> Automat
 
 
 def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
-    """Refuse empty matches, except for `regex`, which alone then continues to look for a match that is not empty."""
+    """Refuse empty matches, except for `regex`, which alone then continues to look for a match that is not empty.
+
+    Where an atomic or possessive part ends the pattern, they are refused for `regex`, too.
+    """
     if machine.nullable and (dialect != "regex" or not states.takes_back):
         raise Uncompilable("it can match nothing")

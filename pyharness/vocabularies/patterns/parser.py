@@ -58,7 +58,8 @@ class Brackets:
         """Return the set of the class, and move past its closing bracket.
 
         Raises:
-            Uncompilable: dialects, or versions of their engines, disagree on the syntax.
+            Uncompilable: the class is empty, not closed or nested too deeply; or dialects, or versions of their
+                engines, disagree on the syntax.
         """
         if depth > DEEPEST:
             raise Uncompilable("classes in classes without end")
@@ -248,7 +249,7 @@ class _Parser:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
 
     def _kind(self, braces: bool, *, exact: bool) -> Kind | None:
-        """Return the kind of repeat by what follows the bounds; None: an option of Oniguruma, not a lazy repeat."""
+        """Return the kind of repeat by what follows the bounds; None: Oniguruma's ``{n}?``, all of it or nothing."""
         if self.reader.take("?"):
             return None if braces and exact and self.reader.dialect == "oniguruma" else "lazy"
         # Oniguruma repeats the repeat where other engines are possessive.

@@ -25,7 +25,8 @@ class PieceAutomaton:
         dialect: the engine that defines its meaning.
 
     Raises:
-        Uncompilable: it uses unsupported syntax, matches an empty text, or needs too many states.
+        Uncompilable: it uses unsupported syntax, matches an empty text, needs too many states, or reads a newline at
+            the end of a text differently from others.
     """
 
     def __init__(self, expression: str, dialect: Dialect) -> None:

@@ -44,7 +44,7 @@ State: TypeAlias = Step | Look | Fork | Match
 
 @dataclass(slots=True)
 class Program:
-    """States by number. ``start`` is where matching starts; ``takes_back``: no part of it is atomic."""
+    """States by number. ``start`` is where matching starts; ``takes_back``: no atomic or possessive part ends it."""
 
     states: list[State] = field(default_factory=list)
     start: int = 0
@@ -55,7 +55,8 @@ def program(node: Node) -> Program:
     """Build the program of a tree.
 
     Raises:
-        Uncompilable: an atomic part is more than repeats of one class, or there are too many states.
+        Uncompilable: there are too many states; or an atomic or possessive part before the end of the pattern repeats
+            more than one class, or is no repeat and can match in several ways.
     """
     building = _Building()
     first = building.node(node, building.add(Match()), last=True)
@@ -122,7 +123,10 @@ class _Building:
         raise Uncompilable("an atomic group of more than one class")
 
     def _possessive(self, node: Repeat, to: int, *, last: bool) -> int:
-        """Build a possessive repeat of one class: it ends only before another class."""
+        """Build a possessive repeat.
+
+        One that does not end the pattern repeats one class. It ends before another class, or after ``most``.
+        """
         greedy = Repeat(node.body, node.least, node.most)
         if last:
             self.program.takes_back = False

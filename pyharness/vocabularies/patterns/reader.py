@@ -17,7 +17,7 @@ _HEX_DIGITS = CodePoints((0x30, 0x3A, 0x41, 0x47, 0x61, 0x67))
 CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}  # common to all dialects
 _HEX = re.compile(r"x\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
 _PROPERTY = re.compile(r"[pP](?:\{([^{}]{1,60})\}|([A-Z]))")
-_TURKIC = {ord("i"): 0x130, ord("I"): 0x131}  # added by `regex` to the other case
+_TURKIC = {ord("i"): 0x130, ord("I"): 0x131}  # what each matches in `regex`, too, where case is ignored
 
 
 def category(name: str) -> CodePoints:
@@ -95,7 +95,7 @@ def posix_class(name: str, dialect: Dialect) -> CodePoints:
     """Return the set of ``[:name:]`` inside brackets.
 
     Raises:
-        Uncompilable: dialects differ too much about it.
+        Uncompilable: it is unknown, or dialects differ too much about it.
     """
     letters, digits = binary("alphabetic"), category("nd")
     sets = {
@@ -125,28 +125,36 @@ class Reader:
         return self.text[self.at : self.at + size]
 
     def take(self, expected: str) -> bool:
-        """Move past a string if it comes next."""
+        """Move past a string if it comes next, and return whether it does."""
         if self.text.startswith(expected, self.at):
             self.at += len(expected)
             return True
         return False
 
     def next(self) -> str:
-        """Move past one character and return it."""
+        """Move past one character and return it.
+
+        Raises:
+            Uncompilable: the pattern ends here.
+        """
         if self.at >= len(self.text):
             raise Uncompilable("it ends early")
         self.at += 1
         return self.text[self.at - 1]
 
     def match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
-        """Move past what the expression matches here."""
+        """Move past what the expression matches here, and return the match, or None."""
         match = expression.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
         return match
 
     def escape(self, *, in_brackets: bool) -> CodePoints | int:
-        """Read the escape after a backslash: a set or one code point."""
+        """Read the escape after a backslash: a set or one code point.
+
+        Raises:
+            Uncompilable: the escape is unknown, or dialects differ about it.
+        """
         if number := self.match(_HEX):
             return self._number(number)
         if named := self.match(_PROPERTY):

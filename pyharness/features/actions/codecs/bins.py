@@ -31,7 +31,7 @@ class BinCodec(OfQuantiles):
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """Return the parameters that decoding needs."""
+        """Return the kind of codec, its dimensions and its bins."""
         return {"codec": "bins", "dimensions": self.dimensions, "bins": self.bins}
 
     @property

@@ -1,8 +1,9 @@
 """Files of fitted codecs, ``format: pyharness-actions``: one JSON object, with a digest of all other members.
 
-All: ``codec`` (fast, bins or fast-reference), ``chunk_frames``, ``skip``, ``low``, ``high``, ``trained_on`` (digests of
-clips that are not measured), and ``source``, which does not affect ids. fast: ``scale``, ``minimum``, ``alphabet`` and
-``rules`` (the ids of each rule, flattened). bins: ``bins``. fast-reference: ``scale``, ``minimum``, ``tokenizer``.
+Of all codecs: ``version``, ``codec`` (fast, bins or fast-reference), ``chunk_frames``, ``skip``, ``low``, ``high``, and
+members that do not affect ids: ``written_by``, ``notes``, ``source``, ``trained_on`` (digests of the clips of the fit).
+Of fast: ``scale``, ``minimum``, ``alphabet`` and ``rules`` (the ids of each rule, flattened). Of bins: ``bins``. Of
+fast-reference: ``scale``, ``minimum``, ``tokenizer``.
 """
 
 from __future__ import annotations
@@ -64,13 +65,20 @@ def _own(codec: Codec) -> dict[str, Any]:
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
-    """Return the digest of a file's content, which must not include a digest."""
+    """Return the digest of a file's content, which must not include a digest.
+
+    Raises:
+        ValueError, RecursionError: the content is no JSON value, such as NaN.
+    """
     written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(written.encode()).hexdigest()
 
 
 def meaning_of(fitted: FittedCodec) -> str:
-    """Return the digest of everything that affects ids and their meaning: codecs that share it share streams."""
+    """Return the digest of everything that affects ids and their meaning.
+
+    Codecs that share it and ``chunk_frames`` read each other's streams.
+    """
     codec = fitted.codec
     bounds = {"low": codec.quantiles.low.tolist(), "high": codec.quantiles.high.tolist()}
     return digest_of({"codec": codec.header["codec"], **bounds, **_own(codec)})

@@ -1,9 +1,10 @@
 """FAST: cosine transform along time, rounding, and byte-pair encoding of the whole numbers (arXiv 2501.09747).
 
 The transform is the orthonormal DCT-II. Numbers outside of the fitted range are escaped. Ids are, in this order: one
-for each number from the least to the greatest that occurred; one for each merge; the escape and its 16 digits. A number
-outside is the escape, then its distance from the range in groups of 3 bits, the lowest first; a digit with 8 added has
-a successor. Distances are in zigzag order: 0 is just above the greatest, 1 just below the least, and so on.
+for each number from the least to the greatest that occurred; one for each new result of a merge; the escape and its 16
+digits. A number outside is the escape, then its distance from the range in groups of 3 bits, the lowest first; a digit
+with 8 added has a successor. Distances are in zigzag order: 0 is just above the greatest, 1 just below the least, and
+so on.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def cosine_transform(values: Values) -> Values:
 
     ``c[k] = s[k] sum_t x[t] cos(pi (t + 1/2) k / T)``, ``s[0] = sqrt(1 / T)``, else ``sqrt(2 / T)``: norms stay.
 
-    >>> cosine_transform(np.full((4, 1), 0.5)).round(12).ravel().tolist()
+    >>> abs(cosine_transform(np.full((4, 1), 0.5))).round(12).ravel().tolist()
     [1.0, 0.0, 0.0, 0.0]
     """
     return _scales(len(values)) * (_cosines(len(values)) @ values)
@@ -46,7 +47,7 @@ def inverse_cosine_transform(coefficients: Values) -> Values:
 
 @lru_cache(maxsize=4)
 def _cosines(frames: int) -> Values:
-    """Return float64 [frequency, frame]. Angles are reduced as whole numbers, so that equal terms cancel exactly."""
+    """Return float64 [frequency, frame]. Angles are reduced as whole numbers, so that their rounding stays small."""
     steps = np.arange(frames, dtype=np.int64)
     angles = (2 * steps[None, :] + 1) * steps[:, None] % (4 * frames)
     cosines: Values = np.cos(angles * (np.pi / (2 * frames)))
@@ -81,7 +82,8 @@ class IntegerBpe:
         """Learn merges from sequences of numbers; no pair crosses sequences.
 
         Raises:
-            InputError: ``vocab_size`` has no room for all numbers between the least and the greatest.
+            InputError: there is no number, or ``vocab_size`` has no room for all numbers between the least and the
+                greatest and for the escape.
         """
         joined = np.concatenate([np.zeros(0, np.int64), *sequences])
         if not len(joined):
@@ -220,7 +222,7 @@ def chunk_of(numbers: Integers, frames: int, scale: float) -> Values:
 
 @dataclass(frozen=True)
 class FastCodec(OfQuantiles):
-    """A fitted codec. Coefficients outside of the fitted range are escaped, so nothing is lost."""
+    """A fitted codec. Coefficients outside of the fitted range are escaped: decoding restores every coefficient."""
 
     scale: float
     bpe: IntegerBpe
@@ -239,7 +241,7 @@ class FastCodec(OfQuantiles):
         vocab_size: int,
         progress: Callable[[int], None] | None = None,
     ) -> FastCodec:
-        """Learn merges from chunks in units of the data. Raises ``InputError``, as ``IntegerBpe.fit``."""
+        """Learn merges from chunks in units of data. Raises ``InputError`` as ``IntegerBpe.fit`` and ``rounded``."""
         numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
         return cls(quantiles, scale, IntegerBpe.fit(numbers, vocab_size, progress=progress))
 
@@ -250,7 +252,7 @@ class FastCodec(OfQuantiles):
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """Return the parameters that decoding needs, without the vocabulary."""
+        """Return the kind of codec and its parameters, without the vocabulary and the quantiles."""
         return {"codec": "fast", "dimensions": self.dimensions, "minimum": self.bpe.minimum, "scale": self.scale}
 
     @property

@@ -52,7 +52,7 @@ class Quantiles:
 
     @property
     def unscaled(self) -> NDArray[np.bool_]:
-        """Whether a dimension has no spread, [dimensions]: up to 2^-40 of its size, which is rounding, or subnormal."""
+        """Whether a dimension has no spread but rounding, bool [dimensions]: at most 2^-40 of its size, or 2^-1022."""
         size = np.maximum(np.abs(self.low), np.abs(self.high))
         narrow: NDArray[np.bool_] = self.high - self.low <= np.maximum(size * 2.0**-40, np.finfo(np.float64).tiny)
         return narrow
@@ -102,7 +102,7 @@ class OfQuantiles:
 
 
 def check_chunk(values: NDArray[np.float64], dimensions: int) -> None:
-    """Refuse anything but a chunk of ``dimensions`` finite values per frame."""
+    """Refuse anything but 1 to ``LONGEST`` frames of ``dimensions`` finite values."""
     if values.ndim != 2 or values.shape[1] != dimensions:
         has = f"{values.shape[1]}" if values.ndim == 2 else f"shape {values.shape}"
         raise InputError(f"a chunk has frames of {has} values; this codec was fitted to {dimensions}")

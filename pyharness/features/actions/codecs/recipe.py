@@ -58,7 +58,8 @@ class CodecRecipe:
         """Read clips and fit a codec to them; all their chunks are held in memory.
 
         Raises:
-            InputError: a corpus is no motion, the corpora differ in their chunks, or have too few.
+            InputError: a corpus is no motion; the corpora have no chunk, or differ in ``chunk=``, ``skip=`` or
+                dimensions; or the codec cannot be fitted to them.
         """
         opened = [open_motions(corpus) for corpus in corpora]
         shapes = {(one.chunk_frames, one.skip) for one in opened}
@@ -103,7 +104,7 @@ def _notes(codec: Codec, asked: int) -> list[str]:
 
 
 def open_motions(spec: str) -> MotionCorpus:
-    """Open a corpus of clips."""
+    """Open a corpus of clips; raise ``InputError`` for text."""
     corpus = open_corpus(spec)
     if not isinstance(corpus, MotionCorpus):
         raise InputError(
@@ -113,7 +114,7 @@ def open_motions(spec: str) -> MotionCorpus:
 
 
 def refuse_others(codec: ActionCodec, corpus: MotionCorpus) -> None:
-    """Refuse clips that skip other leading values than the codec's: they have as many values, but different ones."""
+    """Refuse clips read with another ``skip``: their frames may have as many values, but these are different ones."""
     if corpus.skip != codec.skip:
         raise InputError(
             f"corpus {corpus.name!r} is read with skip={corpus.skip}, and the codec was fitted to clips read with "

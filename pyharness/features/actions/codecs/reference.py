@@ -1,9 +1,10 @@
 """FAST as in its authors' processor (``processing_action_tokenizer.py``), with its dropped and clamped values.
 
 Coefficients become characters, counted from the least of the training part. A byte-level BPE of ``tokenizers`` with the
-split pattern of GPT-2 encodes them. Coefficients below the least are clamped to it. Characters and bytes unseen in
-training have no id and are dropped; half a surrogate pair is a ``TypeError``. Ids that cannot be decoded give a chunk
-of zeros. The authors' file has no normalisation: here it is that of the other rows.
+split pattern of GPT-2 encodes them. Coefficients below the least are clamped to it. Bytes that the vocabulary lacks are
+dropped, as most bytes unseen in training are; half a surrogate pair, or a number beyond the last character, is a
+``TypeError``. Ids that cannot be decoded give a chunk of zeros there; ``decode`` raises ``Damaged`` instead. The
+authors' file has no normalisation: here it is that of the other rows.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class ReferenceCodec(OfQuantiles):
         """Train as ``UniversalActionProcessor.fit`` does.
 
         Raises:
-            InputError: ``tokenizers`` is not installed, or ``vocab_size`` is below the range of coefficients.
+            InputError: there is no chunk, ``tokenizers`` is not installed, or ``vocab_size`` is below the range of
+                coefficients.
         """
         numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
         joined = np.concatenate([np.zeros(0, np.int64), *numbers])
@@ -119,7 +121,7 @@ class ReferenceCodec(OfQuantiles):
             raise InputError(f"the BPE of the codec was refused by tokenizers: {str(error)[:200]}") from None
 
     def _has_id(self, number: int) -> bool:
-        """Whether the training had all bytes of the number's character."""
+        """Whether the vocabulary has all bytes of the number's character."""
         if not 0 <= number < HIGHEST:
             return False
         return all(BYTE_ALPHABET[byte] in self._symbols for byte in chr(number).encode("utf-8", "surrogatepass"))

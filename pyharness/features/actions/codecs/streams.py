@@ -1,9 +1,9 @@
 """Streams of ids of motion: a header, a line for each chunk, and a last line that marks the end.
 
-Each line is a JSON object. The header has the format, the meaning of ids (``codec``: dimensions, minimum, scale), the
-frames of a chunk and the digest of the codec. A chunk has its clip's name, its number in the clip, its frames and its
-ids. The last line has the numbers of clips and chunks, and the digest of all lines before it. The frames after the last
-whole chunk of a clip form a shorter chunk: nothing is left out.
+Each line is a JSON object. The header has the format and its version, the kind and parameters of the codec (``codec``),
+the frames of a chunk and the digest of the codec. A chunk has its clip's name, its number in the clip, its number of
+frames and its ids. The last line has the numbers of clips and chunks, and the digest of all lines before it. The frames
+after the last whole chunk of a clip form a shorter chunk: nothing is left out.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.extension import Extendable
 from pyharness.types import InputError
 
-ADVISED = 0.99995  # advised share of a text whose characters get a token; few remain, of which nothing can be learnt
+ADVISED = 0.99995  # advised share of a text's characters that have a token; the others are too rare to learn from
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class MissingCharacters:
 
     first: tuple[bytes, ...]  # those needed for a coverage, most frequent first
     counts: NDArray[np.uint64]  # [characters]: occurrences of all of them, ``first`` first
-    occurrences: int  # of all characters in the text
+    occurrences: int  # of all characters of the text that count, with and without a token
     advised: int  # number of characters needed for a coverage of ``ADVISED``
 
     @classmethod
@@ -32,7 +32,7 @@ class MissingCharacters:
         return cls((), np.zeros(0, np.uint64), 0, 0)
 
     def share(self, spelled: int) -> float:
-        """Return the share of the text without a token, after the first ``spelled`` characters got one."""
+        """Return the share of the text's characters without a token, after the first ``spelled`` got one."""
         return int(self.counts[spelled:].sum()) / max(self.occurrences, 1)
 
 
@@ -61,10 +61,10 @@ def missing_characters(
         model: the model to extend.
         pieces: pieces of the corpus, over the 256 bytes.
         coverage: the share, above 0 and up to 1. None: no character is requested.
-        denies: called for each requested character; a character for which it is True gets no token.
+        denies: called for each character that would get a token; one for which it is True gets none.
 
     Raises:
-        InputError: as :func:`check_share`.
+        InputError: as :func:`check_share`; or the model cannot be extended.
 
     Source: ``LoadSentences`` of SentencePiece's trainer_interface.cc.
     """
@@ -114,7 +114,7 @@ def check_share(coverage: float) -> None:
 
 
 def _characters(pieces: WeightedPieces) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the code points of pieces, ascending, and their counts."""
+    """Return the code points of pieces, ascending, and their counts; without control characters and U+FFFD."""
     data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols].astype(np.uint8)
     starts = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
     weights = np.repeat(pieces.weights, np.diff(starts[pieces.offsets]))

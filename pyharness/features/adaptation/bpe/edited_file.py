@@ -1,7 +1,7 @@
 """Removal and addition of tokens in a tokenizer file, with a check of the result.
 
-The edited file is read again, and refused unless it is the intended model. If the format's library is installed, it
-must also encode some texts as we do. Otherwise ``InputError``, before anything is written.
+The edited file is read again, and must be the intended model. If the format's library is installed and can be compared,
+it must also encode some texts as we do. A file that fails raises ``InputError``, before anything is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.rank_file import read_ranks, read_tekken
 
-_IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # other kinds may enter the model's list
+_IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # kinds whose strings in ``merges`` stay
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
          "suffix", "whole_pieces", "round_trip")  # fmt: skip
 _LIBRARIES = {
@@ -68,7 +68,7 @@ def prune(data: bytes, model: BpeModel, removed: Ids, label: str, texts: Sequenc
         texts: texts that the format's library, if installed, must encode as we do.
 
     Raises:
-        InputError: the file cannot be edited so, or the edited file is not the intended model.
+        InputError: the file cannot be edited so, or the edited file fails :func:`check_pruned`.
     """
     ids = id_map(model, removed)
     edited = prune_file(data, ids, label)
@@ -99,7 +99,7 @@ def put(
         reachable: as in :func:`check_extended`.
 
     Raises:
-        InputError: the file cannot be edited so, or the edited file is not the intended model.
+        InputError: the ids cannot be given, the file cannot be edited so, or it then fails :func:`check_extended`.
     """
     placement = place(model, len(extension.tokens), reuse=reuse, multiple_of=multiple_of)
     edited = extended(data, model, extension, placement, label)
@@ -128,8 +128,8 @@ def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str
         label: name of the file in errors.
 
     Returns:
-        The library that agrees. None where it is not installed or not comparable: tiktoken leaves out text that a
-        custom split pattern does not match.
+        The library that agrees. None where there is none for the format, where it is not installed, or where it is not
+        comparable: tiktoken leaves out text that a custom split pattern does not match.
 
     Raises:
         InputError: the library refuses the file, or disagrees.
@@ -196,7 +196,7 @@ def check_extended(
 ) -> BpeModel:
     """Check an extended file, and return its model: the base, without tokens of reused ids, and the extension.
 
-    No kept token becomes unreachable, and no new token is.
+    No kept token becomes unreachable. No new token is unreachable, unless ``reachable`` is False.
 
     Args:
         data: the edited file.
@@ -223,7 +223,7 @@ def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], 
     """Check a pruned file, and return its model: the base's kept tokens, and all rules among them.
 
     Raises:
-        InputError: as :func:`check_extended`.
+        InputError: the file is another model, or the library encodes differently.
     """
     return _check(data, base, ids.new, np.zeros((0, 3), np.int64), {}, texts, label)
 

@@ -36,17 +36,17 @@ class Extension:
 
     String ``tokens[k]`` has the provisional id ``base_ids + k``; a :class:`Placement` gives its id in a file. Row ``r``
     of ``rules`` merges ``rules[r, 0]`` and ``rules[r, 1]`` into ``rules[r, 2]``, an old id where the model already has
-    the string. Its pair had ``counts[r]`` occurrences when it was chosen.
+    the string. Its pair had ``counts[r]`` occurrences when it was chosen; in a naive extension, counts are 0.
     """
 
     base_ids: int  # of the model: its largest id + 1
     tokens: tuple[bytes, ...]  # in the form of ``MergeModel.data``, in the order of their making
     rules: Ids  # uint32 [rules, 3], in the order of their ranks
     counts: NDArray[np.uint64]  # [rules]
-    complete: bool  # False: nothing was left to merge before the requested number
+    complete: bool  # False: there were fewer strings than requested
 
     def first(self, tokens: int) -> Extension:
-        """Return the extension by so many strings: the rules up to the last that makes one of them.
+        """Return the extension by at most so many strings: the rules up to the last that makes one of them.
 
         A training for fewer tokens ends with the rule of its last string. So later rules for old strings are left out.
         """
@@ -88,9 +88,10 @@ class Continued:
 def extend(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpack[ExtendingOptions]) -> Extension:
     """Continue to merge the most frequent pair of a corpus, from the model's encoding of it.
 
-    After every new rule, pieces equal the encoding by the model extended so far. A new rule may make a string that the
-    model has but could not reach, and old rules may then merge it further. Such a rule does not count towards
-    ``tokens``. A training for fewer tokens gives a prefix of one for more (:meth:`Extension.first`).
+    After every new rule, pieces equal the encoding by the model extended so far (unless ``whole_pieces`` or ``cascade``
+    is given). A new rule may make a string that the model has but could not reach, and old rules may then merge it
+    further. Such a rule does not count towards ``tokens``. A training for fewer tokens gives a prefix of one for more
+    (:meth:`Extension.first`).
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2", special=["<|end|>"])
@@ -232,7 +233,10 @@ def _rules(model: BpeModel, known: Mapping[bytes, int], new: tuple[bytes, ...]) 
 
 
 def _bare(model: BpeModel) -> BpeModel:
-    """Return a model with only its symbols, in byte order, and no merges; it splits text as before."""
+    """Return a model with only its symbols, in byte order, and no merges; it splits text as before.
+
+    Symbols that are characters are followed by an unknown token.
+    """
     symbols = sorted(model.alphabet)
     tokens = dict(enumerate(symbols))
     number = {symbol: token for token, symbol in tokens.items()}
@@ -261,7 +265,7 @@ class Extendable:
 
     data: NDArray[np.uint8]
     offsets: Offsets  # int64 [ids + 1]
-    unreachable: Ids  # ranks form: tokens not made by merging their own symbols
+    unreachable: Ids  # ranks form: tokens not made by merging their own symbols; rules form: none
     reserved: frozenset[bytes]
     marked: bool  # whether SentencePiece's mark stands for a space
 
@@ -296,7 +300,7 @@ class Extendable:
         return set(self.data.tobytes().decode(errors="replace"))
 
     def denier(self, denies: Callable[[str], bool] | None) -> Callable[[bytes], bool] | None:
-        """Return a function that tells whether a string must not be made, also by its text."""
+        """Return a function that tells whether a string must not be made, also by its text; None if any may."""
         if denies is None:
             return self.reserved.__contains__ if self.reserved else None
 

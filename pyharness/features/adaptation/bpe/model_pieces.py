@@ -33,6 +33,7 @@ class ModelPieces:
     Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
     runs of it, or after them where it ends tokens. This needs that no token crosses such a place: no new token will
     either. There is no cut if ``rules`` allow white space anywhere in a piece, or if the model looks up whole pieces.
+    ``max_bytes``: most memory for the distinct pieces.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
@@ -42,7 +43,7 @@ class ModelPieces:
     (b'a hug', [1, 2])
 
     Raises:
-        InputError: the model cannot be run; see :func:`check_extendable`.
+        InputError: the model cannot be run, or cannot be extended (:func:`check_extendable`).
     """
 
     def __init__(self, model: BpeModel, rules: PieceRules | None = None, *, max_bytes: int = 4 << 30) -> None:

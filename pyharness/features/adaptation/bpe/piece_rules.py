@@ -40,7 +40,7 @@ def read_piece_rules(data: bytes, label: str) -> PieceRules:
     """Read the rules for the pieces of a model file; absent fields have their defaults.
 
     Raises:
-        InputError: the file is damaged.
+        InputError: the file is damaged, or its greatest length of a piece is below 1.
     """
     members: dict[str, int | bytes] = {}
     for number, value in fields(data, label):
@@ -55,7 +55,8 @@ def read_piece_rules(data: bytes, label: str) -> PieceRules:
 def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:
     """Return the code points of characters, ascending, with the number of each one's script, and whether it is a digit.
 
-    Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Unicode 16.0, where SentencePiece may have an older one.
+    Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Digits are ASCII or full-width. The scripts are those of
+    Unicode 16.0; SentencePiece may have older ones.
     """
     points = np.unique(np.array([ord(character) for character in characters], np.uint32))
     scripts = np.full(len(points), _HAN + 1, np.uint32)  # characters without a script share one number

@@ -42,10 +42,11 @@ def place(
         tokens, from matching unused tokens that no merge makes, and from gaps. Where ids are ranks, only those
         above all ranks are taken. The old tokens leave the file. None: new ids follow the largest.
         multiple_of: the number of ids is rounded up to a multiple of it; padding has no tokens.
-        emitted: ids that occur in a text; these are not taken.
+        emitted: ids that occur in a text; to take one of them is an error.
 
     Raises:
-        InputError: the expression is invalid or matches nothing; an id to take is among the emitted ones.
+        InputError: the expression is invalid or matches nothing; an id to take is among the emitted ones;
+            ``multiple_of`` is not from 1 to 2^24 - 1.
     """
     if not 1 <= multiple_of < 1 << 24:
         raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to 2^24")
@@ -92,7 +93,7 @@ def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
 
 
 def _idle(model: BpeModel) -> list[int]:
-    """Return unused tokens that no merge makes and that are no symbols: others lead to used tokens."""
+    """Return unused tokens that no merge makes and that are no symbols: others may be parts of used tokens."""
     unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
     if not unused.any():
         return []

@@ -1,6 +1,6 @@
 """Orders of removal: leaf pruning, and other orders for comparison; and the new ids of kept tokens.
 
-Plain orders by frequency leave unreachable tokens.
+Orders that ignore which tokens others are made of may leave unreachable tokens.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Counts = NDArray[np.uint64]  # [ids]
 
 
 def removable(model: BpeModel) -> NDArray[np.bool_]:
-    """Return bool [ids]: whether a token is removable, that is, made by merges.
+    """Return bool [ids]: whether a token is removable.
 
     Base symbols, bytes, and special, added, unknown and unused tokens are not.
 
@@ -51,8 +51,8 @@ def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) ->
 
     A leaf is part of no remaining token: no merges of one pass through it. The least frequent leaf goes first; of equal
     ones, that with the larger id. Its occurrences become occurrences of its two parts. Unreachable tokens are leaves.
-    After removing any prefix of the order, all other tokens stay reachable, and a text without removed tokens keeps its
-    ids.
+    After removing any prefix of the order, all other reachable tokens stay reachable, and a text without removed tokens
+    keeps its tokens.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> model = model_of_training(trained, "gpt2")  # 256 is ug, 257 is hug, 258 is pug
@@ -81,36 +81,45 @@ def leaf_order(model: BpeModel, counts: NDArray[np.uint64], threads: int = 1) ->
 
 
 def frequency_order(model: BpeModel, counts: Counts) -> Ids:
-    """Return tokens by ascending frequency; of a tie, the larger id first.
+    """Return the removable tokens by ascending frequency; of a tie, the larger id first.
 
     >>> model = import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")  # ab, abc
     >>> frequency_order(model, np.zeros(258, np.uint64)).tolist()
     [257, 256]
+
+    Raises:
+        InputError: a model of Scaffold-BPE.
     """
     ids = _from_last(model)
     return ids[np.argsort(counts[ids], kind="stable")]
 
 
 def last_n(model: BpeModel) -> Ids:
-    """Return tokens by descending id.
+    """Return the removable tokens by descending id.
 
     >>> last_n(import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")).tolist()
     [257, 256]
+
+    Raises:
+        InputError: a model of Scaffold-BPE.
     """
     return _from_last(model)
 
 
 def leaf_last_n(model: BpeModel, threads: int = 1) -> Ids:
-    """Return tokens by descending id, but each after the tokens that have it as a part (see :func:`leaf_order`).
+    """Return the tokens of :func:`leaf_order` by descending id, but each after the tokens that have it as a part.
 
     >>> leaf_last_n(import_model(b"minbpe v1\\n\\n0\\n97 98\\n256 99\\n")).tolist()
     [257, 256]
+
+    Raises:
+        InputError: a model of Scaffold-BPE.
     """
     return leaf_order(model, np.zeros(model.id_limit, np.uint64), threads)
 
 
 def merge_based(model: BpeModel, counts: Counts, threads: int = 1) -> Ids:
-    """Return tokens by the ascending sum of occurrences and of merges that take the token, in the counted text.
+    """Return the removable tokens by the ascending sum of occurrences and of merges that take the token in the text.
 
     Of equal ones, the token of more base symbols goes first, then that with the larger id.
 
@@ -119,6 +128,9 @@ def merge_based(model: BpeModel, counts: Counts, threads: int = 1) -> Ids:
     >>> counts[[256, 257]] = 1, 2  # one ab for itself, and two for abc
     >>> merge_based(model, counts).tolist()
     [257, 256]
+
+    Raises:
+        InputError: a model of Scaffold-BPE.
     """
     ids = _from_last(model)
     lengths = np.diff(model.merges.base_offsets)
@@ -128,7 +140,7 @@ def merge_based(model: BpeModel, counts: Counts, threads: int = 1) -> Ids:
 
 
 def script_order(model: BpeModel, counts: Counts, scripts: Collection[str]) -> Ids:
-    """Return tokens with a character of these scripts first, then the others; each by ascending frequency.
+    """Return the removable tokens: those with a character of these scripts, then others; each by ascending frequency.
 
     >>> model = import_model("minbpe v1\\n\\n0\\n209 143\\n97 98\\n".encode())  # я, ab
     >>> counts = np.full(258, 7, np.uint64)
@@ -141,7 +153,7 @@ def script_order(model: BpeModel, counts: Counts, scripts: Collection[str]) -> I
         scripts: Unicode's names, such as Latin.
 
     Raises:
-        InputError: there is no such script.
+        InputError: there is no such script, or a model of Scaffold-BPE.
     """
     ids = frequency_order(model, counts)
     return ids[np.argsort(~_uses_scripts(model, scripts)[ids], kind="stable")]
@@ -197,7 +209,8 @@ def first_of(model: BpeModel, order: Ids, *, size: int | None = None, share: flo
         share: from 0 to 1; rounded to whole tokens.
 
     Raises:
-        InputError: too few tokens are removable, or the model has fewer tokens.
+        InputError: too few tokens are removable, or the model has fewer tokens than ``size``; the share is out of
+            range; or not exactly one of ``size`` and ``share`` is given.
     """
     if (size is None) == (share is None):
         raise InputError("prune to a size or by a share: give one of the two")

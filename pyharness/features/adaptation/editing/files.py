@@ -1,4 +1,4 @@
-"""Adds tokens to a tokenizer file of any format with merges, or removes some."""
+"""Adds tokens to a tokenizer.json, rank file, tekken file or SentencePiece model, or removes some."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def extend_file(
 
 
 def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
-    """Remove tokens with all rules that use or make one, and renumber the others; special tokens stay.
+    """Remove tokens with all rules that use or make one, and renumber the others.
 
     Args:
         data: a file as for :func:`extend_file`.

@@ -1,8 +1,8 @@
 """Adds tokens to a tokenizer.json, or removes some: edits the text of the file, so that the rest keeps its bytes.
 
 ``model.vocab`` and ``model.merges`` change. Where ids have moved, so do the ids in other sections; where an id is
-reused, its old added token is removed. ``tokenizers`` numbers added tokens outside of the vocabulary itself, from the
-number of its entries on. Where that would move one, all are written into ``model.vocab`` with their present ids.
+reused, its old added token is removed. Of added tokens that ``model.vocab`` lacks, ``tokenizers`` ignores the written
+ids: it numbers them, from the number of entries on. Where that would move one, all are written into ``model.vocab``.
 """
 
 from __future__ import annotations
@@ -142,7 +142,11 @@ class _EditedFile:
         return [(left, right, left + right[prefix:]) for left, right in self.file.merges]
 
     def check_rules(self, pairs: Sequence[tuple[str, str]], *vocabs: Mapping[str, int]) -> None:
-        """Refuse rules that already exist, and those that take or make an unknown token."""
+        """Refuse rules that already exist, and those that take or make a token which is in none of the vocabularies.
+
+        Raises:
+            InputError: there is such a rule.
+        """
         makes_old = any(left + right in self.file.vocab for left, right in pairs)
         seen = set(self.file.merges) if makes_old else set()  # rules of the file make only tokens of the file
         for left, right in pairs:
@@ -196,7 +200,7 @@ class _EditedFile:
         return bytes_of(self.text, [*self._edits, entries.edited(texts, new), merges.edited(rules, added, entries)])
 
     def _append(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]]) -> bytes:
-        """Return the file's bytes with appended tokens and rules; do not scan the old ones."""
+        """Return the file's bytes with appended tokens and rules; the old ones are scanned only in unusual layouts."""
         entries, spelled = last_matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
         merges, written = last_matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
         new, added = self._entries(vocab, spelled[-1]), self._rules(new_rules, written[-1])

@@ -20,7 +20,7 @@ STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 GAP = r"[ \t\n\r]*"
 _GAP = re.compile(GAP)
 _BLANKS = " \t\n\r"
-_TAIL = 256  # characters at the end of an array to search for the last bracket or quote of an item
+_TAIL = 256  # characters at the end of an array to search for the end of its last item
 _DECODER = json.JSONDecoder()
 
 
@@ -44,7 +44,7 @@ class Items:
 
     @property
     def between(self) -> str:
-        """Text between the last two items: a comma and white space."""
+        """Text between the last two items, a comma and white space; of fewer, a comma and the text before the first."""
         if len(self.spans) < 2:
             return "," + self.opening
         return self.text[self.spans[-2][1] : self.spans[-1][0]]
@@ -66,7 +66,7 @@ class Items:
         return self.inside, "".join(parts) + (source if parts else self).closing
 
     def extended(self, new: Iterable[str]) -> Edit:
-        """Return the edit that appends new items to at least one; the last two spans are enough."""
+        """Return the edit that appends new items. At least one is there; the spans of only the last two are enough."""
         end = self.spans[-1][1]
         return (end, end), "".join(f"{self.between}{item}" for item in new)
 
@@ -76,7 +76,7 @@ class Items:
 
 
 def text_of(data: bytes, label: str) -> str:
-    """Decode a JSON file in UTF-8, including a byte order mark.
+    """Decode a JSON file in UTF-8, and keep a byte order mark.
 
     Raises:
         InputError: the file has another encoding, which ``tokenizers`` does not read either.
@@ -140,9 +140,12 @@ def elements(text: str, start: int) -> Items:
 
 
 def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
-    """Return the items of a large object or array by an expression that matches each; much faster than the others.
+    """Return the items of a large object or array by an expression that matches each.
 
-    ``count``: number of items in the parsed file.
+    This is much faster than :func:`keyed_items` and :func:`elements`. ``count``: number of items in the parsed file.
+
+    Raises:
+        AssertionError: the expression matches another number of items.
     """
     inside = value[0] + 1, value[1] - 1
     items = list(expression.finditer(text, *inside))
@@ -152,7 +155,10 @@ def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> 
 
 
 def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
-    """Return the result of :func:`matches` for only the last two items, if each has one string or a pair of them."""
+    """Return the result of :func:`matches` for only the last two items, if each has one string or a pair of them.
+
+    Where these two cannot be told, return the result for all items.
+    """
     inside = value[0] + 1, value[1] - 1
     pairs = text[max(inside[1] - _TAIL, 0) : inside[1]].rstrip(_BLANKS).endswith("]")
     start = inside[1]

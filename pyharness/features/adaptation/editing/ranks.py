@@ -79,6 +79,8 @@ def _check_bytes_stay(ranks: Mapping[bytes, int], ids: IdMap, label: str) -> Non
 def extend_tekken(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -> bytes:
     """Insert entries after the model's last, and raise its size; entries outside of the model follow.
 
+    Those whose string is a new token leave.
+
     Raises:
         InputError: the file is damaged; a token already exists; ids are not consecutive after the largest.
     """
@@ -128,7 +130,7 @@ class _Tekken:
         return json.loads(self._text[slice(*span)])
 
     def written(self, kept: Sequence[int], new: Sequence[bytes]) -> bytes:
-        """Return the file's bytes with these entries of the model, then new ones, then entries outside of the model."""
+        """Return the file's bytes with these entries of the model, then new ones, then others outside of the model."""
         spans, middle = self._entries.spans, self._entries.spans[self.size - 1][1]
         inside = Items(self._text, (self._entries.inside[0], middle), spans[: self.size])
         outside = Items(self._text, (middle, self._entries.inside[1]), spans[self.size :])
@@ -148,7 +150,7 @@ class _Tekken:
         return bytes_of(self._text, [*edits, *self._count_edits(size + len(others))])
 
     def _count_edits(self, count: int) -> Iterable[Edit]:
-        """Return the edit of the total number of entries, where the file has the right one."""
+        """Yield the edit of the total number of entries, where the file has the right one."""
         span = self._config.get("num_vocab_tokens")
         if span is not None and self._value(span) == len(self._parts):
             yield span, str(count)

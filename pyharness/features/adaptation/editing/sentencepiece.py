@@ -1,8 +1,9 @@
 """Adds pieces to a SentencePiece model, or removes some: edits the message on the wire.
 
-Pieces that stay keep their bytes, and so does every field not named here. New pieces follow the last one, with scores
-below the lowest: their order is their rank. Any ``self_test_data`` is dropped, because the library refuses a model that
-splits those texts differently.
+Pieces that stay keep their bytes. New pieces follow the last one, or replace a piece whose id they reuse. Their scores
+are below the lowest: their order is their rank. In ``trainer_spec``, the vocabulary's size and the ids of special
+pieces change. If anything changes, ``self_test_data`` is dropped, because the library refuses a model that splits those
+texts differently. Every other field keeps its bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def extend_model(data: bytes, tokens: Sequence[tuple[int, bytes]], label: str) -
         label: name of the file in errors.
 
     Raises:
-        InputError: the file is damaged or no BPE model; a piece already exists or is no text; an id is taken.
+        InputError: the file is damaged or no BPE model; a piece already exists or is no text; an id is taken or leaves
+            a gap; there are not enough lower scores.
     """
     model = _read(data, label)
     check_new(tokens, label)
@@ -70,7 +72,7 @@ def prune_model(data: bytes, ids: IdMap, label: str) -> bytes:
 
     Raises:
         InputError: the file is damaged or no BPE model; the map is of another file, changes the order or leaves gaps,
-            or removes the unknown piece or another that the library needs.
+            or removes the unknown piece, a byte or another piece that the library needs.
     """
     model = _read(data, label)
     check_map(ids, dict(enumerate(model.pieces)), label, gaps=False)

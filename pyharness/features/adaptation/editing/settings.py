@@ -34,7 +34,7 @@ _NAMES_IDS = re.compile(
 )
 _AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids mixed with other numbers
 _KEY = re.compile(STRING)
-_ADDED = "added_tokens.json"  # content: id
+_ADDED = "added_tokens.json"  # an object of ids by content
 _TEMPLATES = ("chat_template", "template")  # a single template, or one of several named ones
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoken", "vocab.json", "merges.txt",
@@ -61,7 +61,8 @@ def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection
         gone: contents of removed added tokens; the settings may name others.
 
     Raises:
-        InputError: a file is damaged, needs a removed token, or names a new id as another token's.
+        InputError: a file is damaged, needs a removed token, names a new id as another token's, or has ids that cannot
+            be mapped: mixed with other numbers, or not in the tokenizer file.
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
     left_out = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
@@ -79,6 +80,9 @@ def edited_settings(
     """Return files by name with new ids, as :func:`read_settings`, without empty ones.
 
     ``others``: keys of objects with ids of other vocabularies, which stay.
+
+    Raises:
+        InputError: as :func:`read_settings`.
     """
     without = _gone(files, ids).union(gone)
     return {
@@ -243,9 +247,9 @@ class _Edits:
 
 
 def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
-    """Name a program that checks files of a kind by digest, or relies on their ids, and so fails on the edited one.
+    """Return a note on a program that may fail on an edited file of a kind: it checks digests, or relies on ids.
 
-    ``digest``: SHA-256 of the original.
+    None for a kind without one. ``digest``: SHA-256 of the original.
 
     Source: ``get_vocab_base_pre`` of convert_hf_to_gguf.py; ``expected_hash`` of tiktoken's load.py.
     """

@@ -42,13 +42,14 @@ _KEPT = ("LICENSE*", "NOTICE*", "USE_POLICY*", "*processor_config.json")
 def adapted_files(
     folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases | None = None
 ) -> dict[str, FileContent]:
-    """Return configuration, weights and plan of the adapted model, by file name.
+    """Return configurations, weights, their index and the plan of the adapted model, by file name.
 
     Shards keep their boundaries. The plan is next to the weights. ``phases`` gets the progress of the files.
 
     Raises:
-        InputError: the plan is for another checkpoint, or it removes a token that the configuration names. While a
-        file is streamed: its source has become shorter.
+        InputError: the plan is for another checkpoint or number of rows, or it removes a token that the configuration
+            names; a file of the model is damaged, or a link out of its folder. While a file is streamed: its source has
+            become shorter.
     """
     if plan.checkpoint != folder.digest():
         raise InputError(
@@ -153,7 +154,7 @@ def _copy(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
 
 
 def kept_files(folder: ModelFolder) -> dict[str, Streamed]:
-    """Return licences and the settings of inputs other than text, by name.
+    """Return licences, notices, policies of use and the settings of inputs other than text, by name; no empty files.
 
     Raises:
         InputError: a file is a link out of the folder, or too large.
@@ -168,7 +169,7 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
     Settings that it lacks come from the model, with their new ids.
 
     Raises:
-        InputError: a file cannot be read, is a link out of its folder, or needs a removed token.
+        InputError: a file cannot be read, is damaged or a link out of its folder, or needs a removed token.
     """
     if tokenizer.is_dir():
         paths = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
@@ -206,9 +207,10 @@ def own(path: Path) -> Path:
 def copied(path: Path) -> Streamed:
     """Return a file unchanged, streamed while it is written.
 
+    A file that has become shorter meanwhile gives fewer bytes than announced; the writer of the folder refuses that.
+
     Raises:
-        InputError: the file is not the folder's own, or too large. While it is streamed: it is unreadable, or has
-        become shorter.
+        InputError: the file is not the folder's own, or too large. While it is streamed: it is unreadable.
     """
     size = own(path).stat().st_size
     if size > LARGEST_BESIDE:

@@ -1,7 +1,7 @@
 """Initialisation of a new vocabulary's rows: plans from an old and a new tokenizer, or from any map of ids.
 
-Tokens of both tokenizers are copied. Fast vocabulary transfer encodes a new token by the old tokenizer, symbol by
-symbol, so that no token has to be valid text.
+Rows of tokens that both tokenizers have are copied. Fast vocabulary transfer encodes a new token by the old tokenizer,
+symbol by symbol, so that no token has to be valid text.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ class PlanRequest:
 def plan_of_tokenizers(
     old: BpeModel, new: BpeModel, request: PlanRequest, sha256: tuple[str | None, str | None] = (None, None)
 ) -> EmbeddingPlan:
-    """Plan the rows of a new tokenizer: copy tokens of both, and make the others by the method.
+    """Plan the rows of a new tokenizer: copy those of tokens that both have, and make the others by the method.
 
-    Method ``fvt`` takes the mean of the rows of the old tokens that spell the new one.
+    Method ``fvt`` takes the mean of the rows of the old tokens that spell the new one; without any, the mean of all.
+    ``sha256``: digests of the old and the new file.
 
     Raises:
-        InputError: the matrices have fewer rows than the old tokenizer has ids, or a named id is invalid.
+        InputError: the matrices have fewer rows than the old tokenizer has ids; a named id or the multiple is out of
+            range; or the method is ``fvt`` and one of the models is of Scaffold-BPE.
 
     Source: arXiv 2512.03989, "models.py"; fast vocabulary transfer is of arXiv 2402.09977.
     """
@@ -64,10 +66,11 @@ def plan_of_tokenizers(
 
 
 def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
-    """Plan the rows of a map of ids; the method, which is not ``fvt``, makes new ids without an old one.
+    """Plan the rows of a map of ids; the method makes the rows of new ids without an old one, which ``fvt`` cannot.
 
     Raises:
-        InputError: two ids map to one, an id is out of range, or the matrices have fewer rows.
+        InputError: the map keeps no token, or maps two ids to one; an id or the multiple is out of range; the matrices
+            have fewer rows; or ``fvt`` would have to make rows.
     """
     old = np.flatnonzero(ids.new >= 0)
     new = ids.new[old]
@@ -189,7 +192,7 @@ def constituents(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> list[li
     not strings of the model: their content is encoded as text.
 
     Raises:
-        InputError: the new tokenizer numbers symbols differently from tokens (Scaffold-BPE).
+        InputError: one of the tokenizers numbers symbols differently from tokens (Scaffold-BPE).
     """
     if new.expansion is not None or old.expansion is not None:
         raise InputError("Scaffold-BPE writes other ids than it merges: name its rows in a map of ids")
@@ -251,7 +254,7 @@ def _symbol(old: BpeModel, name: bytes) -> list[int]:
 
 
 def _of_bytes(old: BpeModel, data: bytes) -> list[int]:
-    """Return the ids for bytes that are no symbol."""
+    """Return the ids for bytes that are no symbol: those of the bytes, or else the unknown token, if there is one."""
     fallback = [old.fallback[byte] for byte in data] if old.fallback else [-1]
     return _unknown(old) if -1 in fallback else fallback
 

@@ -31,9 +31,9 @@ _TABLES = ("vocab_size_per_layer_input", "additional_vocab_size")  # of Gemma3n,
 
 @dataclass(frozen=True, slots=True)
 class VocabularyMatrices:
-    """Matrices of the vocabulary. Their shapes are checked, but never used to find them."""
+    """Matrices of the vocabulary. Their shapes in the files are checked, but never used to find them."""
 
-    roles: Mapping[str, int]  # by name in the files; tied tensors share one role
+    roles: Mapping[str, int]  # by name in the files; tensors tied by the class share one role
     rows: int  # of each
     places: Sequence[Place]  # of the number of rows in the configuration
 
@@ -43,7 +43,8 @@ class VocabularyMatrices:
 
         Raises:
             InputError: no matrices are found, or a name is unknown; one has an unsupported dtype, or a number of rows
-            that differs from the others or the configuration.
+                that differs from the others or the configuration.
+            Unsupported: no matrices are named, and torch or transformers is not installed.
         """
         tensors = {name: one for path in folder.weights for name, one in WeightsFile.read(path).tensors.items()}
         of_class = None if names else ModelClass(folder).find(tensors)
@@ -63,7 +64,7 @@ class VocabularyMatrices:
 
 
 def _places(folder: ModelFolder, names: Sequence[str], rows: int, files: Iterable[str]) -> Sequence[Place]:
-    """Find the rows of named tensors in the configuration; ask the class if several places fit."""
+    """Find the rows of named tensors in the configuration; ask the class unless exactly one place fits."""
     equal = [place for place in places(folder.config) if within(folder.config, place)[SIZE] == rows]
     if len([place for place in equal if place] or equal) == 1:
         return equal
@@ -97,6 +98,7 @@ class ModelClass:
 
     Raises:
         InputError: transformers does not know the class, or refuses the configuration.
+        Unsupported: torch or transformers is not installed.
     """
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -166,7 +168,7 @@ class ModelClass:
         try:
             rows = int(within(self._config, place)[SIZE]) + _GROWTH
             grown = _tensors(_blank(self._folder, with_rows(self._folder.config, (place,), rows)))
-        except InputError:  # for example, another number repeats within the vocabulary's size
+        except InputError:  # for example, another number in the configuration must fit the vocabulary's size
             return []
         pairs = {
             name: (tuple(one.shape), tuple(grown[name].shape)) for name, one in self._tensors.items() if name in grown
@@ -285,5 +287,5 @@ def others(config: Mapping[str, Any], where: Iterable[Place]) -> set[str]:
 
 
 def written(content: Mapping[str, Any]) -> bytes:
-    """Return JSON as transformers writes it."""
+    """Return JSON in the layout of transformers; the keys keep their order."""
     return (json.dumps(content, indent=2) + "\n").encode()

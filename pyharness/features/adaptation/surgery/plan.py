@@ -27,7 +27,7 @@ class Operation(IntEnum):
 
     COPY = 0  # the same token's row, byte for byte
     MEAN = 1  # mean of the named rows; a row named twice counts twice
-    ROW = 2  # the requested row of another token; then the same token's old row, if any
+    ROW = 2  # the requested row of another token; the second source, if any, is the token's own old row
     KEPT = 3  # a row without a token: padding, or a gap between ids
     AVERAGE = 4  # mean of the rows of all old tokens
     RANDOM = 5  # normal, with each column's mean and standard deviation over the rows of all old tokens
@@ -128,7 +128,10 @@ class EmbeddingPlan:
 
     @property
     def ids(self) -> IdMap:
-        """Return the new id of each old row's token, preferably its old id."""
+        """Return the new id of each old row: of its token, or of the row kept without one. -1 for the other rows.
+
+        Of several new ids, the old one wins, else the first.
+        """
         where = np.full(self.rows, -1, np.int64)
         own = np.diff(self.offsets) > (self.operations == Operation.ROW)  # the own row is ROW's second source
         new = np.flatnonzero(own & np.isin(self.operations, _OF_ONE))[::-1]  # the first one wins

@@ -1,4 +1,4 @@
-"""Rows of one vocabulary matrix by a plan, in blocks: memory holds one block of any matrix.
+"""Rows of one vocabulary matrix by a plan, in blocks: memory does not grow with the matrix.
 
 Numbers are converted from a dtype's bytes to float64, and back.
 """
@@ -77,7 +77,11 @@ class StoredMatrix:
 
 
 def fill(handle: int, start: int, target: memoryview, name: str) -> None:
-    """Read bytes of a file into all of ``target``."""
+    """Read bytes of a file into all of ``target``.
+
+    Raises:
+        InputError: the file ends before; ``name`` is the tensor in the message.
+    """
     while target:
         if not (count := os.preadv(handle, [target], start)):
             raise InputError(f"the file of {name} has become shorter while it was read")

@@ -68,7 +68,8 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
         force: whether to replace an earlier output folder.
 
     Raises:
-        InputError: an input is unusable.
+        InputError: an input is unusable, or the output folder cannot be made.
+        Unsupported: no matrices are named, and torch or transformers is not installed.
     """
     if request.tokenizer is None and request.id_map is None and request.plan is None:
         raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
@@ -89,12 +90,22 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
 
 
 def write_plan(planned: Planned, path: Path) -> None:
-    """Write a plan to a new file; never overwrite."""
+    """Write a plan to a new file.
+
+    Raises:
+        InputError: the file exists, or cannot be written.
+    """
     atomic_file.write(path, planned.plan.as_json().decode(), advice="choose another file for the plan")
 
 
 def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
-    """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
+    """Write a model whose vocabulary follows a plan: its folder appears whole or not at all.
+
+    ``force``: whether to replace an earlier output folder.
+
+    Raises:
+        InputError: the tokenizer or the model does not fit the plan, a file is unusable, or the folder cannot be made.
+    """
     folder, plan = planned.folder, planned.plan
     _check_folder(out, request, folder.path, force)
     files: dict[str, FileContent] = {**kept_files(folder)}
@@ -126,7 +137,7 @@ def _check_ids(tokenizer: str, known: int) -> None:
 
 
 def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
-    """Refuse a folder that cannot be made, or that overlaps the model's."""
+    """Refuse a folder that cannot be made, or that overlaps an input."""
     check_new_folder(out, PLAN_FILE, force)
     named = (request.tokenizer, request.old_tokenizer)
     tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]

@@ -21,7 +21,9 @@ from pyharness.types import Ids, TokenKind
 
 
 def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return settings files by name, with the new ids, and notes on programs that do not know the edited file.
+    """Return settings files by name, with the new ids, and notes.
+
+    The notes tell programs that may not know the edited file, and files that were not copied.
 
     Args:
         base: the original.
@@ -29,7 +31,7 @@ def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, by
         added: ids of new tokens, taken from any tokens that had them.
 
     Raises:
-        InputError: a file is damaged, or needs a removed token.
+        InputError: as :func:`pyharness.features.adaptation.editing.settings.read_settings`.
     """
     where = np.where(np.isin(ids.new, added), -1, ids.new)
     gone = {token.content for token in base.model.added if token.id < len(where) and where[token.id] < 0}
@@ -62,7 +64,11 @@ class Adapted:
 
 
 def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Array]) -> TrainedTokenizer:
-    """Describe an adaptation."""
+    """Return the files and facts of an adaptation.
+
+    Raises:
+        InputError: as :func:`settings_files`.
+    """
     model, base = adapted.model, adapted.base
     with feed.phases.timed("testing"):
         record = _record(trainer, feed.request, adapted)

@@ -42,7 +42,7 @@ class BaseFile:
         """Read the file of a request: a path, or ``file:PATH?pattern=...&special=...``.
 
         Raises:
-            InputError: the file is absent, no tokenizer, or of a kind without an editor.
+            InputError: the file is absent, cut off, no tokenizer, or of a kind without an editor; an option is wrong.
         """
         path, options = located(base)
         data = vocabulary_file.read(path)

@@ -32,7 +32,7 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     """Read the texts of a request and count their pieces.
 
     Raises:
-        InputError: there is no text, or it contains a token whose id will be reused.
+        InputError: as :func:`each_corpus` and :func:`balance`; or the text contains a token whose id will be reused.
     """
     rules, emitted = rules_of(base), Emitted(base.model, getattr(feed.request.options, "reuse", None))
     parts = [one.pieces() for one in each_corpus(feed, lambda: ModelPieces(base.model, rules), emitted.checked)]
@@ -50,7 +50,7 @@ def each_corpus(
         checked: wraps the counter's ``add`` with a check.
 
     Raises:
-        InputError: there is no text, or there are no corpora to balance.
+        InputError: there is no text, a balanced corpus has none, or there are no corpora to balance.
     """
     if not feed.request.options.balance:
         counter = new()
@@ -105,7 +105,10 @@ def joined(parts: list[WeightedPieces], factors: list[float]) -> WeightedPieces:
 
 
 def rules_of(base: BaseFile) -> PieceRules | None:
-    """Return SentencePiece's rules for pieces; None for a base of another trainer."""
+    """Return SentencePiece's rules for pieces; None for a base that does not write spaces as ``▁``.
+
+    A SentencePiece model states its rules; in other files, two of them are guessed from the tokens.
+    """
     if base.kind == "sentencepiece":
         return read_piece_rules(base.data, base.label)
     model: Any = base.model

@@ -88,7 +88,7 @@ class ExtensionOptions(AdaptingOptions):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse an invalid expression, and an extension by 0 tokens."""
+        """Refuse an invalid expression, and an extension without a number of tokens."""
         from pyharness.features.adaptation.bpe.placement import compiled
 
         super().check()
@@ -121,7 +121,7 @@ class PruningOptions(AdaptingOptions):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse a pruning of nothing or to two sizes, and options of learnt tokens where none are learnt."""
+        """Refuse a pruning without a size or with two, and options of learnt tokens where none are learnt."""
         super().check()
         if self.vocab_size and self.share is not None:
             raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
@@ -154,7 +154,7 @@ def located(base: str) -> tuple[Path, Mapping[str, str]]:
     """Return the file of a request, and its options.
 
     Raises:
-        InputError: the file is absent.
+        InputError: the file is absent or not named, or the specification is invalid.
     """
     if not base.startswith("file:"):
         return vocabulary_file.find(base), {}

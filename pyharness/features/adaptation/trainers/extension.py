@@ -176,7 +176,7 @@ def put_in(base: BaseFile, learnt: Learnt, options: AdaptingOptions, *, reachabl
 
 
 def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, Any]:
-    """Return the options that adaptations of a kind share, given or default, without the size."""
+    """Return the options that adaptations of a kind share, given or default, without ``vocab_size``."""
     return {"asked": {name: getattr(options, name) for name in sorted(declared(shared)) if name != "vocab_size"}}
 
 

@@ -79,7 +79,7 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
     """Learn so many strings, or take them from the training for another size.
 
     Raises:
-        InputError: the base cannot be extended, or there is no text.
+        InputError: the base cannot be extended so, or the corpus is unusable.
     """
     request = feed.request
     if request.learnt is not None:

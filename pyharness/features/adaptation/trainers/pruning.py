@@ -26,7 +26,7 @@ from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Ids, InputError
 
-COMPARED = 4_096  # kept tokens in the texts on which the format's library must agree with us
+COMPARED = 4_096  # most kept tokens, and most removed ones, in the texts on which the library must agree with us
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Method:
     counts: bool = True  # whether it needs token counts
 
     def train(self, request: TrainingRequest[PruningOptions]) -> TrainedTokenizer:
-        """Remove tokens, and learn new ones.
+        """Remove tokens, and learn new ones where the request says so.
 
         Raises:
             InputError: the base cannot be pruned so far, or the corpus is unusable.
@@ -120,7 +120,8 @@ def _choose_removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids
     """Return the tokens to remove.
 
     Raises:
-        InputError: more are requested than are removable, or nothing would be removed or added.
+        InputError: more are requested than are removable, the new tokens do not fit into the size, or nothing would be
+            removed or added.
     """
     tokens = options.tokens or 0
     if options.share is not None:

@@ -13,10 +13,10 @@ from pyharness.types import Ids
 
 
 def reserved(model: BpeModel, pattern: str | None) -> dict[int, str]:
-    """Return ids and contents of the added tokens that match ``pattern``, to reuse for new tokens.
+    """Return ids and contents of the added tokens that match ``pattern`` and whose ids new tokens may reuse.
 
     Raises:
-        InputError: no token matches.
+        InputError: the expression is invalid, or no token matches.
     """
     free = set(_free(model, pattern).tolist())
     return {token.id: token.content for token in model.added if token.id in free}
@@ -43,7 +43,7 @@ class Emitted:
         self._tokenizer = BpeTokenizer(model) if len(self._free) else None
 
     def checked(self, add: Callable[[list[str], int], None]) -> Callable[[list[str], int], None]:
-        """Wrap ``add`` so that it refuses batches of texts in which one of the ids occurs."""
+        """Wrap ``add`` so that it raises ``InputError`` for batches of texts in which one of the ids occurs."""
         tokenizer = self._tokenizer
         if tokenizer is None:
             return add
@@ -51,7 +51,7 @@ class Emitted:
         def add_checked(texts: list[str], threads: int) -> None:
             ids = tokenizer.encode_batch(texts, threads, allowed_special="all").ids
             if np.isin(self._free, ids).any():
-                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # raises with the ids
+                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # raises, and names one
             add(texts, threads)
 
         return add_checked

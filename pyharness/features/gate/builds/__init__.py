@@ -1,1 +1,1 @@
-"""Two arms from two names: resolved, built, installed, and equal in everything but the library under test."""
+"""Two arms from two names: resolved, built, installed, and as equal as possible but for the library under test."""

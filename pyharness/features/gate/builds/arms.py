@@ -42,7 +42,7 @@ class Arm:
 
     side: Side
     source: str  # as the user named it
-    version: str  # of the library under test: a commit, a version, a digest
+    version: str  # of what is under test: a commit, a version, a digest, a vocabulary
     python: Path  # interpreter of the arm's environment
     folder: Path  # working folder of its processes
     variables: Mapping[str, str]  # the whole environment of its processes
@@ -85,7 +85,8 @@ def prepare(
         listener: gets one line for each step.
 
     Raises:
-        InputError: the two sources are unrelated, or one has changed meanwhile.
+        InputError: the two sources are unrelated, one has changed meanwhile or cannot be used, or a variable of
+            ``passed`` is not set.
         NotBuilt: a side does not build or install.
         OutOfTime: the builds take too long (``program.until``).
     """
@@ -201,7 +202,7 @@ def _distribution(
 ) -> tuple[str, tuple[str, ...]]:
     """Choose the distribution under test; return it with notes.
 
-    It is the one asked for, that of a wheel, or the only one that differs between two environments.
+    It is the one asked for, that of a wheel, the only one that differs between two environments, or else pyharness.
 
     Raises:
         InputError: the wheels are of two libraries, a side lacks the distribution, or the choice is ambiguous.

@@ -1,7 +1,7 @@
 """Git checkouts: the commit of a revision, and a folder with its files.
 
-Only ``git`` runs git. It runs no program that a checkout's own configuration names, since a stranger may have written
-that. Programs of the user's configuration (``~/.gitconfig``: a filter of LFS, say) do run, except hooks.
+Only this module runs git. It runs no program that a checkout's own configuration names, since a stranger may have
+written that. Filters of the user's configuration (``~/.gitconfig``: that of LFS, say) do run; hooks do not.
 
 Files of a working tree are copied unchanged into an exported commit, and never through a link. Names are relative to
 the top of the tree, with ``/``. A link is copied as a link, whatever its target. Anything but a file or a link (a
@@ -36,7 +36,7 @@ def copy_files(names: Sequence[str], top: Path, target: Path) -> None:
 
 
 def _remove(name: str, top: Path, target: Path) -> None:
-    """Remove a name from ``target``, with parent folders that become empty and that ``top`` lacks."""
+    """Remove a name from ``target`` (a folder only where ``top`` has a file), and empty parents that it lacks."""
     if not _is_reached(name, target):
         return
     there = target / name
@@ -101,7 +101,7 @@ QUIET = (
 # A partial clone fetches missing objects with programs that it names: allow no protocol. Do not write the index.
 ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
 ANSWER_SECONDS = 30.0  # for local data: git waits for ever for the other end of a FIFO in its folder
-# Commands that read all files may take longer; those that write them have the gate's time.
+# Commands that read all files may take longer; for those that write them, the default limit of a program holds.
 LONGER: Mapping[str, float] = {
     **dict.fromkeys(("status", "diff", "ls-files"), 300.0),
     **dict.fromkeys(("checkout", "update-ref"), program.LONGEST_SECONDS),
@@ -110,7 +110,7 @@ _FILTER = re.compile(rb"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
 
 
 class GitFailed(InputError):
-    """An error that git reports."""
+    """An error that git reports, or a checkout that cannot be exported."""
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
@@ -118,14 +118,14 @@ def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
 
     Raises:
         GitFailed: git reports an error.
-        InputError: git does not answer.
-        OutOfTime: git does not answer in time (``program.until``).
+        InputError: git cannot be started, or does not answer within its limit (``ANSWER_SECONDS``, ``LONGER``).
+        OutOfTime: the time of ``program.until`` ends first.
     """
     return _ran(folder, arguments, given, {})
 
 
 def git_of_files(folder: Path, *arguments: str) -> bytes:
-    """Run a git command that compares files with a commit, without the filters that it would run."""
+    """Run a git command that compares files with a commit, without filters of the checkout's own configuration."""
     return _ran(folder, arguments, b"", _without_filters(folder))
 
 
@@ -176,7 +176,10 @@ class Checkout:
     def around(cls, folder: Path) -> Checkout | None:
         """Find the checkout that contains a folder; None outside of any.
 
-        The project is the nearest folder, from this one upwards, that has a build.
+        The project is the nearest folder, from this one upwards, that has one of ``PROJECT_FILES``; else the top.
+
+        Raises:
+            InputError: git refuses to read the checkout, or does not answer.
         """
         try:
             top = Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
@@ -236,7 +239,7 @@ class Checkout:
             changed: take files as they are in the working tree now; ``commit`` is checked out there.
 
         Raises:
-            GitFailed: git cannot export it.
+            GitFailed: git cannot export it, or it lacks files or the project's folder.
         """
         git(self.top, "init", "--quiet", "--template=", str(target))
         (target / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Environments of both sides: paths of one length, equal versions of all but the library under test."""
+"""Environments of both sides: paths of one length and, where pip can, equal versions of the dependencies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ask(
 
     Raises:
         InputError: the script does not answer, or answers in another shape.
-        OutOfTime: it does not answer in time (``program.until``).
+        OutOfTime: it does not end within ``ANSWER_SECONDS``, or the time of ``program.until``.
     """
     python, script, *arguments = command
     alone = ["-I"] if environment is None else ["-P", "-s"]
@@ -84,7 +84,7 @@ def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | Non
         side: the side of the environment.
         wheel: the wheel to install.
         workshop: folder and options.
-        like: versions of dependencies to install as well, where pip can install them together.
+        like: the other side's versions, which the dependencies get too where pip can install them together.
 
     Raises:
         NotBuilt: pip cannot install the wheel.

@@ -120,7 +120,7 @@ class Specified:
     """A tokenizer of this environment."""
 
     asked: str
-    version: str  # of its vocabulary
+    version: str  # its vocabulary, or the name as asked where none is known
 
 
 Source: TypeAlias = Wheel | Installed | Revision | Specified
@@ -138,7 +138,7 @@ class UnknownName(InputError):
 
 
 class NotFetched(UnknownName):
-    """A checkout lacks a revision that has to be fetched, as in the clone of a CI job."""
+    """A checkout lacks a revision that perhaps only has to be fetched, as in the clone of a CI job."""
 
 
 def near(name: str, names: Iterable[str]) -> list[str]:
@@ -160,7 +160,7 @@ def _last(name: str) -> str:
 
 
 def absent(option: str, given: str, path: Path, advice: str) -> UnknownName:
-    """Return the error for a path that does not exist; names that exist next to it come first."""
+    """Return the error for a path that does not exist: with near names that exist, or else with ``advice``."""
     folder = next((one for one in path.parents if one.is_dir()), path.parent)
     missing, *rest = path.relative_to(folder).parts or (path.name,)
     stem, suffix = Path(missing).stem, Path(missing).suffix
@@ -176,6 +176,7 @@ def find(base: str, head: str, folder: Path) -> Pair:
 
     Raises:
         InputError: a name resolves to no source, or only one side is a tokenizer.
+        OutOfTime: git takes too long (``program.until``).
     """
     first, second = (_source(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
     if isinstance(first, Specified) is not isinstance(second, Specified):
@@ -188,7 +189,7 @@ def find(base: str, head: str, folder: Path) -> Pair:
 
 
 def check_different(sources: Pair) -> None:
-    """Raise ``InputError`` where two names are one version; one name twice measures the noise."""
+    """Raise ``InputError`` where two different names are one wheel or revision; one name twice measures the noise."""
     base, head = sources
     if base.asked != head.asked and (version := _content(base)) is not None and version == _content(head):
         raise InputError(
@@ -212,7 +213,7 @@ def commits(sources: Pair) -> dict[Side, dict[str, str]]:
 
 
 def distribution(source: Source) -> str:
-    """Return the name of the distribution, or "" if only a build can tell."""
+    """Return the name of the distribution, or "" where no wheel or ``pyproject.toml`` has it."""
     if isinstance(source, Wheel):
         return source.distribution
     if not isinstance(source, Revision):

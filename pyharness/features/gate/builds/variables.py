@@ -1,7 +1,8 @@
-"""Allow-lists of variables for processes that build or time the code under test: no secrets pass.
+"""Allow-lists of variables for processes that build or time the code under test, to keep secrets from it.
 
 The code of a pull request is a stranger's. It runs during the build and again during timing; tokens of a job stay
-outside. A variable that passes may still hold a password (in the address of a package index): ``exposed`` reports it.
+outside, unless the user names them. A variable that passes may still hold a password (in the address of a package
+index): ``exposed`` reports it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _OF_PROXY = re.compile(r"^[^/\s@]+@")  # a proxy's address may lack the scheme
 
 
 def of_compilers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Pick the variables that change the build of the same sources."""
+    """Pick the variables of compilers and build tools, which change the build of the same sources."""
     return {
         name: value
         for name, value in sorted(environment.items())
@@ -95,7 +96,7 @@ def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -
 
 
 def exposed(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for each variable whose address holds credentials that the code under test can read."""
+    """Yield a note for each variable of a build that holds an address with a user name or password."""
     for name, value in variables.items():
         if _ACCOUNT.search(value) or (name in PROXIES and _OF_PROXY.search(value)):
             yield f"{name} has a user name or password in it, which the code that is built can read"

@@ -1,4 +1,4 @@
-"""Recently built wheels, keyed by everything that determines a build.
+"""Recently built wheels, keyed by all that is known to determine a build.
 
 The key cannot cover packages that a build fetches from an index (a newer pybind11, say). A wheel of last week and one
 of today would differ by them as if the code had changed. So wheels are kept for a day.
@@ -26,7 +26,7 @@ from pyharness.types import InputError
 KEPT_SECONDS = 24 * 3600
 ANSWER_SECONDS = 10.0
 DIGEST = ".sha256"  # suffix instead of .whl: the file next to a wheel with its digest
-# And variables that name another compiler, if they pass.
+# Name of a compiler -> variable that names another one.
 COMPILERS = {"cc": "CC", "c++": "CXX", "nvcc": "CUDACXX", "rustc": "", "cmake": ""}
 
 
@@ -36,7 +36,7 @@ def folder() -> Path:
 
 
 def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> str:
-    """Return the digest of everything that determines the wheel.
+    """Return the digest of all that determines a wheel, except packages that its build fetches.
 
     That is: commit, changes, project, interpreter, all variables of the build, versions of the compilers on its path
     (or their absence), and the installed packages, if the build uses them.
@@ -57,7 +57,7 @@ def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> 
 
 
 def _version(compiler: str, environment: Mapping[str, str]) -> str | None:
-    """Return a compiler's version text; None where it is absent or slow to answer."""
+    """Return a compiler's version text; None where it is absent, cannot be run, or is slow to answer."""
     words = compiler.split()  # "ccache g++"
     path = shutil.which(words[0], path=environment.get("PATH")) if words else None
     return None if path is None else _output((path, *words[1:], "--version"), tuple(environment.items()))

@@ -1,4 +1,4 @@
-"""Builds the wheel of a revision. The revision's code runs meanwhile: it gets allow-listed variables, no secrets.
+"""Builds the wheel of a revision, whose code runs meanwhile and gets only variables that are allowed or passed.
 
 It still runs as this user and can read this user's files: build strangers' code in a job without secret files.
 """
@@ -24,7 +24,7 @@ from pyharness.types import InputError
 
 FEWEST_MASKED = 8  # characters of a value to replace: 1 or "true" is no secret, and occurs everywhere
 LONGEST = 300  # characters of a line
-LOG_BYTES = 4 << 20  # of the end of a log
+LOG_BYTES = 4 << 20  # of the end of a log that are read; of the beginning of a far too long one that are kept
 _COMPILER = re.compile(r":\d+(:\d+)?: (fatal )?error: |^CMake Error|^error(\[E\d+\])?: (?![a-z]+(-[a-z]+)+$)")
 _ERROR = re.compile(r"error|exception|no module|not found|cannot|could not|failed|unsupported", re.IGNORECASE)
 _FRAME = re.compile(r"^[\s│╰─>×]+")
@@ -93,7 +93,7 @@ class BuildOptions:
     library: str | None = None  # distribution under test; None: that of the wheels, or the one that differs
     requirements: tuple[str, ...] = ()  # further packages for the arms; never installed into given environments
     isolated: bool = True  # pip fetches build requirements, instead of using the installed ones
-    cache: bool = True  # reuse wheels of today
+    cache: bool = True  # reuse wheels of the last 24 hours
     separate: bool = False  # two builds although both sides are one revision, without the cache
     passed: tuple[str, ...] = ()  # names of further variables for builds and installs
 
@@ -116,7 +116,11 @@ class Workshop:
         return wheel_cache.key(source, self.variables(), isolated=self.options.isolated)
 
     def log(self, side: Side, step: Step | Literal["export"]) -> Path:
-        """Return the log file of a step; it outlives the session's folder."""
+        """Return the log file of a step, in a new or existing folder; it outlives the session's folder.
+
+        Raises:
+            InputError: the folder cannot be made.
+        """
         logs = wheel_cache.folder() / "logs"
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -131,7 +135,8 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
     """Copy a revision's files into the session's folder, unless already done; return the project's folder.
 
     Raises:
-        NotBuilt: git cannot export the files.
+        NotBuilt: git cannot export the files, or they change meanwhile.
+        InputError: git does not answer.
         OutOfTime: the export takes too long (``program.until``).
     """
     tree = workshop.room / f"tree-{side}"
@@ -151,7 +156,7 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
 
 
 def kept(source: Revision, workshop: Workshop) -> Path | None:
-    """Return today's cached wheel of a revision; None without one."""
+    """Return a revision's cached wheel of the last 24 hours; None without one, or if the cache is not used."""
     cached = workshop.options.cache and not workshop.options.separate
     return wheel_cache.find(workshop.key(source)) if cached else None
 
@@ -190,10 +195,10 @@ def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path
 
 
 def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, workshop: Workshop) -> Path:
-    """Run pip with allow-listed variables; return its log file.
+    """Run pip with the variables of a build; return its log file.
 
     Raises:
-        NotBuilt: pip fails; the message quotes the log.
+        NotBuilt: pip fails (the message quotes the log), or writes or holds too much.
         OutOfTime: pip took too long, and was ended together with its compilers.
     """
     begun, log, temporary = time.monotonic(), workshop.log(side, step), workshop.room / "temporary"
@@ -223,6 +228,6 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
 
 
 def _name_limit(took: float) -> str:
-    """Name the default limit that a build ran into."""
+    """Name the default limit if a build ran into it; "" for a shorter limit."""
     longest = program.LONGEST_SECONDS
     return f", the limit of {longest / 60:.0f} minutes" if took >= longest else ""

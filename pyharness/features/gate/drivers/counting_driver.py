@@ -23,7 +23,11 @@ TOTALS = b"totals: "
 
 
 def requests() -> Callable[[int], int]:
-    """Return a function that makes a client request; it returns 0 outside of valgrind."""
+    """Return a function that makes a client request; it returns 0 outside of valgrind.
+
+    Raises:
+        OSError: the processor is not of x86-64.
+    """
     if platform.machine() not in ("x86_64", "AMD64"):
         raise OSError(f"instructions are counted on x86-64, and this is {platform.machine()}")
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -60,7 +64,7 @@ class InstructionCounter:
         self.number = 0
 
     def instructions(self) -> int:
-        """Return the last count."""
+        """Return the instructions counted since the last call of this method, and restart from 0."""
         self.request(DUMP)
         self.number += 1
         path = Path(f"{self.files}.{self.number}")

@@ -48,7 +48,7 @@ class AskedArm:
         folder: working folder; default: the arm's.
         time_limit: seconds for an answer.
         deadline: end of the gate's time (``time.monotonic``), and of every wait for an answer.
-        memory_limit: bytes of memory for the process.
+        memory_limit: bytes of memory for the process and its children; default: a share of what is free.
         tool: a program with its arguments that runs the interpreter, to count instructions.
 
     Raises:
@@ -93,7 +93,7 @@ class AskedArm:
         self.child.close()
 
     def ask(self, what: str, **details: Any) -> dict[str, Any]:
-        """Send a message and wait for its answer; raise ``ArmFailed`` with the reason where none comes."""
+        """Send a message and wait for its answer; raise ``ArmFailed`` where none comes, or an error."""
         self._asked += 1
         begun = time.monotonic()
         longest = min(self.time_limit, self.timeout, self._share(self.deadline - begun))
@@ -206,7 +206,7 @@ class DriverProcess(AskedArm):
             raise ArmLacks(str(lacking))
 
     def _for_this_arm(self, benchmark: GateBenchmark) -> GateBenchmark:
-        """Put the tokenizer of the arm, or of its side, into the options of the workload."""
+        """Put this side's tokenizer into the options of the workload: the benchmark's own, else the arm's."""
         row = benchmark.options.get("tokenizer", self.arm.tokenizer)
         if isinstance(row, dict):
             row = row.get(self.arm.side)

@@ -37,7 +37,7 @@ class PlantedTests:
 
     path: str  # of a folder, a file or a single test, relative to the tree of the tests
     modules: tuple[str, ...]  # top-level names of the package under test
-    own: Path | None = None  # tree of the base's own tests, no arm's working folder; None: the base has none
+    own: Path | None = None  # tree of the base's own tests, in no arm's folder; None: it has none, or none are known
     notes: tuple[str, ...] = ()
 
 
@@ -82,7 +82,7 @@ def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> Pla
         room: a temporary folder.
 
     Raises:
-        InputError: an arm does not list its files, or a side has changed since its build.
+        InputError: an arm does not list its files, a side has changed since its build, or the tests cannot be read.
     """
     file, separator, test = path.partition("::")
     base, head = sources
@@ -120,7 +120,7 @@ class ProjectTests:
 
 
 def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
-    """Return the head's tests if it is a revision with that path, else those at the named path."""
+    """Return the head's tests if it is a revision and the path is in its checkout, else those at the named path."""
     place, target = (folder / file).resolve(), room / "project"
     if isinstance(head, Revision) and (inside := _inside(head, file, folder)) is not None:
         _export(head.checkout, head.commit, target, changed=bool(head.changes))
@@ -205,7 +205,7 @@ def _provided_files(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
 
 
 def copy_tests(source: Path, test: Path, files: frozenset[PurePosixPath], target: Path) -> None:
-    """Copy a project's files without the package under test.
+    """Copy a project's files without the package under test, ``NOT_COPIED`` and virtual environments.
 
     Args:
         source: the project's files.

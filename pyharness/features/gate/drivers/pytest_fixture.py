@@ -23,7 +23,7 @@ class AlreadyUsed(Exception):
 
 
 class BenchmarkFixture:
-    """Stand-in for pytest-benchmark's fixture under ``--benchmark-disable``; the parent times it."""
+    """Stand-in for pytest-benchmark's fixture under ``--benchmark-disable``; it times calls when the parent asks."""
 
     def __init__(self, node: Any, session: Serving) -> None:
         marker, callspec = node.get_closest_marker("benchmark"), getattr(node, "callspec", None)

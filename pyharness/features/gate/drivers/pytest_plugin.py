@@ -191,7 +191,7 @@ class PytestSession:
         items[:] = chosen
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Report the collected benchmarks, and the origin of the modules under test that are imported so far."""
+        """Report the collected benchmarks, and where the modules under test are or would be imported from."""
         names = [item.nodeid for item in session.items]
         origins = {name: _origin(name) for name in self.modules}
         self.conversation.answer(
@@ -221,7 +221,7 @@ class PytestSession:
             self.conversation.answer(absent=reason or "the test does not call its benchmark fixture")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the first error of a test."""
+        """Note the first failure of a test, or else that it is skipped."""
         if report.outcome != "passed" and self.outcome[0] != "failed":
             self.outcome = (report.outcome, _reason(report))
 

@@ -72,7 +72,7 @@ class PytestProcess(AskedArm):
         self.broken: dict[str, str] = {}  # files that cannot be collected, and why
 
     def benchmarks(self) -> tuple[str, ...]:
-        """Return node ids of the tests that use the fixture, in pytest's order; then the base's own.
+        """Return node ids of the tests that use the fixture, in pytest's order; in the base, then its own others.
 
         A file that fails to import is a failure in the head, whose tests these are. In the base its tests are new.
         """

@@ -1,8 +1,8 @@
 """Workloads of the built-in suites: the call, its argument, and the compared part of its result.
 
-A standalone file that both arms run. It imports only the measured libraries, by long-lived names, and only where a
-workload needs them. ``driver.py`` documents the format of such a file. Vocabularies are made here from a fixed amount
-of text, so no download and no data file is needed.
+A standalone file that both arms run. It imports only the measured libraries and NumPy, by long-lived names, and only
+where a workload needs them. ``driver.py`` documents the format of such a file. Vocabularies are made here from a fixed
+amount of text, so no download and no data file is needed, except for pyharness rows that need one.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def tokenizer_encode(setting: Any) -> Workload:
 
 
 def _timed(timed: Any) -> Any:
-    """Return the library's own call, with the reader of its result for outside of the clock."""
+    """Do the library's own call; return its result after the object that reads the result outside of the clock."""
     return timed, timed.call()
 
 

@@ -30,7 +30,7 @@ from pyharness.types import InputError
 def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again: bool) -> str | None:
     """Explain the failure of a benchmark in which one side was silent; None where both sides answer alone.
 
-    ``again``: both answered alone before, and the side is silent once more.
+    ``again``: both answered alone before, and one is silent once more.
 
     Raises:
         Overtime: the gate's time ran out first.
@@ -52,7 +52,7 @@ def blamed(plan: GatePlan, launch: int, gone: Gone, question: Question, *, again
 
 
 def _alone(plan: GatePlan, launch: int, side: Side, question: Question) -> Gone | None:
-    """Ask one side while the other has no process; return its failure."""
+    """Ask one side while the other has no process; return its failure, or None where it answers."""
     name = question.benchmark
     try:
         with failing(side, question):
@@ -84,7 +84,7 @@ class Launched:
     skipped: dict[str, str] = field(default_factory=dict)  # tests that neither side runs -> the reason
     names: list[str] = field(default_factory=list)  # benchmarks of both sides, where no names were asked for
     notes: list[str] = field(default_factory=list)
-    finished: bool = True  # False where time ran out
+    finished: bool = True  # False where time ran out, or ``enough`` ended the launch
 
 
 def launched(
@@ -100,8 +100,12 @@ def launched(
     The launch stops as if time ran out when ``enough`` returns true for its rounds.
 
     A process that fails costs its benchmark; the others go on in two new processes. So does a silent process, if it is
-    also silent alone (``blamed``). A failure before the first benchmark ends the gate in the screen. In a later launch
-    it is tried once more, and then costs all of the launch's remaining benchmarks.
+    also silent alone, or silent again (``blamed``). A failure of new processes before their first benchmark ends the
+    gate in the screen. In a later launch they are started once more; then it costs all remaining benchmarks of the
+    launch.
+
+    Raises:
+        ArmFailed: in the screen, an arm fails before its first benchmark.
     """
     starters = in_turn(head_starts)
     gave = Launched(Launch(number, starters[0]))
@@ -180,7 +184,7 @@ def _has(pair: Pair) -> dict[Side, tuple[str, ...]]:
 
 
 def _all(pair: Pair, gave: Launched) -> list[str]:
-    """Return names on both sides, in the base's order; record those only in the head as new, others as gone."""
+    """Return names on both sides, in the base's order; record those only in the head as new, others as failed."""
     has = _has(pair)
     gave.new |= dict.fromkeys((name for name in has["head"] if name not in has["base"]), "")
     for name in has["base"]:
@@ -240,7 +244,7 @@ def _absent(plan: GatePlan, pair: Pair, name: str) -> dict[Side, str]:
 
 
 def _record_lacking(plan: GatePlan, name: str, absent: Mapping[Side, str], gave: Launched) -> None:
-    """Record a benchmark that a side lacks: new or skipped only in the screen, later a failure."""
+    """Record a lacking benchmark: in the screen new, or skipped if it is a test of neither side; otherwise failed."""
     screen = gave.launch.number == SCREEN and not plan.counted
     if screen and "head" not in absent:
         gave.new[name] = absent["base"]

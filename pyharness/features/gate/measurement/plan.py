@@ -52,7 +52,7 @@ class Gone(Exception):
 
 
 class Overtime(Exception):
-    """The gate's time is over."""
+    """The gate's time is over, or the screen's share of it."""
 
 
 class Timeouts:
@@ -107,7 +107,7 @@ class GateListener:
     """Listener to the progress of a gate; this one reports nothing."""
 
     def stage(self, what: str) -> None:
-        """Report the beginning of a build or a launch."""
+        """Report the beginning of a stage, such as a build or a launch."""
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
         """Report the present benchmark, and how many are done."""
@@ -123,7 +123,7 @@ class GatePlan:
     start: Start
     text: FreshText
     rules: GateRules
-    benchmarks: Mapping[str, GateBenchmark]  # of the suite; the arms' own tests are added later
+    benchmarks: Mapping[str, GateBenchmark]  # of the suite; empty if tests run
     listener: GateListener = field(default_factory=GateListener)
     deadline: float = math.inf  # time.monotonic()
     lot: random.Random = field(default_factory=random.Random)

@@ -39,7 +39,7 @@ def in_turn(head_is_first: bool) -> tuple[Side, Side]:
 
 SETTLING = 6  # batches to settle the number of calls: of one call, of a few more, ...
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
-SPARE_ROUNDS = 4  # of a launch, to repeat rounds with page faults (a page of a file was read from a disk)
+SPARE_ROUNDS = 4  # of a benchmark in a launch, to repeat rounds with page faults (pages of files were read from a disk)
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
 
@@ -47,7 +47,7 @@ Pair = dict[Side, ArmProcess]
 
 
 class Differs(Exception):
-    """The two sides give different results for the same text; the message says where."""
+    """The two sides give different results for the same text; the message says where, if results have ids."""
 
 
 @dataclass
@@ -63,7 +63,14 @@ class Turns:
     faulty: int = 0  # rounds with page faults
 
     def measured(self) -> Rounds:
-        """Warm up, measure the rounds, and finish the benchmark."""
+        """Warm up, measure the rounds, and finish the benchmark.
+
+        Raises:
+            Differs: the sides give different results.
+            Gone: an arm fails.
+            InputError: too little text is new.
+            Overtime: the gate's time runs out.
+        """
         slowest = self._warm_up()
         timed: dict[Side, list[TimedBatch]] = {"base": [], "head": []}
         number = self._rounds(slowest)
@@ -127,7 +134,7 @@ class Turns:
         return calls
 
     def _judged_time(self, timing: Timing) -> int:
-        """Return nanoseconds by the judged clock: on a busy machine other processes prolong wall time."""
+        """Return nanoseconds of CPU for one declared thread, whatever else runs; else of wall time, also for tests."""
         declared = self.plan.benchmarks.get(self.name)
         return timing.cpu if declared is not None and declared.threads == 1 else timing.wall
 
@@ -156,7 +163,9 @@ class Turns:
         return min(rules.rounds, max(affordable, rules.fewest_rounds))
 
     def _core(self, index: int) -> int | None:
-        """Return the processor of both arms in a round: the next every two rounds, so that each arm goes first once.
+        """Return the processor of both arms in a round: a new one every two rounds, so that each arm goes first once.
+
+        None (any processor) for several threads, and for tests.
 
         One processor is busier than another, and an arm that the system leaves there is slower for a whole launch. We
         measured the root mean square of four benchmarks' effects on identical code, in 16 launches on two busy cores.

@@ -47,7 +47,10 @@ def measure(
     """Measure until the rules need no more launches, or the time is over.
 
     ``escalated`` returns, from all rounds so far, the benchmarks that need another launch, in the order of measurement.
-    ``settle`` gets the screen's results first, while time is left, and may refuse benchmarks that do not run.
+    ``settle`` gets the screen's results before any further launch, and may refuse benchmarks that do not run.
+
+    Raises:
+        ArmFailed: in the screen, an arm fails before its first benchmark.
     """
     measured, calls = Measured(), dict[str, int]()
     starters, begun = head_first(plan.lot), time.monotonic()
@@ -88,7 +91,7 @@ def measure(
 
 
 def _count(plan: GatePlan, measured: Measured, head_starts: bool, calls: dict[str, int]) -> None:
-    """Count instructions for as many calls as were timed; store them in the rounds of the screen.
+    """Count instructions of batches with as many calls as the timed ones; store them in the rounds of the screen.
 
     A failure under the counter costs only this figure: the times stand. Differing ids count as elsewhere.
     """

@@ -29,7 +29,7 @@ class _TestCase:
 
 
 def to_junit(gate: Gate) -> str:
-    """Return XML: a regression is a failure, incomparable an error, inconclusive skipped.
+    """Return XML: a regression is a failure, failed and incomparable are errors, inconclusive is skipped.
 
     Under ``strict``, inconclusive is a failure. A gate with a status other than 0 has a failure or an error.
     """

@@ -57,7 +57,7 @@ def gate_sections(gate: Gate) -> Iterator[Section]:
 
 
 def calibration_sections(calibration: Calibration) -> Iterator[Section]:
-    """Yield the detectable slowdowns of this machine, by benchmark."""
+    """Yield noise and detectable slowdown of each benchmark, in one section."""
     sheet = calibration_sheet(calibration)
     columns = [place for place, heading in enumerate(sheet.headings) if heading.unit]
     drawn = [Dot(str(row[0].value), row[place], sheet.headings[place].title) for place in columns for row in sheet.rows]
@@ -93,7 +93,7 @@ def _effects(title: str, judgements: Sequence[Judgement]) -> Block:
 
 
 def _distributions(gate: Gate, judgements: Sequence[Judgement]) -> Iterator[Block]:
-    """Yield the distributions of both sides for each figure that did not pass and has samples."""
+    """Yield distributions of both sides for figures with two samples or more, up to ``MOST_DISTRIBUTIONS``."""
     figures = [(one, samples_of(gate, one)) for one in judgements]
     figures = [(one, samples) for one, samples in figures if all(len(samples[side]) > 1 for side in SIDES)]
     yield from (_distribution(one, samples) for one, samples in figures[:MOST_DISTRIBUTIONS])
@@ -102,7 +102,7 @@ def _distributions(gate: Gate, judgements: Sequence[Judgement]) -> Iterator[Bloc
 
 
 def samples_of(gate: Gate, one: Judgement) -> dict[Side, list[float]]:
-    """Return seconds of a call in each round, or the memory or instructions of each launch."""
+    """Return seconds of a call in each round, or the memory or a batch's instructions of each launch."""
     rounds = [part for part in gate.rounds if part.benchmark == one.benchmark]
     if one.figure == "time":
         threads = next((own.threads for own in gate.benchmarks if own.name == one.benchmark), 1)

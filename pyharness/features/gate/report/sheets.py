@@ -28,7 +28,7 @@ _RANK = {verdict: rank for rank, verdict in enumerate(_COUNTED)}
 def verdict_line(gate: Gate) -> str:
     """Return the verdict with counts, in one line.
 
-    >>> from pyharness.types import GateRules, SelfTest
+    >>> from pyharness.features.gate.types import GateRules, SelfTest
     >>> passed = (Judgement("a", "time", GateVerdict.PASS),)
     >>> verdict_line(Gate("gate", GateRules(), {}, (), (), (), passed, SelfTest(()), GateVerdict.PASS))
     'Pass: 1 passed.'
@@ -153,7 +153,7 @@ def _range(effects: Sequence[float | None]) -> str:
 def judgement_sheet(
     judgements: Iterable[Judgement], title: str = "", notes: tuple[str, ...] = (), *, reasons: bool = True
 ) -> Sheet:
-    """Return a row for each judgement, in their order, without empty columns."""
+    """Return a row for each judgement, in their order; figures that are all times, and empty reasons, get no column."""
     rows = [_row(one) for one in judgements]
     used = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
     spare = ("figure", "reason")  # left out where they are empty
@@ -190,7 +190,7 @@ def environment_sheet(gate: Gate) -> Sheet:
 
 
 def flat_gate(gate: Gate) -> Sheet:
-    """Return raw values, a row per judgement in the record's order: seconds, bytes or instructions of a call."""
+    """Return raw values, a row per judgement in order: seconds of a call, bytes, or instructions of a batch."""
     headings = tuple(Heading(column, "word" if column in _WORDS else "number") for column in _FLAT)
     rows = (_flat(one) for one in gate.judgements)
     return Sheet("rows", headings, tuple(tuple(Cell(writable(row.get(name))) for name in _FLAT) for row in rows))
@@ -233,7 +233,7 @@ def reason(one: Judgement) -> str:
 
 
 def of_a_call(figure: Figure, value: float) -> Format:
-    """Return the format of a figure of one call, in the unit that suits ``value``."""
+    """Return the format of a figure, in the unit that suits ``value``."""
     scales = _SCALES[figure]
     scale, unit = next((pair for pair in scales if abs(value) >= 0.9995 * pair[0]), scales[-1])
     return Format(f"{{:.4g}} {unit}".strip(), 1 / scale, unit)

@@ -1,1 +1,1 @@
-"""Pure functions from rounds to judgements."""
+"""From rounds to judgements, with the declared changes of ``gate.toml``."""

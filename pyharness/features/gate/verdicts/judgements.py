@@ -114,7 +114,7 @@ def _decision(by_launch: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[
     return GateVerdict.PASS, f"{words} only" if (worse or better) and not alone else ""
 
 
-Refusals = Mapping[str, tuple[GateVerdict, str]]  # benchmark -> FAILED or INCOMPARABLE, and the reason
+Refusals = Mapping[str, tuple[GateVerdict, str]]  # benchmark -> FAILED, INCOMPARABLE or INCONCLUSIVE, and the reason
 
 
 def escalated(
@@ -122,9 +122,10 @@ def escalated(
 ) -> tuple[str, ...]:
     """Return the benchmarks that need one more launch, slowest first: time may run out during one.
 
-    After the screen these are its suspects; after further launches, the benchmarks still open. Controls (of another
-    library than ``under_test``) come last, as long as they are not calm: their effects in the same launches separate a
-    change of the code from a difference of the arms. After the first further launch they may continue alone.
+    After the screen these are its suspects and those whose memory grew; after further launches, the benchmarks still
+    open. Controls (of another library than ``under_test``) come last, as long as they are not calm: their effects in
+    the same launches separate a change of the code from a difference of the arms. After the first further launch they
+    may continue alone.
     """
     effects = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
     own = [one for one in benchmarks if not one.is_control(under_test)]
@@ -137,7 +138,7 @@ def escalated(
 
 
 def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
-    """Whether memory grew in at least half of the launches so far: chance does that once, a change mostly."""
+    """Whether launches are left and memory grew in at least half: chance does that once, a change mostly."""
     by_launch = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
     grown = sum(grows(values, "memory") for values in by_launch)
     return len(by_launch) <= rules.launches and 0 < len(by_launch) <= 2 * grown
@@ -154,9 +155,9 @@ def judge(
 ) -> tuple[Judgement, ...]:
     """Judge every figure of every benchmark, in the order of the suite, time first.
 
-    ``refusals``: benchmarks that could not be compared, with verdict and reason. A benchmark without rounds and
+    ``refusals``: benchmarks that could not be compared, with verdict and reason. A benchmark with neither rounds nor a
     refusal was not reached in time. ``today`` (default: the present date) decides on waivers. Controls (of another
-    library than ``under_test``) only show their figures: they pass, and take no share of the test's level.
+    library than ``under_test``) only show their figures: with figures they pass, and take no share of the test's level.
     """
     refusals, measured = refusals or {}, {part.benchmark for part in rounds}
     compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
@@ -219,9 +220,10 @@ def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
 def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict:
     """Return the verdict of a gate.
 
-    Faults of the self-test make the gate incomparable, and so does a gate that compared nothing. Next, a regression
-    outranks a failure: it stands whatever else could not be measured, and both exit with a code other than 0. A pass by
-    waiver is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
+    Faults of the self-test make the gate incomparable. A gate that compared nothing is failed if a benchmark failed,
+    else incomparable. Next, a regression outranks a failure: it stands whatever else could not be measured, and both
+    exit with a code other than 0. A pass by waiver is a pass. Faults of ``gate.toml`` change the exit code and not the
+    verdict.
     """
     if self_test.faults:
         return GateVerdict.INCOMPARABLE

@@ -96,7 +96,7 @@ def _effects(rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark]) -> d
 
 
 def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
-    """Whether both arms have the same code, by commits and digests.
+    """Whether both arms have the same code: one version, from one source, or by commits and digests.
 
     The version number of an installed distribution proves nothing, since many builds share it. Nor does the name of a
     vocabulary, which two tokenizers may share.
@@ -156,7 +156,7 @@ def _measured_controls(effects: Effects, controls: Sequence[str]) -> tuple[list[
 
 
 def _bias(effects: Effects, controls: Sequence[str]) -> dict[str, Any] | None:
-    """Return the bias of the controls: the median over controls of each launch after the screen."""
+    """Return the bias of controls: the trimmed mean over launches of their median; None with too few of either."""
     numbers, common = _measured_controls(effects, controls)
     if len(common) < FEWEST_CONTROLS or len(numbers) < 2:
         return None

@@ -101,7 +101,7 @@ def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | 
 def _decide_at_look(
     family: Mapping[int, Effects], decided: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
 ) -> dict[int, Decision]:
-    """Look at the first ``count`` launches (None: all) of undecided benchmarks with so many."""
+    """Look at the first ``count`` launches of undecided benchmarks with so many; None: all, if enough for a test."""
     logs = {
         place: [launch.log for launch in one.launches[:count]]
         for place, one in family.items()
@@ -147,7 +147,7 @@ def _way(one: Effects, middle: float, p: tuple[float | None, float | None], leve
 
 
 def _large(one: Effects, logs: Sequence[float]) -> Way:
-    """Return the direction of an effect that exceeds ``LARGE`` in the screen and in each launch."""
+    """Return the direction of an effect beyond ``LARGE`` and two budgets in the screen and in each launch."""
     large = max(math.log1p(LARGE), 2 * one.slow)
     seen = [*([one.screen.log] if one.screen else []), *logs]
     if min(seen) > large:
@@ -166,9 +166,10 @@ WIDE = 2.0  # standard errors of a 95 % interval, as far as rounds show it
 
 
 def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
-    """Judge benchmarks, in the order given. The screen only selects. It enters no test, so tests keep their level.
+    """Judge benchmarks, in the order given.
 
-    A benchmark with launches is tested, whatever their reason: they show more than the screen.
+    The screen selects, and judges what it did not select. It enters no test, so tests keep their level. A benchmark
+    with enough launches for a test is judged by them, whatever their reason: they show more than the screen.
     """
     pairs = zip(measured, decisions(measured, rules), strict=True)
     return [_judge_untested(one, rules) if seen is None else _judge_decided(one, seen, rules) for one, seen in pairs]
@@ -196,7 +197,7 @@ def _judge_screened(one: Effects) -> Judgement:
 
 
 def unjudged(one: Effects) -> Judgement:
-    """Return a control's figures, of all its launches."""
+    """Return a control's figures: of all its launches after the screen, or without any, of the screen."""
     logs = [launch.log for launch in one.launches]
     return _figures(one, logs, trimmed_interval(logs)) if logs else _judge_screened(one)
 
@@ -261,7 +262,7 @@ def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement
 
 
 SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock resolves a billionth
-CUT = 8  # values per value cut off at each end; with fewer, the p of the rest is too small
+CUT = 8  # of so many values, one is cut off at each end; if of fewer, the p of the rest would be too small
 
 
 def trimmed_mean(values: Sequence[float]) -> float:

@@ -39,7 +39,8 @@ def read(path: Path) -> tuple[Waiver, ...]:
     """Read the entries of a file.
 
     Raises:
-        InputError: the file cannot be read, has an unknown key, two entries for one figure, or a pattern.
+        InputError: the file cannot be read, is no TOML, or has two entries for one figure, a pattern, or a wrong or
+            missing key or value.
     """
     data = bounded_file.read_toml(path, MOST_BYTES, str(path))
     try:

@@ -47,7 +47,7 @@ def _compute_unfused(torch: Any, hidden: Any, weight: Any) -> Any:
 
 
 def liger(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, Peer]:
-    """Return Liger's fused linear cross entropy, and its variant with entropy, where the wheel has it.
+    """Return Liger's fused linear cross entropy, and its variant with entropy, which older versions lack.
 
     Source: https://github.com/linkedin/Liger-Kernel, LigerFusedLinearCrossEntropyLoss and
     LigerFusedLinearScaledCrossEntropyFunction; both take an id per row.

@@ -17,7 +17,7 @@ from pyharness.features.profiling.types import Axis, Floor, Problem, Profile, Ta
 from pyharness.types import Ids, InputError, Tally
 
 EXCERPT = 100_000  # tokens, counted one by one in Python
-BATCH = 1 << 24  # tokens drawn, or bytes of text encoded, at a time
+BATCH = 1 << 24  # tokens drawn, or characters of text encoded, at a time
 BYTES_PER_PAIR = 16  # left, right, and a 64-bit count
 PHRASE = 8  # ids
 PHRASES = 1 << 20  # different ones

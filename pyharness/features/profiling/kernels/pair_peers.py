@@ -1,4 +1,4 @@
-"""Peers that count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys."""
+"""Peers that count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys, our own sort."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Counts of extracts: the beginnings of a sample of texts, which are cut into units several times.
 
-An extract is the beginning of a text up to 2 KiB, cut between two words. The sample takes the texts with the smallest
-digests, as many extracts as fit 512 KiB. So a case takes seconds for any size of the corpus.
+An extract is the beginning of a text up to 2 KiB, cut between two segments of UAX #29 where there are two. The sample
+takes the texts with the smallest digests, as many extracts as fit 512 KiB. So their time hardly grows with the corpus.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 def extract(text: str) -> str:
-    """Return the beginning of a text, at most 2 KiB of UTF-8; the rest begins with a word."""
+    """Return the beginning of a text, at most 2 KiB of UTF-8, cut between segments of UAX #29 if it has several."""
     beginning = text[:EXTRACT_BYTES].encode()[:EXTRACT_BYTES].decode(errors="ignore")
     if len(beginning) == len(text):
         return text
@@ -43,7 +43,7 @@ def extract(text: str) -> str:
 class ExtractFigures:
     """Counts of each extract, which the state sums by group."""
 
-    counts: Mapping[str, Integers]  # by name, int64 [extracts]; 0 for extracts that units do not spell
+    counts: Mapping[str, Integers]  # by name, int64 [extracts]; 0 for unspelled ones, except in pieces, unspelled
     words: Sequence[Mapping[str, words.Cut]]  # [extracts]: cut of each word of an extract, at one occurrence
 
 
@@ -100,7 +100,7 @@ class ExtractCounts:
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """Cutter of extracts with one segmenter. Every method raises ``NotSpelled``."""
+    """Cutter of extracts with one segmenter. Every method may raise ``NotSpelled``."""
 
     segmenter: HasSegments
     threads: int = 1
@@ -132,7 +132,7 @@ class Cutting:
         return segments, sizes
 
     def prefixes(self, clean: Clean) -> dict[str, Integers]:
-        """Cut prefixes, and count, without prefixes that units do not spell."""
+        """Count the prefixes that their units spell, and the stable ones among them."""
         cuts = [variants.prefix_cuts(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
         owners = np.repeat(np.arange(len(cuts)), np.array(list(map(len, cuts)), np.int64))
         texts = [text[:cut] for text, places in zip(clean.texts, cuts, strict=True) for cut in places]

@@ -3,8 +3,8 @@
 A *number* is a maximal run of 4 to 63 ASCII digits. It is *aligned* if a unit ends at each of its thousands places,
 counted from the right: ``1|234|567`` is, ``123|456|7`` is not. Single digits as units are always aligned. Two numbers
 are *alike* if they have the same length and units end at the same places inside them: 1234 and 5678 as ``12|34`` and
-``56|78``. A pair is a number and the next one of its length in the same text with other digits: a repeated number is no
-evidence.
+``56|78``. A pair is a number and the next one of its length in the same text, unless their digits are the same: a
+repeated number is no evidence.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from pyharness.types import (
     offsets_of,
 )
 
-Lengths = NDArray[np.int64]  # ascending and distinct, from 1 byte on
+Lengths = NDArray[np.int64]  # bytes, from 1 on; in ``UnitLengths`` ascending and distinct
 Counts = NDArray[np.int64]  # of units of each length
 Flags = NDArray[np.bool_]
 Groups = NDArray[np.uint8]

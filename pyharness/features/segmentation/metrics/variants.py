@@ -18,7 +18,7 @@ from pyharness.metrics.counting.words import WORD_LIKE, segments_of
 from pyharness.types import Digest
 
 Ends = NDArray[np.int64]
-BYTES_PER_CUT = 256  # one cut for each begun block of so many bytes
+BYTES_PER_CUT = 256  # one draw for each begun block of so many bytes
 LETTERS_PER_TYPO = 50  # among letters before another letter
 WORDS_PER_CHANGE_OF_CASE = 10
 SPACES_PER_DOUBLED = 10
@@ -30,7 +30,7 @@ def draws(seed: Digest, count: int) -> NDArray[np.uint64]:
 
 
 def prefix_cuts(text: str, seed: Digest) -> list[int]:
-    """Return the number of characters before each cut, ascending and distinct; none for a text of one character."""
+    """Return the number of characters before each cut, ascending and distinct; none below two characters."""
     if len(text) < 2:
         return []
     drawn = draws(seed, -(-len(text.encode()) // BYTES_PER_CUT))
