@@ -138,7 +138,7 @@ class PlannedRows:
     def _copy(self, first: int, block: NDArray[np.uint8]) -> None:
         """Copy each run of rows that is consecutive in both matrices at once."""
         sources = self._single[first : first + len(block)]
-        edges = np.flatnonzero(np.diff(sources) != 1) + 1
+        edges = np.flatnonzero(np.diff(np.where(sources < 0, -2, sources)) != 1) + 1  # -1, 0 would be one run
         for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(block)], strict=True):
             if sources[start] >= 0:
                 self._matrix.read(int(sources[start]), block[start:stop])
