@@ -72,10 +72,11 @@ def size_of(root: Path) -> Size:
     trunk = [file for file in files if "features" not in file.relative_to(root / "pyharness").parts[:1]]
     modules, of_trunk = ([file for file in some if file.name != "__init__.py"] for some in (files, trunk))
     names = Counter(name for file in files for name in _classes(file))
+    lines = {file: code_lines(file) for file in files}
     return Size(
-        sum(map(code_lines, trunk)),
+        sum(lines[file] for file in trunk),
         len(of_trunk),
-        sum(map(code_lines, files)),
+        sum(lines.values()),
         len(modules),
         frozenset(name for name, count in names.items() if count > 1),
     )
