@@ -133,7 +133,7 @@ class Decoder:
         numbers = self._check(np.asarray(ids))
         if self._model.decoder is not None:
             return self._library_text(numbers.tolist()).encode()
-        return _core.decode(*self._bytes, numbers)[self._count_dropped(numbers) :]
+        return _core.decode(*self._bytes, numbers)[self._count_dropped(numbers)[0] :]
 
     def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
         """Yield the bytes of one document, whose ids come in parts.
@@ -144,12 +144,11 @@ class Decoder:
         if self._model.decoder is not None:
             yield self.decode(np.concatenate([np.zeros(0, np.uint32), *parts]))
             return
-        drop = self._model.drop_space
+        at_start = True
         for part in parts:
-            data = _core.decode(*self._bytes, self._check(np.asarray(part)))
-            if drop and data:
-                drop, data = False, data.removeprefix(b" ")
-            yield data
+            numbers = self._check(np.asarray(part))
+            dropped, at_start = self._count_dropped(numbers) if at_start else (0, False)
+            yield _core.decode(*self._bytes, numbers)[dropped:]
 
     def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
         """Return the text of one document's ids, and the first character that has bytes of each token.
@@ -161,7 +160,8 @@ class Decoder:
         if self._model.decoder is not None:
             raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
         data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
-        for _ in range(dropped := self._count_dropped(numbers)):
+        dropped, _ = self._count_dropped(numbers)
+        for _ in range(dropped):
             lengths[np.argmax(lengths > 0)] -= 1
         data = data[dropped:]
         try:
@@ -189,17 +189,15 @@ class Decoder:
             at_start = bool(start & _AGAIN)
             yield data[offsets[number] + (start & _DROPPED) : offsets[number + 1]].tobytes()
 
-    def _count_dropped(self, ids: Ids) -> int:
-        """Return the number of spaces that a text loses at its start."""
-        if not self._model.drop_space:
-            return 0
-        starts, total = self._starts, 0
-        for number in ids:
-            start = int(starts[number])
+    def _count_dropped(self, ids: Ids) -> tuple[int, bool]:
+        """Return the number of spaces that a text loses at its start, and whether later ids may lose some, too."""
+        total = 0
+        for number in ids if self._model.drop_space else ():
+            start = int(self._starts[number])
             total += start & _DROPPED
             if not start & _AGAIN:
-                break
-        return total
+                return total, False
+        return total, self._model.drop_space
 
     @cached_property
     def _starts(self) -> NDArray[np.uint8]:

@@ -106,12 +106,26 @@ def test_a_stream_of_every_kind_of_file(name: str, data: st.DataObject) -> None:
     ours = tokenizer_of(name)
     present = [token for token in range(ours.id_limit) if ours.id_to_token(token) is not None]
     ids = data.draw(st.lists(st.sampled_from(present), max_size=12))
-    expected = ours.decode(np.array(ids, np.uint32)).decode(errors="replace")
+    decoded = ours.decode(np.array(ids, np.uint32))
+    cut = data.draw(st.integers(0, len(ids)))
+    assert b"".join(ours.decode_parts([np.array(part, np.uint32) for part in (ids[:cut], ids[cut:])])) == decoded
+    expected = decoded.decode(errors="replace")
     if name == "words with a prefix":  # its decoder puts spaces between letters, but not those of the last token
         with suppress(InputError):
             assert "".join(ours.decode_stream(ids)) == expected
         return
     assert "".join(ours.decode_stream(ids)) == expected
+
+
+@pytest.mark.parametrize("pieces", [("<unk>",), ("<unk>", "▁"), ("▁", "▁w"), ("▁", "▁", "o"), ("<s>", "▁w", "▁w")])
+def test_parts_of_ids_as_sentencepiece_decodes_them(pieces: tuple[str, ...]) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is what this is about")
+    data = sentencepiece_data(2, byte_fallback=False)
+    home, ours = sentencepiece.SentencePieceProcessor(model_proto=data), BpeTokenizer(import_model(data))
+    ids = [home.piece_to_id(piece) for piece in pieces]
+    parts = [np.array([token], np.uint32) for token in ids]
+    for given_parts in (parts, [np.concatenate(parts)]):
+        assert b"".join(ours.decode_parts(given_parts)) == home.decode(ids).encode()
 
 
 def test_a_decoder_that_goes_back_on_what_it_gave() -> None:
