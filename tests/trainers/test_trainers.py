@@ -117,9 +117,10 @@ def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
         assert getattr(spelled, name).tolist() == getattr(expected, name).tolist()
 
 
-def test_pieces_that_are_no_characters_are_refused() -> None:
+@pytest.mark.parametrize("pieces", [(b"a\xff",), (b"\xc3", b"\xa9")])
+def test_pieces_that_are_no_characters_are_refused(pieces: tuple[bytes, ...]) -> None:
     with pytest.raises(InputError, match="not UTF-8"):
-        of_characters(bpe.WeightedPieces.of_bytes({b"a\xff": 1}))
+        of_characters(bpe.WeightedPieces.of_bytes(dict.fromkeys(pieces, 1)))
 
 
 def test_a_trace_has_every_event_in_order() -> None:

@@ -20,8 +20,9 @@ def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
         InputError: the pieces are not UTF-8.
     """
     data = pieces.symbols.astype(np.uint8)
+    joined, edges = data.tobytes(), pieces.offsets.tolist()
     try:
-        text = data.tobytes().decode()
+        text = "".join([joined[start:end].decode() for start, end in pairwise(edges)])
     except UnicodeDecodeError as error:
         raise InputError(
             f"the text is not UTF-8 ({error.reason}), and symbols 'characters' need characters; train on bytes"
