@@ -6,6 +6,7 @@ The library's own reader trusts the file, and needs the library. Field numbers: 
 from __future__ import annotations
 
 import dataclasses
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from typing import TypeAlias
 import numpy as np
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.files.byte_alphabet import byte_of
 from pyharness.vocabularies.files.merge_model import character_symbols, symbol_model
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
@@ -206,7 +206,7 @@ def _check(pieces: list[tuple[str, float, PieceType]], label: str) -> None:
             raise InputError(f"{label}: piece {token} is empty")
         if piece in seen:
             raise InputError(f"{label}: pieces {seen[piece]} and {token} are both {piece!r}")
-        if kind is PieceType.BYTE and byte_of(piece) is None:
+        if kind is PieceType.BYTE and not re.fullmatch("<0x[0-9A-F]{2}>", piece):
             raise InputError(f"{label}: piece {token} is of type BYTE but reads {piece!r}, not <0x00> to <0xFF>")
         seen[piece] = token
     unknown = sum(kind is PieceType.UNKNOWN for _, _, kind in pieces)
@@ -233,7 +233,7 @@ def vocabulary(model: SentencePieceModel) -> Vocabulary:
 def _bytes(model: SentencePieceModel, token: int) -> bytes:
     piece = model.pieces[token]
     if model.types[token] is PieceType.BYTE:
-        return bytes([byte_of(piece) or 0])
+        return bytes.fromhex(piece[3:5])
     return piece.replace(SPACE, " ").encode()
 
 

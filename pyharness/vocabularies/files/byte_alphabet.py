@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
     byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
@@ -47,10 +49,8 @@ def alphabet_bytes(token: str) -> bytes:
 
 
 def byte_of(piece: str) -> int | None:
-    """Return the byte of a fallback piece: ``<0x41>`` is 65; None for any other piece."""
-    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
-        try:
-            return int(piece[3:5], 16)
-        except ValueError:
-            return None
-    return None
+    """Return the byte of a fallback piece: ``<0x41>`` is 65; None for any other piece.
+
+    The decoder ByteFallback of ``tokenizers`` reads ``<0x+1>``, too: it is 1.
+    """
+    return int(piece[3:5], 16) if re.fullmatch("<0x[+0-9A-Fa-f][0-9A-Fa-f]>", piece) else None

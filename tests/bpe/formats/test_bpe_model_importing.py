@@ -16,6 +16,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
+from pyharness.vocabularies.files.byte_alphabet import byte_of
 from pyharness.vocabularies.patterns.split_patterns import GPT2
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, tekken
@@ -85,6 +86,16 @@ def test_what_a_decoder_does_to_each_token(step: dict[str, Any], text: str) -> N
         assert tokenizer.round_trip == expected
         same = tokenizer.decode(tokenizer.encode(text)).decode() == tokenizer.normalize(text)
         assert same == (expected == "normalised")
+
+
+@pytest.mark.parametrize(
+    "piece", ["<0x41>", "<0xaB>", "<0x+1>", "<0x1+>", "<0x 1>", "<0x1 >", "<0x-1>", "<0x1_>", "<0x٣٣>"]
+)
+def test_pieces_of_bytes_are_those_of_the_library(piece: str) -> None:
+    decoders = pytest.importorskip("tokenizers.decoders", reason="tokenizers is what this is about")
+    byte = byte_of(piece)
+    data = piece.encode() if byte is None else bytes([byte])
+    assert data.decode(errors="replace") == decoders.ByteFallback().decode([piece])
 
 
 def test_a_prefix_inside_words_does_not_come_back() -> None:
