@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.encoding.added_tokens import Stretches
 from pyharness.bpe.encoding.encoders import Method, ModelEncoder, Places
+from pyharness.bpe.encoding.pre_tokenizer import as_text
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
 from pyharness.bpe.encoding.stages import (
     added_tokens_of,
@@ -24,7 +25,7 @@ from pyharness.bpe.encoding.stages import (
 )
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
-from pyharness.types import InputError, Tokens
+from pyharness.types import Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
@@ -50,6 +51,7 @@ class ModelTexts:
 
         Raises:
             InputError: a text is not UTF-8, and there is a normaliser.
+            TypeError: a text is neither ``str`` nor ``bytes``.
         """
         raw, normalised = self._added(allowed)
         stretches = raw.cut(Stretches(texts), threads)
@@ -73,20 +75,6 @@ class ModelTexts:
         for index in np.flatnonzero(stretches.starts_document()).tolist():
             moved[int(documents[index])] = not self._keeps_start(as_text(stretches.texts[index]))
         return moved
-
-
-def as_text(text: str | bytes) -> str:
-    """Return the text of a document.
-
-    Raises:
-        InputError: it is not UTF-8.
-    """
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
 
 
 class Pipeline:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyharness import _core
 from pyharness.bpe.model.text_splitter import COMPILED, Pieces, TextSplitter, native_errors
-from pyharness.types import offsets_of
+from pyharness.types import InputError, offsets_of
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
@@ -64,7 +64,11 @@ class PreTokenizer:
         return _by_tables(self._tables)
 
     def split(self, texts: Sequence[str | bytes], first: Sequence[bool]) -> tuple[list[bytes], Pieces]:
-        """Return the texts of the model's input and the ends of their pieces. ``first``: which start their document."""
+        """Return the texts of the model's input and the ends of their pieces. ``first``: which start their document.
+
+        Raises:
+            InputError, TypeError: as :func:`as_text`; a compiled pattern backtracks over a text without end.
+        """
         if self._tables is not None:
             with native_errors():
                 data, *edges = _core.split_and_remove(self._tables, texts)
@@ -73,15 +77,28 @@ class PreTokenizer:
         ends: list[int] = []
         counts: list[int] = []
         for text, is_first in zip(texts, first, strict=True):
-            split = self._split(text if isinstance(text, str) else text.decode(), is_first)
-            pieces = [piece for piece in split if piece]
+            pieces = [piece for piece in self._split(as_text(text), is_first) if piece]
             changed.append(b"".join(pieces))
             counts.append(len(pieces))
-            at = 0
-            for piece in pieces:
-                at += len(piece)
-                ends.append(at)
+            ends.extend(accumulate(map(len, pieces)))
         return changed, Pieces(np.array(ends, np.int64), offsets_of(counts))
+
+
+def as_text(text: str | bytes) -> str:
+    """Return the text of a document.
+
+    Raises:
+        InputError: it is not UTF-8.
+        TypeError: it is neither ``str`` nor ``bytes``.
+    """
+    if isinstance(text, str):
+        return text
+    if not isinstance(text, bytes):
+        raise TypeError(f"a text must be str or bytes, not {type(text).__name__}")
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
 
 
 def puts_mark_first(stage: Mapping[str, Any]) -> bool:

@@ -124,6 +124,7 @@ class TextSplitter:
         if self.native is not None:
             with native_errors():
                 return Pieces(*_core.split_texts(self.native, texts, threads))
+        _core.split_texts("none", texts, threads)  # refuses what the core refuses
         ends = [self._ends(text, index) for index, text in enumerate(texts)]
         offsets = offsets_of([len(document) for document in ends])
         return Pieces(np.fromiter((end for document in ends for end in document), np.int64, int(offsets[-1])), offsets)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpe_files import FILES, characters_file, without_decoder, words_file
+from cases.tokenizer_models import model_of_file
 from layout.thoroughness import examples
 from pyharness import _core, tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
@@ -209,6 +210,17 @@ def test_bytes_that_are_no_text() -> None:
     characters = BpeTokenizer(import_model(json.dumps(characters_file(normalizer={"type": "NFC"})).encode()))
     with pytest.raises(InputError, match=r"UTF-8.*byte 1"):
         characters.encode_batch(["he", b"h\xff"])
+    marked = BpeTokenizer(model_of_file("metaspace, split"))
+    with pytest.raises(InputError, match=r"UTF-8.*byte 1"):
+        marked.encode(b"h\xff")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_no_text_is_a_type_error(name: str) -> None:
+    for module in LIBRARIES:
+        pytest.importorskip(module, reason="stages are run by the library")
+    with pytest.raises(TypeError, match=r"bytes.* int"):
+        BpeTokenizer(model_of_file(name)).encode(5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

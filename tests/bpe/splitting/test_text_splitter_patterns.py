@@ -160,16 +160,20 @@ def test_an_expression_meets_invalid_utf8() -> None:
         TextSplitter(r"\b\w+").split_batch([b"fine", b"ab\xff"])
 
 
-def test_bad_batches() -> None:
-    splitter = SPLITTERS["cl100k"]
+@pytest.mark.parametrize("splitter", [SPLITTERS["cl100k"], TextSplitter(r"\d"), TextSplitter(r"\b\w+")])
+def test_bad_batches(splitter: TextSplitter) -> None:
     with pytest.raises(TypeError, match=r"texts.*sequence"):
         splitter.split_batch("one text")
     with pytest.raises(TypeError, match=r"texts\[1\].*bytes"):
         splitter.split_batch(["a", 3])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="surrogate"):
         splitter.split_batch(["\ud800"])
-    with pytest.raises(ValueError, match="threads"):
-        splitter.split_batch(["a"], threads=0)
+    for threads in (0, -3, 1 << 20):
+        with pytest.raises(ValueError, match="threads"):
+            splitter.split_batch(["a"], threads=threads)
+
+
+def test_the_core_knows_its_patterns() -> None:
     with pytest.raises(ValueError, match=r"pattern 'x'.*none, whitespace, gpt2"):
         _core.split_texts("x", ["a"])
 
