@@ -264,7 +264,7 @@ def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
     library = shape.get(data, "library", str, default="")
     work: dict[str, Work] = {}
     for entry in shape.get(data, "benchmarks", list):
-        plain = {key: entry.get(key, default) for key, default in _PARTS.items()}
+        plain = {key: shape.get(entry, key, type(default), default=default) for key, default in _PARTS.items()}
         own = {kind: corpora.get(kind) for kind in kinds(plain["text"], plain["options"])}
         measured = {"library": entry.get("library", library), "corpora": own, "code": code.get(plain["workload"])}
         work[shape.get(entry, "name", str)] = {**plain, **measured}

@@ -71,6 +71,16 @@ def test_a_base_without_the_file_or_with_one_that_cannot_be_read(suite: Path) ->
     assert re.match(r"suite 'mine' .*base .*cannot be read \(.*'benchmarks'", note)
 
 
+@pytest.mark.parametrize("wrong", ['text = ["english"]', 'workload = ["encode"]', "options = 1"])
+def test_a_base_whose_benchmark_has_a_field_of_another_kind(suite: Path, wrong: str) -> None:
+    lines = [line for line in entry("a").splitlines() if not line.startswith(wrong.split()[0])]
+    suite.write_text("\n".join([*lines, wrong]), encoding="utf-8")
+    small_project.commit(suite.parents[1])
+    suite.write_text(entry("a"), encoding="utf-8")
+    (note,) = read(suite, "HEAD", ".", suite.parents[1]).notes
+    assert f"'{wrong.split()[0]}' is " in note
+
+
 def test_a_benchmark_that_is_gone_has_failed() -> None:
     plan, _ = gate_plan()
     arms = Arms(here(Path(), under_test="library"), here(Path(), "head", under_test="library"))
