@@ -117,11 +117,7 @@ def minutes(text: str | None) -> float | None:
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
 @click.option(
-    "--with",
-    "requirements",
-    multiple=True,
-    metavar="REQ",
-    help="Packages that the tests need; may be repeated.",
+    "--with", "requirements", multiple=True, metavar="REQ", help="Packages that the tests need; may be repeated."
 )
 @click.option("--library", metavar="NAME", help="Library under test [default: the one that is built, or that differs].")
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")

@@ -64,7 +64,7 @@ def effect(rounds: Rounds, threads: int = 1) -> LaunchEffect | None:
 
 
 def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple[float, tuple[float, float]] | None:
-    """Return the effect of starting first: log(head / base) of launches with the head first, minus the others.
+    """Return the effect of starting first: half of log(head / base) of launches with the head first, minus the others.
 
     ``logs``: of every launch, over the same benchmarks. The second value is the 95 % interval. None below three
     launches, or where one side always started first.
@@ -75,7 +75,8 @@ def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple
             groups[launch.started_first].append(logs[launch.number])
     if (interval := difference_interval(groups["head"], groups["base"])) is None:
         return None
-    return (interval[0] + interval[1]) / 2, interval
+    low, high = interval[0] / 2, interval[1] / 2
+    return (low + high) / 2, (low, high)
 
 
 DOUBT = 1.0  # standard errors added to a screen's effect: with 2, a busy machine suspects everything
