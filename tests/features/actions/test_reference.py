@@ -74,3 +74,11 @@ def test_a_vocabulary_smaller_than_the_range_is_refused() -> None:
         fitted(-1.0, 1.0, vocab_size=10)
     with pytest.raises(InputError, match="no chunk"):
         ReferenceCodec.fit([], ONE, 10, 100)
+
+
+def test_a_range_with_half_surrogate_pairs_is_refused() -> None:
+    chunks = [np.array([[value]]) for value in (0.0, 1.0)]
+    for scale in (0xD800, 0x200000):
+        with pytest.raises(InputError, match=rf"^scale=\S+ is too .* span {scale:,} "):
+            ReferenceCodec.fit(chunks, ONE, scale, 1 << 22)
+    assert ReferenceCodec.fit(chunks, ONE, 0xD800 - 1, 1 << 20).vocab_size == 0xD800

@@ -27,6 +27,7 @@ from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 MIN_FREQUENCY = 2
 MAX_TOKEN_LENGTH = 10_000
 HIGHEST = 0x110000  # above the last character
+SURROGATES = 0xD800  # the first one; no text has half a pair
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,19 @@ class ReferenceCodec(OfQuantiles):
         """Train as ``UniversalActionProcessor.fit`` does.
 
         Raises:
-            InputError: there is no chunk, ``tokenizers`` is not installed, or ``vocab_size`` is below the range of
-                coefficients.
+            InputError: there is no chunk, ``tokenizers`` is not installed, ``vocab_size`` is below the range of
+                coefficients, or there are not as many characters.
         """
         numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
         joined = np.concatenate([np.zeros(0, np.int64), *numbers])
         if not len(joined):
             raise InputError("there is nothing to learn from: the training part has no chunk")
         minimum, span = int(joined.min()), int(joined.max() - joined.min())
-        if span > vocab_size:
-            raise InputError(
-                f"vocab_size={vocab_size:,} is too small: the coefficients of the training part span {span:,} numbers"
-            )
+        if span > vocab_size or span >= SURROGATES:
+            limit = f"vocab_size={vocab_size:,} is too small"
+            if span >= SURROGATES:
+                limit = f"scale={scale:g} is too large for the authors' codec, which can span {SURROGATES - 1:,}"
+            raise InputError(f"{limit}: the coefficients of the training part span {span:,} numbers")
         _library()
         from tokenizers import ByteLevelBPETokenizer
         from tokenizers.trainers import BpeTrainer
@@ -122,9 +124,8 @@ class ReferenceCodec(OfQuantiles):
 
     def _has_id(self, number: int) -> bool:
         """Whether the vocabulary has all bytes of the number's character."""
-        if not 0 <= number < HIGHEST:
-            return False
-        return all(BYTE_ALPHABET[byte] in self._symbols for byte in chr(number).encode("utf-8", "surrogatepass"))
+        parts = chr(number).encode("utf-8", "surrogatepass") if 0 <= number < HIGHEST else None
+        return parts is not None and all(BYTE_ALPHABET[byte] in self._symbols for byte in parts)
 
     @cached_property
     def _symbols(self) -> frozenset[str]:
