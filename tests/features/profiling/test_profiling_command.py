@@ -137,6 +137,13 @@ def test_bad_input_is_exit_code_two(arguments: tuple[str, ...], said: str) -> No
     assert said in done.stderr
 
 
+def test_a_corpus_without_tokens_has_no_pairs(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one", encoding="utf-8")
+    done = call("pair_histogram", "-c", f"shard:9/10:path:{tmp_path}/a.txt", "-t", "raw_bytes", "--device", "cpu")
+    assert (done.exit_code, done.stderr.splitlines()[-1][:7]) == (2, "error: ")
+    assert " 0 tokens" in done.stderr
+
+
 def test_a_launch_that_fails_is_exit_code_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(logits: Any, **options: Any) -> Any:
         raise MemoryError("needs 5 GB")

@@ -111,7 +111,8 @@ def encoded(text: TextSource, threads: int) -> tuple[Ids, int]:
     """Return the ids of a whole corpus and the size of their vocabulary."""
     tokenizer = tokenizers.load(text.tokenizer)
     documents = corpora.open_corpus(text.corpus).documents(Tally())
-    ids = np.concatenate([tokenizer.encode_batch(batch, threads).ids for batch in batches(documents, size=BATCH)])
+    parts = [tokenizer.encode_batch(batch, threads).ids for batch in batches(documents, size=BATCH)]
+    ids = np.concatenate([np.empty(0, np.uint32), *parts])
     if len(ids) < 2:
         raise InputError(f"corpus {text.corpus!r} has {len(ids)} tokens; a pair needs two")
     return ids, tokenizer.id_limit
