@@ -9,17 +9,18 @@ import numpy as np
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.bpe.placement import place
-from pyharness.types import Ids
+from pyharness.types import Ids, TokenKind
 
 
 def reserved(model: BpeModel, pattern: str | None) -> dict[int, str]:
-    """Return ids and contents of the added tokens that match ``pattern`` and whose ids new tokens may reuse.
+    """Return ids and contents of the added and unused tokens that match ``pattern`` and whose ids may be reused.
 
     Raises:
         InputError: the expression is invalid, or no token matches.
     """
-    free = set(_free(model, pattern).tolist())
-    return {token.id: token.content for token in model.added if token.id in free}
+    added, kinds = {token.id: token.content for token in model.added}, model.vocabulary.kinds
+    tokens = [token for token in _free(model, pattern).tolist() if token in added or kinds[token] != TokenKind.ABSENT]
+    return {token: added.get(token) or model.vocabulary[token].decode(errors="replace") for token in tokens}
 
 
 def _free(model: BpeModel, pattern: str | None) -> Ids:

@@ -14,6 +14,7 @@ import pytest
 
 from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
+from bpe_files import unused
 from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
@@ -21,6 +22,7 @@ from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
+from tokenizer_files import message
 
 
 def train(
@@ -123,6 +125,14 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
     for texts, options in (([*NEW, "a <|RESERVED_1|>"], {}), ([], parts)):
         with pytest.raises(InputError, match=r"--reuse .*id 272 of '<\|reserved_1\|>'"):
             train(base, 4, texts, reuse=r"<\|reserved_\d\|>", **options)
+
+
+def test_unused_pieces_that_lose_their_ids_are_named(tmp_path: Path) -> None:
+    base = tmp_path / "tokenizer.model"
+    base.write_bytes(unused("he") + message(1, message(1, b"ooo") + b"\x15\0\0\0\0\x18\x05"))
+    trained = train(base, 2, ["well low we", "hello well"] * 3, reuse="ooo")
+    assert record(trained)["reused"] == {"14": "ooo"}
+    assert record(trained)["added_ids"][0] == [14, 15]
 
 
 def test_naive_extension_may_add_what_nothing_makes(tmp_path: Path) -> None:
