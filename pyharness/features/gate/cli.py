@@ -123,8 +123,8 @@ def minutes(text: str | None) -> float | None:
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
 @click.option("--max-minutes", "minutes", metavar="M",
-              help="Stop after so many minutes, builds included; what was not measured is inconclusive "
-              "[default: no limit].")  # fmt: skip
+              help="Stop after so many minutes: what was not measured is inconclusive, and a gate that still builds is "
+              "incomparable [default: no limit].")  # fmt: skip
 @click.option("--counter", type=click.Choice(["instructions"]), help="Count instructions as well, with valgrind: slow.")
 @click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
 @click.option("--calibrate", is_flag=True, help="Measure the minimum detectable effect of this machine, and keep it.")
@@ -148,15 +148,15 @@ def gate(**given: Any) -> None:
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
     pyharness gate --base HEAD --calibrate
 
-    The gate also fails on more memory or other work. Base and head are built before either is timed, into equal
-    environments. They are interleaved on new text. What looks slower is measured again in fresh processes before it
-    is a regression. A build runs the code of its revision.
+    The gate also fails on more memory or other work. Revisions are built before anything is timed, into equal
+    environments. Base and head are interleaved; in a suite, each call gets new text. What looks slower is measured
+    again in fresh processes before it is a regression. A build runs the code of its revision.
 
     \b
     Exit status:
-      0  pass
+      0  pass or improvement; inconclusive without --strict
       1  regression, or a fault of gate.toml
-      2  cannot compare
+      2  failed or incomparable, or wrong usage
       3  inconclusive, with --strict
     """
     from pyharness.features.gate import commands

@@ -122,7 +122,7 @@ def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) ->
                         identical.append(done)
         except (NotBuilt, ArmFailed, program.OutOfTime) as failure:
             limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
-            raise InputError(f"{limit}nothing was measured: {failure}") from None
+            raise InputError(f"{limit}there is no calibration: {failure}") from None
     seconds = time.monotonic() - begun
     result = calibration.calibrated(
         calibration.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made

@@ -64,7 +64,7 @@ def _notes(calibration: Calibration) -> Iterator[str]:
     )
     for one in calibration.planted:
         expected = "" if one.expected is None else f", {one.expected:.0%} expected by resampling"
-        yield f"{one.slowdown:.0%} slower, planted: significant {one.found} of {one.count} times{expected}."
+        yield f"{one.slowdown:.0%} slower, planted: a regression in {one.found} of {one.count}{expected}."
     yield f"Measured in {calibration.seconds / 60:.0f} minutes, {calibration.made}, on {_machine(calibration.machine)}."
 
 

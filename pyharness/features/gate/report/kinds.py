@@ -36,7 +36,8 @@ def page_of_gate(gate: Gate) -> Page:
 
 def page_of_calibration(calibration: Calibration) -> Page:
     """Return the page about a calibration."""
-    about = f"{calibration.gates} gates of identical code, {calibration.made}."
+    gates = f"{calibration.gates} gates of one version against itself"
+    about = f"{gates}, every second one with planted slowdowns, {calibration.made}."
     return Page(f"Calibration: suite {calibration.suite}", tuple(calibration_sections(calibration)), about)
 
 
@@ -128,8 +129,8 @@ def _distribution(one: Judgement, samples: dict[Side, list[float]]) -> Figure:
     what = "rounds of all launches" if one.figure == "time" else "launches"
     about = f"A dot is the median, {QUANTILES} ticks are evenly spaced quantiles of the {what}."
     title = f"{one.benchmark}, {one.figure}: base and head"
-    drawing = dots(drawn, title, f"{one.figure} of a call, {form.unit}")
-    return Figure(title, about, drawing, Sheet(title, headings, rows))
+    of = {"time": " of a call", "instructions": " of a batch"}.get(one.figure, "")
+    return Figure(title, about, dots(drawn, title, f"{one.figure}{of}, {form.unit}"), Sheet(title, headings, rows))
 
 
 RECORDS = (

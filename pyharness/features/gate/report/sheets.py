@@ -89,7 +89,7 @@ _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expir
 _ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
 OF_A_COMMIT = 10  # characters of a commit's id
 NOT_PASSED = "What changed, failed or is inconclusive"
-ABOUT = "Effect: head / base - 1, the trimmed mean of launches with its 95 % CI. Base and head are per call."
+ABOUT = "Effect: head / base - 1, trimmed mean of launches with its 95 % CI. Time is per call, instructions per batch."
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:

@@ -177,9 +177,12 @@ def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement
 
 def _judge_untested(one: Effects, rules: GateRules) -> Judgement:
     """Judge by the screen; inconclusive if it asked for launches, or those for memory look slower than the budget."""
-    logs = [launch.log for launch in one.launches]
-    slower = bool(logs) and trimmed_mean(logs) > one.slow
-    return _cut_off(one, logs, rules) if suspect(one, rules) or slower else _judge_screened(one)
+    logs, why = [launch.log for launch in one.launches], []
+    if suspect(one, rules):
+        why.append("the screen asked for more launches, and the time ran out")
+    if logs and (why or trimmed_mean(logs) > one.slow):
+        why.append(f"fewer than {counted(fewest(rules), 'launch')} are not tested")
+    return _cut_off(one, logs, "; ".join(why)) if why else _judge_screened(one)
 
 
 def _judge_screened(one: Effects) -> Judgement:
@@ -229,7 +232,7 @@ def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdic
     if seen.way is Way.FASTER:
         return GateVerdict.IMPROVEMENT, large
     if seen.way is Way.NEITHER:
-        return GateVerdict.PASS, "; ended early, as no launch repeated the slowdown"
+        return GateVerdict.PASS, "; ended early, within half of the budget"
     verdict, words = _judge_unproven(one, seen, rules)
     if seen.launches < rules.launches and suspect(one, rules):
         words += f"; the time ran out before {counted(rules.launches, 'launch')}"
@@ -246,18 +249,13 @@ def _judge_unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[Gat
     return (GateVerdict.INCONCLUSIVE, "; the CI is too wide") if wide else (GateVerdict.PASS, "")
 
 
-def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
+def _cut_off(one: Effects, logs: Sequence[float], why: str) -> Judgement:
     shown = logs or ([one.screen.log] if one.screen else [])
     seen = relative(trimmed_mean(shown))
     where = f"in {counted(len(logs), 'launch')}" if logs else "in the screen"
-    few = f" before {counted(fewest(rules), 'launch')}: fewer are not tested" if logs else ""
-    reason = (
-        f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
-        f"the screen asked for more launches, and the time ran out{few}"
-    )
     return Judgement(
-        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE,
-        effect=seen, budget=one.budget, launches=len(logs), reason=reason,
+        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE, effect=seen, budget=one.budget, launches=len(logs),
+        reason=f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; {why}",
     )  # fmt: skip
 
 

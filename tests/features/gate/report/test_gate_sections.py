@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -65,6 +66,17 @@ def test_both_distributions_are_drawn_of_what_did_not_pass() -> None:
     place = figure.numbers.columns.index("median")
     assert [row[place].value for row in figure.numbers.rows] == pytest.approx([3e-9, 3e-9])  # 9 ns of 3 calls
     assert len(spoken_marks(figure.svg)) == 2
+
+
+@pytest.mark.parametrize(("figure", "of"), [("time", "of a call"), ("instructions", "of a batch")])
+def test_an_axis_says_what_its_figure_is_of(figure: Literal["time", "instructions"], of: str) -> None:
+    done = gates.gate(gates.judgement("a", "regression", 0.5, figure=figure), verdict="regression")
+    counts = {"base": 10_000, "head": 20_000}
+    done = replace(
+        done, rounds=tuple(replace(part, launch=n, instructions=counts) for n in (0, 1) for part in done.rounds)
+    )
+    drawn = [block for block in next(iter(gate_sections(done))).blocks if isinstance(block, Figure)]
+    assert f"{figure} {of}" in drawn[-1].svg
 
 
 def test_samples_of_memory_are_those_of_launches() -> None:

@@ -30,3 +30,12 @@ def test_five_launches_of_ten_are_enough_for_a_rejection(
     (found,) = judge([benchmark()], rounds, RULES)
     assert (found.verdict, found.launches) == (verdict, 5)
     assert re.search(words, found.reason)
+
+
+@pytest.mark.parametrize(("screen", "asked"), [(0.05, True), (0.0, False)])
+def test_few_launches_that_the_screen_did_not_ask_for_are_said_so(screen: float, asked: bool) -> None:
+    """They were made for the memory, and no time ran out."""
+    (found,) = judge([benchmark()], launches("encode", screen, [0.05, 0.06, 0.07]), RULES)
+    assert (found.verdict, found.launches) == (INCONCLUSIVE, 3)
+    assert ("the screen" in found.reason, "time ran out" in found.reason) == (asked, asked)
+    assert "fewer than 5 launches" in found.reason

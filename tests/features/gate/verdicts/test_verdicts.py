@@ -90,9 +90,9 @@ def test_a_slower_head_is_a_regression_with_its_figures() -> None:
         (0.05, [0.09, -0.09, 0.01, 0.10, -0.05], INCONCLUSIVE, " too wide"),
         (0.05, [], INCONCLUSIVE, "5.1 % slower in the screen, budget 2 %; "),
         (0.05, [0.05, 0.05], INCONCLUSIVE, "5.1 % slower in 2 launches, budget 2 %; "),
-        (0.05, [0.02, 0.021, 0.022], INCONCLUSIVE, "ran out before 5 launches"),
+        (0.05, [0.02, 0.021, 0.022], INCONCLUSIVE, "fewer than 5 launches"),
         (0.05, [0.05, 0.051, 0.049, 0.05], INCONCLUSIVE, "5.1 % slower in 4 launches, budget 2 %; "),
-        (-0.05, [-0.05, -0.051, -0.049], INCONCLUSIVE, "ran out before 5 launches"),
+        (-0.05, [-0.05, -0.051, -0.049], INCONCLUSIVE, "fewer than 5 launches"),
     ],
 )
 def test_verdicts(screen: float, others: list[float], verdict: GateVerdict, words: str) -> None:
