@@ -74,11 +74,11 @@ def row_of_units(name: str, segments: Callable[[TokenizerSpec], HasSegments], so
     )
 
 
-def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int) -> int:
-    """Read an option of a row: a whole number from 1 to ``largest``; raise ``InputError`` for anything else."""
+def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int, least: int = 1) -> int:
+    """Read an option of a row: a whole number from ``least`` to ``largest``; raise ``InputError`` for anything else."""
     text = options.get(key, str(default))
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= largest):
-        raise InputError(f"{name}: {key}={text} is not a whole number from 1 to {largest:,}")
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= largest):
+        raise InputError(f"{name}: {key}={text} is not a whole number from {least} to {largest:,}")
     return int(text)
 
 

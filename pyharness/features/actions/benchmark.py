@@ -175,7 +175,7 @@ TABLE = Table(
         _note_left_out,
         "values/token: 1 for bins, which spend one id on each value.",
         "RMSE, worst dimension, largest error: in half ranges between the fitted quantiles. The record also has units.",
-        "outside: numbers beyond the fitted range; unfaithful: chunks whose ids silently lose some of them.",
+        "outside: numbers escaped, clamped or left out; unfaithful: chunks whose ids silently lose some of them.",
     ),
     text=_text,
     sized=False,

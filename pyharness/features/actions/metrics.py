@@ -175,8 +175,8 @@ REPORTED = (
            format=_SMALL),
     Metric("largest_action_error_units", "data", "lower", "largest error of a value, in units of the data",
            tolerance=1e-6, format=_UNITS),
-    Metric("action_outside_share", "share", "none", "numbers outside the fitted range: escaped, clamped or left out",
-           format=PERCENT),
+    Metric("action_outside_share", "share", "none",
+           "numbers escaped, clamped or left out, mostly outside the fitted range", format=PERCENT),
     Metric("unfaithful_chunk_share", "share", "lower", "chunks whose ids silently give other numbers "
            "than were quantised", primary=True, format=PERCENT),
     Metric("damaged_failing_share", "share", "none", "damaged ids that cannot be decoded; the authors' processor "

@@ -258,7 +258,7 @@ def one_width(clips: Iterable[Clip], dims: int | None, name: str) -> Iterator[Cl
         if len(clip.frames[0]) != len(first.frames[0]):
             raise InputError(
                 f"{name}: frames of {first.where} have {len(first.frames[0])} values, those of {clip.where} "
-                f"{len(clip.frames[0])}: choose clips with ?dims=, the values of a frame in the file"
+                f"{len(clip.frames[0])}: choose clips with ?dims=, which counts values before skip= leaves some out"
             )
         yield clip
     if first is None and dims is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("-t", "--tokenizer", metavar="SPEC", shell_complete=usage.tokenizers, help="What encodes that text.")
 @click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
 @click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
-@click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
+@click.option("--once", is_flag=True, help="One launch per shape and dtype, and no timing, for Nsight Compute.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Also write a record, which report and compare read."
@@ -61,9 +61,9 @@ def profile(
     pyharness profile pair_histogram --shape 1e7x50257          TOKENSxV
     pyharness profile pair_histogram -c path:corpus.jsonl -t mistral:v3
 
-    KERNEL is entropy, linear_entropy or pair_histogram. Peers do the same work on the same data, in turn with ours.
-    Each result is verified before anything is timed. The copy rate and the matrix rate are measured in the same run.
-    The file of --output is written after every problem, so an interrupted run keeps what it had finished.
+    KERNEL is entropy, linear_entropy or pair_histogram. Peers do the same or similar work on the same data, in turn
+    with ours. Each result is verified before it is timed. The copy rate and the matrix rate are measured in the same
+    run. The file of --output is written after every problem, so an interrupted run keeps what it had finished.
 
     \b
     Exit status:

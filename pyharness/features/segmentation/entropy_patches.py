@@ -135,9 +135,7 @@ def _rule(options: Mapping[str, str]) -> PatchRule:
 
 
 def _offset(options: Mapping[str, str]) -> int | None:
-    if "offset" not in options or options["offset"] == "0":
-        return 0 if "offset" in options else None
-    return whole_number(NAME, options, "offset", 0, LARGEST)
+    return whole_number(NAME, options, "offset", 0, LARGEST, 0) if "offset" in options else None
 
 
 def _target(options: Mapping[str, str]) -> float | None:

@@ -76,6 +76,8 @@ def damaged(lines: list[str], kind: str) -> list[str]:
         return [*lines[:-1], lines[-1][:-30]]
     if kind == "a line missing":
         return [*lines[:2], *lines[3:]]
+    if kind == "the first missing":
+        return [lines[0], *lines[2:]]
     if kind == "a clip missing":
         last = max(number for number, line in enumerate(lines[:-1]) if json.loads(line).get("chunk") == 0)
         return [*lines[:last], lines[-1]]
@@ -100,7 +102,8 @@ def damaged(lines: list[str], kind: str) -> list[str]:
     [
         ("cut off", r"line 5\b.*last"),
         ("cut within a line", r"line 78\b.*cut off"),
-        ("a line missing", r"line 3\b.*chunk 2\b.*\b0\b"),
+        ("a line missing", r"line 3\b.*chunk 2\b.*\b1\b"),
+        ("the first missing", r"line 2\b.*chunk 1\b.* 0\b"),
         ("a clip missing", r"line 69\b.*altered"),
         ("other minimum", r"line 1\b.*minimum\b.* -1\d"),
         ("other codec", r"line 1\b.*digest\b.*sha256:0"),

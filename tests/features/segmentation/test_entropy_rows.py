@@ -39,6 +39,7 @@ BAD = {
     "corpus=sample&target=4&threshold=1&calibration=sample:code": "threshold= .*target=",
     "model=m&order=3": "order= goes with corpus=",
     "corpus=sample&offset=4": "offset= goes with model=",
+    "model=m&offset=x": r"offset=x .*whole number .*\b0 to ",
     "corpus=sample&size=4": "size",
 }
 

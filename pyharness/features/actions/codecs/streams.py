@@ -136,7 +136,9 @@ class _StreamReader:
         name, number, frames = members.take("clip", str), members.take("chunk", int), members.take("frames", int)
         ids = members.integers("ids", 0, LARGEST_ID).astype(np.uint32)
         if number not in (0, self._next):
-            raise InputError(f"{where}: chunk {number} follows {self._next - 1}: a line is missing; encode it again")
+            raise InputError(
+                f"{where}: chunk {number} comes where {self._next} should: a line is missing; encode it again"
+            )
         if number and name != self._name:
             raise InputError(f"{where}: chunk {number} of {name[:40]!r} follows one of {self._name[:40]!r}")
         if not 1 <= frames <= LONGEST:

@@ -86,8 +86,8 @@ def _pairs(
 def measure(sums: Mapping[str, NDArray[Any]]) -> Iterator[Measurement]:
     """Yield every metric, from counters by group."""
     for metric, of, among, nothing in (
-        (REPORTED[0], ALIGNED, NUMBERS, "no number has four digits or more"),
-        (REPORTED[1], ALIKE, PAIRS, "no text has two numbers of four digits or more and of the same length"),
+        (REPORTED[0], ALIGNED, NUMBERS, "no number has 4 to 63 digits"),
+        (REPORTED[1], ALIKE, PAIRS, "no text has two different numbers of 4 to 63 digits and of one length"),
     ):
         yield jackknife.without_interval(metric.name, _share(sums, of, among, nothing), _FEW_DOCUMENTS)
 
