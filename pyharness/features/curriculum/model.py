@@ -87,7 +87,8 @@ def check(model: CurriculumModel, label: str) -> None:
     size = sum(map(len, strings))
     if len(strings) + len(model.added) > BIGGEST_ID or size > MOST_BYTES:
         raise InputError(
-            f"{label} has {len(strings):,} strings of {size:,} bytes; at most {MOST_BYTES:,} can be joined"
+            f"{label} has {len(strings) + len(model.added):,} ids and {size:,} bytes of strings; "
+            f"the most are {BIGGEST_ID:,} and {MOST_BYTES:,}"
         )
     if len(set(strings)) != len(strings) or b"" in strings:
         raise InputError(f"{label}: a string is empty or occurs twice")

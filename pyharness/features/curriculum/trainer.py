@@ -170,8 +170,8 @@ def _notes(options: CurriculumOptions, growth: Growth, size: int) -> Iterator[st
         yield f"stopped in round {len(growth.rounds)}, which added nothing"
     if options.vocab_size > size:
         yield (
-            f"{len(growth.rounds)} rounds gave {size:,} ids, not {options.vocab_size:,}: ask for more rounds=, or a "
-            "larger per_round= or epsilon="
+            f"{len(growth.rounds)} rounds gave {size:,} ids, not {options.vocab_size:,}: ask for "
+            f"{'' if growth.dry else 'more rounds=, or '}a larger per_round= or epsilon="
         )
     if options.symbols == "characters" and options.unknown is None:
         yield "without an unknown token, characters outside the alphabet are left out when encoding"

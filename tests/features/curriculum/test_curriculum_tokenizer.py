@@ -173,5 +173,8 @@ def test_a_damaged_file_is_refused(damage: Callable[[], bytes], message: str) ->
 def test_a_vocabulary_too_large_to_join_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     data = save_bytes(MODEL)
     monkeypatch.setattr(curriculum_model, "MOST_BYTES", 260)
-    with pytest.raises(InputError, match="at most 260 can be joined"):
+    with pytest.raises(InputError, match=r"the most .*\b260$"):
         load_bytes(data, "it")
+    monkeypatch.setattr(curriculum_model, "BIGGEST_ID", 200)
+    with pytest.raises(InputError, match=r"it has \d+ ids .*the most .*\b200\b"):
+        curriculum_model.check(MODEL, "it")

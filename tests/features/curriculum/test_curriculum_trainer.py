@@ -117,6 +117,9 @@ def test_rounds_that_add_nothing_end_it() -> None:
     trained = train(epsilon=1e-9)
     assert (trained.vocab_size, trained.complete, len(trained.details["rounds"])) == (256, False, 1)
     assert "stopped in round 1, which added nothing" in trained.notes
+    for epsilon, more in ((1e-9, False), (3.0, True)):  # more rounds would add nothing, either; or something
+        (note,) = (note for note in train(epsilon=epsilon, rounds=1, vocab_size=5000).notes if "5,000" in note)
+        assert ("rounds=" in note, "epsilon=" in note) == (more, True)
     assert model_of(trained).sizes == (256,)
 
 
