@@ -292,7 +292,7 @@ def _describe(found: Knee) -> str:
         end = "last" if found.size else "first"
         return f"whether 1,000 more tokens give {percent} is undecided at the {end} size"
     if math.isinf(found.size):
-        return f"1,000 more tokens give {percent} or more, as far as these sizes go"
+        return f"1,000 more tokens give {percent} or more at the last of these sizes"
     little = f"1,000 more tokens give under {percent}"
     if found.size == 0:
         return f"{little} from the first size on"

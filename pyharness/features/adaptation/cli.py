@@ -93,8 +93,8 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
     pyharness adapt extend --base tokenizer.json --sizes 1024,2048,4096 \\
       -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl --out ./et
 
-    Learning starts from the base's encoding of the corpus. So every new token is reachable. Text that no new rule
-    touches keeps its ids.
+    Learning starts from the base's encoding of the corpus. So every new token is reachable, unless --method is
+    naive. Text that no new rule touches keeps its ids.
 
     DIR gets the edited file of the base, with its settings and chat template. It also gets training.json and
     adaptation.json, which says what was learnt. DIR appears whole, when all is done. "pyharness adapt embed" then fits
@@ -116,9 +116,9 @@ def prune(folder: Path, **options: Any) -> None:
     pyharness adapt prune --base model -c path:en.jsonl --share 0.5 --out smaller
     pyharness adapt prune --base ./model -c path:et.jsonl --extend 8192 --out et
 
-    Base symbols and special, added and unknown tokens stay. Leaf pruning leaves every other token reachable. Text
-    without a removed token keeps its tokens. Ids move. DIR gets what "pyharness adapt extend" writes, and id_map.json
-    with the new id of each old one.
+    Base symbols and special, added and unknown tokens stay. Leaf pruning keeps every other reachable token reachable.
+    Text without a removed token keeps its tokens. Ids move. DIR gets what "pyharness adapt extend" writes, and
+    id_map.json with the new id of each old one.
 
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.

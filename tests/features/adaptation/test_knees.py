@@ -52,6 +52,13 @@ def test_rows_that_differ_in_their_size_alone_are_a_curve() -> None:
     (told,) = knees(flat, data, "base")
     assert re.match(r"a continued 1000 to 8000: 1,000 .*under 0\.5 % .*first size", told)
     assert not list(knees(flat, data, "leaf-pruning")), "no such gain"
+    rising = [
+        result(f"a continued {size}", size, gain) for size, gain in zip(sizes, (0.1, 0.101, 0.102, 0.2), strict=True)
+    ]
+    (told,) = knees(rising, data, "base")
+    assert re.match(r"a continued 1000 to 8000: 1,000 .*\b0\.5 % or more .*\blast ", told), (
+        "of earlier steps it says nothing"
+    )
 
 
 def test_an_end_that_is_not_resolved_is_said() -> None:

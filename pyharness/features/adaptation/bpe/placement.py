@@ -49,7 +49,7 @@ def place(
             ``multiple_of`` is not from 1 to 2^24 - 1.
     """
     if not 1 <= multiple_of < 1 << 24:
-        raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to 2^24")
+        raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to {(1 << 24) - 1:,}")
     free = [] if reuse is None else sorted(_free(model, compiled("reuse", reuse)))
     taken = np.array(free[:count], np.uint32)
     used = taken if emitted is None else taken[np.isin(taken, emitted)]

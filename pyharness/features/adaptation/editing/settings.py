@@ -267,6 +267,6 @@ def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
     if kind == "sentencepiece":
         return (
             "programs that convert a SentencePiece model number their added tokens after its last piece: "
-            "those ids have changed"
+            "those ids change with the number of pieces"
         )
     return None

@@ -6,10 +6,13 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
-from pyharness.features.adaptation.editing.files import extend_file
+from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.features.adaptation.editing.json_text import STRING, last_matches, matches
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from tokenizer_files import byte_level
 
@@ -57,3 +60,18 @@ def test_the_last_two_items_are_found_from_the_end(items: list[str], between: st
     last, two = last_matches(item, text, (0, len(text)), 3)
     assert last.spans == everything.spans[1:]
     assert [match[0] for match in two] == items[1:] == [match[0] for match in found[1:]]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b'{"format": "pyharness-curriculum"}', "curriculum"),
+        (b'{"format": "pyharness-bpe"}', "this program"),
+        (b"minbpe v1\n", "minbpe"),
+        (b'{"a": 0}', "two files"),
+    ],
+)
+def test_files_without_an_editor_are_named(data: bytes, what: str) -> None:
+    for edit in (lambda: extend_file(data, [], [], "it"), lambda: prune_file(data, IdMap(np.arange(1), 1), "it")):
+        with pytest.raises(InputError, match=f"^it is .*{what}"):
+            edit()
