@@ -18,7 +18,7 @@ _PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state
 
 
 def counterpart(row: TokenizerSpec, trainer: str) -> str:
-    """Return the specification of the row's counterpart: the same recipe, with another trainer.
+    """Return the specification of the row's counterpart: the same recipe and engine, with another trainer.
 
     Raises:
         Unsupported: the row was not trained here, or by this very trainer.
@@ -28,7 +28,8 @@ def counterpart(row: TokenizerSpec, trainer: str) -> str:
         raise Unsupported("it was not trained here: only rows trained:... have a counterpart of the same size and text")
     if recipe.trainer.name == trainer:
         raise Unsupported(f"a {trainer} vocabulary replaces nothing of itself")
-    return TOKENIZER.write("trained", trainer, TOKENIZER.parse(row.name).options)
+    wanted = TOKENIZER.parse(row.name)
+    return TOKENIZER.write("trained", trainer, wanted.options, wanted.engine)
 
 
 def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:

@@ -71,7 +71,7 @@ class Recording:
             },
             "corpora": _about_corpora(self.plan, texts.parts),
             "metrics": _about_metrics(in_order),
-            "state": _keep_state(self.journal, in_order),
+            "state": _keep_state(self.journal, in_order, complete=complete),
             "results": [self.journal.text_of(result) for result in in_order],
         }
         output, text = self.journal.record, store.dump(data)
@@ -109,12 +109,13 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
     return {name: as_json(store.MetricFacts, metric) for name, metric in all_metrics().items() if name in names}
 
 
-def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:
-    """Write the state next to the record, unless a file that may not be replaced has that name; return its facts.
+def _keep_state(journal: store.Journal, results: Iterable[CaseResult], *, complete: bool) -> dict[str, Any] | None:
+    """Write the state next to the record and return its facts; None if ``_keep`` leaves the file with the record's name.
 
     The state is written first. So a record always has its state, or its digest shows that the file is of another run.
     """
-    if journal.record.exists() and not journal.overwrite and not store.is_unfinished(journal.record):
+    replaced = (complete and journal.overwrite) or store.is_unfinished(journal.record)
+    if journal.record.exists() and not replaced:
         return None
     return journal.states.write(result.case.key for result in results if result.status == "ok")
 

@@ -79,11 +79,11 @@ def _comparisons(rows: dict[str, TokenizerSpec]) -> dict[str, str]:
 
 def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
     for label in labels:
-        _, plus, home = rows[label].name.partition("+")
-        if plus:
-            rows.setdefault(home, tokenizers.resolve(home))
-            return home
-    return labels[0]  # no home library at hand: the first row is what the others are compared with
+        name = tokenizers.without_engine(rows[label].name).text
+        if name != rows[label].name and (home := tokenizers.resolve(name)).vocabulary == rows[label].vocabulary:
+            rows.setdefault(name, home)
+            return name
+    return labels[0]  # no home library gives these ids: the first row is what the others are compared with
 
 
 def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:

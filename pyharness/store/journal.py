@@ -110,7 +110,8 @@ class Journal:
         """
         dump({**header, "results": []})  # what a record cannot hold is found out now
         lines = self._lines()
-        if not lines[1:] and not resume:  # there is nothing to lose, should an earlier run have been killed
+        self._worthless = not lines[1:]
+        if self._worthless and not resume:  # there is nothing to lose, should an earlier run have been killed
             self.file.truncate(0)
             lines = []
         if not lines:

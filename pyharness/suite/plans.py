@@ -148,7 +148,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
     """Return rows as far as possible without training or downloading anything; add errors to ``problems``."""
-    outcomes = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
+    outcomes = {entry.label: _row(entry, tokenizers.resolve) for entry in suite.tokenizers}
     problems += [str(error) for error in outcomes.values() if isinstance(error, InputError)]
     return {label: row for label, row in outcomes.items() if isinstance(row, TokenizerSpec)}
 

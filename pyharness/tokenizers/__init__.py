@@ -153,6 +153,8 @@ def engines_by_name() -> Mapping[str, Engine]:
 def resolve(spec: str) -> TokenizerSpec:
     """Look a specification up, and check everything that needs no import of a tokenizer library.
 
+    A row that is not trained yet, or whose training was refused, gets no engine: loading it says why.
+
     Raises:
         InputError: a name is unknown, or a check fails.
     """
@@ -161,7 +163,9 @@ def resolve(spec: str) -> TokenizerSpec:
         return _home(wanted)
     engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
     bare, own = _without_options(TOKENIZER.parse(wanted.home), engine)
-    home = _home(bare)
+    home, family = _home(bare), families_by_name().get(bare.name)
+    if home.path is None and family is not None and family.prepare is not None:
+        return dataclasses.replace(home, name=spec)
     row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
     return dataclasses.replace(row, name=spec, trained_on=home.trained_on)
 
@@ -170,7 +174,8 @@ def _without_options(home: Specification, engine: Engine) -> tuple[Specification
     """Return the home row of an engine, without the engine's options, and these options."""
     own = {key: home.options[key] for key in engine.options if key in home.options}
     rest = {key: value for key, value in home.options.items() if key not in own}
-    return dataclasses.replace(home, options=rest), own
+    text = TOKENIZER.write(home.name, home.argument, rest) if own else home.text
+    return dataclasses.replace(home, text=text, options=rest), own
 
 
 def precedence(spec: str) -> tuple[str, int]:
@@ -198,7 +203,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
         InputError: the specification is invalid, a download fails, or an engine cannot run the row.
         Stopped: the training was stopped.
     """
-    bare = _bare(spec)
+    bare = without_engine(spec)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)
@@ -210,7 +215,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
 def lacking(spec: str) -> Literal["", "training", "download"]:
     """Return what ``obtain`` has to do; "" if nothing is missing, as far as that is known without reading text."""
-    bare = _bare(spec)
+    bare = without_engine(spec)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepared is not None and bare.argument is not None:
         return "" if family.prepared(bare.argument, bare.options) else "training"
@@ -219,14 +224,7 @@ def lacking(spec: str) -> Literal["", "training", "download"]:
     return "download" if home.path is None and elsewhere else ""
 
 
-def foreseen(spec: str) -> TokenizerSpec:
-    """Resolve a specification as far as possible before ``obtain``: an untrained row gets no engine."""
-    if lacking(spec) != "training":
-        return resolve(spec)
-    return dataclasses.replace(_home(_bare(spec)), name=spec)
-
-
-def _bare(spec: str) -> Specification:
+def without_engine(spec: str) -> Specification:
     """Return the home row of a specification, without its engine's options."""
     wanted = TOKENIZER.parse(spec)
     bare = TOKENIZER.parse(wanted.home)

@@ -150,7 +150,11 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
 def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> None:
     plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     output = tmp_path / "record.json"
-    whole = runner.run(plan, store.Journal(output), session.SilentListener())
+    plan_with_state = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["compression"]))
+    whole = runner.run(plan_with_state, store.Journal(output), session.SilentListener())
+    with whole.state() as states:
+        cases = set(states.cases)
+    assert cases
 
     class Impatient(session.SilentListener):
         def finished(self, result: CaseResult) -> None:
@@ -159,6 +163,8 @@ def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> N
     with pytest.raises(KeyboardInterrupt):
         runner.run(plan, store.Journal(output, overwrite=True), Impatient())
     assert store.read(output).data == whole.data
+    with store.read(output).state() as states:
+        assert set(states.cases) == cases
     assert (tmp_path / "record.json.journal").exists()
 
 

@@ -217,6 +217,15 @@ def test_a_claim_that_came_to_nothing_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_nothing_is_left_after_a_run_that_was_killed_before_its_first_case(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "record.json.journal").write_text('{"header": {"suite": "a"}}\n', encoding="utf-8")
+    with store.Journal(tmp_path / "record.json", resume=resume) as journal:
+        assert journal.start({"suite": "a"}, resume=resume) == []
+        assert not journal.resumable
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
     claims = [store.Journal.of_a_new_name(tmp_path, "a-20260101-000000") for _ in range(3)]
     claims[1].start({"suite": "a"}, resume=False)

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
-from pyharness import trainers
+from pyharness import tokenizers, trainers
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers import trained_cache as trained_cache
 from pyharness.tokenizers import training_process as training_process
@@ -115,8 +115,8 @@ def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: Token
 
 
 def recipe_of(specification: str) -> Recipe | None:
-    """Return the recipe of a row that is trained here; None for every other row."""
-    wanted = TOKENIZER.parse(specification)
+    """Return the recipe of a row that is trained here, in any engine; None for every other row."""
+    wanted = tokenizers.without_engine(specification)
     if wanted.name != "trained" or wanted.argument is None:
         return None
     return Recipe.of(wanted.argument, wanted.options)

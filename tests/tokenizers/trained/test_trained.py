@@ -214,3 +214,11 @@ def test_a_run_over_trained_rows() -> None:
     assert values["replaced_token_share"] is not None
     # What entered was made after the first |V| tokens, so at least as many tokens of V are replaced as entered.
     assert 0 < values["replaced_token_share"] <= share.value
+
+
+def test_options_of_an_engine_are_no_part_of_the_recipe(text: Path, in_process: None) -> None:
+    engine = f"native+{row(text)}&dropout=0.1"
+    assert trained.recipe_of(engine) == trained.recipe_of(row(text))
+    found = pyharness.run([engine], ["sample:prose"], ["compression", {"name": "replaced_tokens", "against": "unigram"}])
+    assert {one.status for one in found.record.of("compression")} == {"ok"}
+    assert found.record.data["tokenizers"][engine]["compared_with"] is None

@@ -121,8 +121,11 @@ def test_how_a_process_ended(status: int, stderr: str, expected: str) -> None:
     assert re.search(expected, child_process.ending(status, stderr))
 
 
-def test_a_text_that_a_trainer_refuses_costs_its_rows_only(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = row(text, "unigram", 5000)
+@pytest.mark.parametrize("engine", ["", "native+"])
+def test_a_text_that_a_trainer_refuses_costs_its_rows_only(
+    engine: str, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = engine + row(text, "unigram", 5000)
     found = pyharness.run([refused, "raw_bytes"], ["sample:prose"], ["compression"])
     status = {(one.case.benchmark, one.case.tokenizer): one for one in found.record.results}
     assert status["compression", "raw_bytes"].status == "ok"
