@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 
@@ -105,9 +106,10 @@ def _text(given: str) -> str:
     from pyharness.commands.units import LONGEST
 
     read = given == STANDARD_INPUT
-    data = sys.stdin.buffer.read(LONGEST + 1) if read else given.encode("utf-8", "surrogateescape")
+    data = sys.stdin.buffer.read(LONGEST + 4) if read else given.encode("utf-8", "surrogateescape")
     try:
-        return data.decode()
+        # Of a text that is too long, the last character may be cut: it is too long without it.
+        return codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) <= LONGEST)
     except UnicodeDecodeError as error:
         raise InputError(f"the text is not UTF-8 at byte {error.start}; show takes text") from None
 

@@ -245,7 +245,8 @@ def compare(
     the rows took turns (rounds=10 of a benchmark).
 
     --fail-on adds a line for each reason, what is worse first. Ids that differ are always named, with the first
-    document. They fail under "any". They also fail under "worse" if both rows have one vocabulary.
+    document. They fail under "any". Of two records, they also fail under "worse" if the row
+    claims one vocabulary in both.
 
     \b
     Exit status of --fail-on, the first of 1, 2, 3 that applies:

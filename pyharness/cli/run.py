@@ -8,13 +8,12 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pyharness.cli import usage
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
-from pyharness.plugins.specification import BENCHMARK
 from pyharness.system import lifeline
 from pyharness.types import Failure, InputError
 
@@ -80,7 +79,8 @@ def run(
       0         everything was measured
       1         a case failed or was not begun in time, or nothing was measured
       2         bad input
-      130, 143  interrupted, told to end
+      129, 130, 143
+                hung up, interrupted, told to end
     Finished cases are kept. The last line says how to go on.
     """
     from pyharness import report, suite
@@ -99,7 +99,7 @@ def run(
     base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
     if max_bytes is not None:
         size("--max-bytes", max_bytes)
-    benchmarks = [_benchmark(name) for name in chosen]
+    benchmarks = [suite.benchmark(text) for text in chosen]
     declared = session.declare(rows, texts, benchmarks, base, device, memory, max_bytes, reference)
     if resume and (finished := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
@@ -157,27 +157,6 @@ def _show_traceback(result: CaseResult) -> None:
     """Write the traceback of a failure, if the result has one."""
     for line in str(result.details.get("traceback", "")).splitlines():
         complain(line)
-
-
-def _benchmark(text: str) -> dict[str, Any]:
-    wanted = BENCHMARK.parse(text)
-    if "name" in wanted.options:
-        raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
-    return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
-
-
-def _value(key: str, value: str) -> Any:
-    if key == "reference":  # the label of one row, which may contain a comma
-        return value
-    of_labels = key in ("tokenizers", "corpora")
-    literal = str if of_labels else _literal
-    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
-
-
-def _literal(value: str) -> Any:
-    if value in ("true", "false"):
-        return value == "true"
-    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
 
 
 def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal:

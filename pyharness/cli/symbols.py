@@ -52,7 +52,7 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     appears whole, when all is done.
 
     \b
-    Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.
+    Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
     """
     from pyharness.cli.progress import training_listener
     from pyharness.commands import symbols as command

@@ -36,7 +36,7 @@ pyharness train {name} -c {corpus}{needed} \\
 {about}
 
 \b
-Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.
+Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
 If the text gives fewer tokens than asked, the summary says so.
 """
 OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json or tokenizer.model). Its training.json says

@@ -11,21 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness import report, store, suite
-from pyharness.benchmarks import benchmarks as registered
 from pyharness.commands import notebook
 from pyharness.report import comparison
 from pyharness.report import page as pages
 from pyharness.report.exporters.data import to_frame
 from pyharness.running import runner
 from pyharness.running.progress import Deadline, Listener
+from pyharness.suite import declare as declare
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BENCHMARKS = ("compression", "fairness", "reachability", "throughput", "latency", "load")
-CORPORA = ("sample",)
 ADVICE = "pass overwrite=True to replace it, or another path"
 
 
@@ -146,43 +144,6 @@ class Result:
         return report.to_html(report.sheets(self.record), figures)
 
 
-def declare(
-    tokenizers: Sequence[str] = (), corpora: Sequence[str] = (), benchmarks: Sequence[str | dict[str, Any]] = (),
-    base: suite.Suite | None = None, device: str | None = None, memory_limit: int | str | None = None,
-    max_bytes: int | str | None = None, reference: str | None = None,
-) -> suite.Suite:  # fmt: skip
-    """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look.
-
-    Raises:
-        InputError: something cannot be read as a part of a suite.
-    """
-    chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
-    if base is None:
-        rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
-        declared = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
-    else:
-        declared = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
-    if max_bytes is not None:
-        declared = suite.cut(declared, str(max_bytes))
-    if memory_limit is not None:
-        declared = replace(declared, memory_limit=suite.memory_limit(memory_limit))
-    if reference is not None:
-        declared = replace(declared, reference=reference)
-    return declared if device is None else replace(declared, device=device)
-
-
-def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:
-    """Give corpora that are named together with benchmarks also to those benchmarks whose corpus is optional."""
-    optional = {benchmark.name for benchmark in registered().values() if benchmark.corpus == "optional"}
-    labels = tuple(entry.label for entry in texts) or None
-    return tuple(
-        replace(selection, corpora=labels)
-        if selection.benchmark in optional and selection.corpora is None
-        else selection
-        for selection in chosen
-    )
-
-
 def run(
     tokenizers: Sequence[str] = (), corpora: Sequence[str] = (), benchmarks: Sequence[str | dict[str, Any]] = (),
     suite_name: str | os.PathLike[str] | None = None, output: str | os.PathLike[str] | None = None,
@@ -219,14 +180,9 @@ def run(
 
 
 def _keep(
-    declared: suite.Suite,
-    output: Path,
-    listener: Listener | None,
-    deadline: Deadline | None,
-    *,
-    overwrite: bool = False,
-    tracebacks: bool = False,
-) -> Result:
+    declared: suite.Suite, output: Path, listener: Listener | None, deadline: Deadline | None, *,
+    overwrite: bool = False, tracebacks: bool = False,
+) -> Result:  # fmt: skip
     claimed = store.Journal(output, overwrite=overwrite, advice=ADVICE)  # before a row is trained
     with claimed as journal, notebook.shown(listener) as shown:
         watching = shown or SilentListener()

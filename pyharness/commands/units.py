@@ -71,8 +71,8 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
         Unsupported: a row hides something that is shown.
     """
     for text in texts:
-        if (size := len(text.encode())) > LONGEST:
-            raise InputError(f"a text of {size:,} bytes is too long to be shown; give {LONGEST:,} at most")
+        if len(text.encode()) > LONGEST:
+            raise InputError(f"a text of more than {LONGEST:,} bytes is too long to be shown")
     by_row = [[_show(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
              for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_parse, rows))]  # fmt: skip
     if len(texts) > 1:

@@ -68,7 +68,7 @@ def fits(total: int, last: int, max_bytes: int | None) -> bool:
     if total == last:
         raise InputError(
             f"max_bytes={max_bytes} leaves no room for the first document ({last} bytes); "
-            "give more, or cut documents with max_document_bytes="
+            "give more, or cut documents with max_document_bytes= where the corpus has it"
         )
     return False
 

@@ -58,7 +58,7 @@ class Grammar:
             InputError: it breaks the grammar, or gives an option twice.
         """
         if "\0" in text or not (text.strip() or self.globs):
-            raise InputError(f"empty {self.kind} specification {text!r}; {self._write()}")
+            raise InputError(f"{self.kind} specification {text!r} is empty, or has a NUL; {self._write()}")
         head, mark, query = self._cut(text)
         family, colon, argument = head.partition(":")
         engine, plus, name = family.rpartition("+") if self.engines else ("", "", family)

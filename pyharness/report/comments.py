@@ -66,7 +66,7 @@ def _count_outcomes(record: Record) -> str:
     """Return the number of cases by outcome, in a line."""
     counts = Counter(result.status for result in record.results)
     outcomes = f"{counted(counts['ok'], 'case')} measured, {counts['failed']:,} failed, {counts['skipped']:,} skipped"
-    broken = "" if record.data["complete"] else " The run was interrupted."
+    broken = "" if record.data["complete"] else " The run is not complete."
     return f"{_of(record.data)}: {outcomes}.{broken}"
 
 

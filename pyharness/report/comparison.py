@@ -227,7 +227,7 @@ def some(found: list[Difference]) -> list[Difference]:
     """Return differences; raise ``InputError`` if there are none."""
     if not found:
         raise InputError(
-            "no metric that two records can be compared by was measured on both sides: there is nothing to compare; "
+            "no metric that can be compared was measured on both sides: there is nothing to compare; "
             "pyharness gate compares times, in turns"
         )
     return found

@@ -22,7 +22,7 @@ from pyharness.statistics.signed_ranks import SignedRanks
 from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED = "depends on size", "no verdict"
+DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,9 @@ _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The diffe
 _CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
-_OUT_OF_TURN = "Times without a CI have no verdict: fewer than 6 interleaved rounds. Measure with rounds=10."
+_OUT_OF_TURN = (
+    "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
+)
 
 
 def difference_sheets(differences: Sequence[Difference], every: bool = True) -> list[Sheet]:
@@ -208,16 +210,15 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')}, not significant or with no better direction. --all shows them."
+        yield f"Not shown: {counted(hidden, 'number')} neither better, worse nor inconclusive. --all shows them."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
     """Return a sheet, if any, that counts verdicts: behind the names, the change of the metric that ranks rows."""
     named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
-    counts = {title: Counter(one if one in named else UNJUDGED for one in judged) for title, judged in verdicts.items()}
-    in_order = (*dict.fromkeys([*named[:-1], UNJUDGED]), EQUAL)
-    columns = [one for one in in_order if any(count[one] for count in counts.values())]
+    counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
+    columns = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
     if not counts or (every and len(counts) < 2 and EQUAL not in columns):
         return []
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
@@ -240,7 +241,8 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         if one.judged_by_ranks:
             tests.setdefault(one.judged_by, []).append(one.name)
         elif one.unjudged and one.primary:
-            lacks.setdefault(one.no_interval or "no interval", []).append(one.name)
+            lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
+            lacks.setdefault(lack, []).append(one.name)
     yield from (f"Judged by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pyharness import suite
+from pyharness.plugins.specification import BENCHMARK
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.parts import LONGEST_TIP, Block, Download, Section, Verbatim
 from pyharness.report.sheet.strings import shorten
-from pyharness.store import Record, packed
-from pyharness.types import COUNT
+from pyharness.store import KIND, Record, packed
+from pyharness.types import COUNT, InputError
 
 _MACHINE = ("cpu", "cores", "memory_bytes", "machine", "system")  # facts on which times depend
 _OF_A_TEXT = ("spec", "digest", "documents", "bytes")
@@ -90,7 +92,7 @@ LARGEST_DOWNLOAD = 1_000_000  # bytes: the page carries a smaller record
 LONGEST_NAME = 10_000  # characters
 LONGEST_FILE_NAME = 100  # characters
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
-_CUSTOM = "custom"  # the name of a suite from options
+_ABOUT = dict.fromkeys(("name", "summary", "digest"))  # where two suites that measure the same may differ
 
 
 def foot_blocks(record: Record) -> Iterator[Block]:
@@ -121,23 +123,34 @@ def _abbreviate(name: str) -> str:
 
 
 def command(data: Mapping[str, Any]) -> str | None:
-    """Return a command that measures the same; None if the record does not tell.
-
-    >>> command({"kind": "pyharness-run", "suite": {"name": "quick"}})
-    'pyharness run quick'
-    """
-    suite = data.get("suite", {})
-    if data["kind"] != "pyharness-run" or not isinstance(suite.get("name"), str):
+    """Return a command that declares the same suite, read back; None if no command is known to."""
+    declared = data.get("suite", {}) if data["kind"] == KIND else {}
+    try:
+        path = suite.shipped().get(declared["name"])
+        if path is not None and suite.read(path).digest == declared["digest"]:
+            return shlex.join(["pyharness", "run", declared["name"]])
+        rows, texts = ([_entry(*one) for one in declared[key].items()] for key in ("tokenizers", "corpora"))
+        chosen = [_benchmark(one) for one in declared["benchmarks"]]
+        places = {key: declared.get(key) for key in ("reference", "device", "memory_limit")}
+        again = suite.declare(rows, texts, [suite.benchmark(one) for one in chosen], **places)
+    except (InputError, KeyError, TypeError, AttributeError):  # a stranger's record, or its files are not here
         return None
-    if suite["name"] != _CUSTOM:
-        return shlex.join(["pyharness", "run", suite["name"]])
-    words = ["pyharness", "run"]
-    for option, entries in (("-t", suite.get("tokenizers", {})), ("-c", suite.get("corpora", {}))):
-        words += [word for name, spec in entries.items() for word in (option, f"{name}={spec}")]
-    for one in suite.get("benchmarks", ()):
-        parameters = "&".join(f"{name}={value}" for name, value in one.get("parameters", {}).items())
-        words += ["-b", "?".join(filter(None, (one.get("name"), parameters)))]
-    return shlex.join(words)
+    if {**declared, **_ABOUT} != {**again.as_json(), **_ABOUT}:
+        return None
+    given = {"-t": rows, "-c": texts, "-b": chosen}
+    given |= {f"--{key.replace('_', '-')}": [str(value)] for key, value in places.items() if value is not None}
+    return shlex.join(["pyharness", "run", *(word for key, of in given.items() for one in of for word in (key, one))])
+
+
+def _entry(label: str, spec: str) -> str:
+    return label if label == spec or suite.named(f"{label}={spec}")[0] != label else f"{label}={spec}"
+
+
+def _benchmark(about: Mapping[str, Any]) -> str:
+    """Write a benchmark of a suite as the command line has it."""
+    given = about["parameters"] | {key: about[key] for key in ("tokenizers", "corpora") if about[key] is not None}
+    lists = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    return BENCHMARK.write(about["name"], None, {name: ",".join(map(_show, of)) for name, of in lists.items()})
 
 
 def download(path: Path | None) -> Download | None:
@@ -160,11 +173,10 @@ def file_name(name: str) -> str:
 
 def _making(data: Mapping[str, Any]) -> dict[str, Any]:
     suite = data.get("suite", {})
-    seconds = data.get("seconds")
     return {
         "created": data.get("created"),
-        "seconds": seconds,
-        "complete": "yes" if data.get("complete", True) else "no: the run was interrupted",
+        "seconds": data.get("seconds"),
+        "complete": "yes" if data.get("complete", True) else "no",
         "suite": suite.get("name"),
         "digest of the suite": suite.get("digest"),
         "schema of the record": data["schema"],

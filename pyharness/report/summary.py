@@ -109,7 +109,7 @@ def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     counts = Counter(result.status for result in record.results if result.status != "ok")
     reasons = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
     if not record.data["complete"]:
-        reasons.append("the run was interrupted")
+        reasons.append("the run is not complete")
     if reasons:
         yield Answer("Not measured", f"{', '.join(reasons)}, of {len(record.results):,} cases.", "alarm")
 

@@ -38,14 +38,9 @@ class Recording:
     started: float  # seconds since the epoch
 
     def write(
-        self,
-        results: Mapping[str, CaseResult],
-        facts: Mapping[str, Mapping[str, Any]],
-        texts: TextsRead,
-        *,
-        complete: bool,
-        missing: str = INTERRUPTED,
-    ) -> store.Record:
+        self, results: Mapping[str, CaseResult], facts: Mapping[str, Mapping[str, Any]], texts: TextsRead, *,
+        complete: bool, missing: str = INTERRUPTED,
+    ) -> store.Record:  # fmt: skip
         """Write the record and return it; ``facts`` are what workers say of the rows they have loaded.
 
         Cases without a result are recorded as skipped, and the reason is ``missing``. An incomplete record replaces
@@ -110,7 +105,7 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
 
 
 def _keep_state(journal: store.Journal, results: Iterable[CaseResult], *, complete: bool) -> dict[str, Any] | None:
-    """Write the state next to the record and return its facts; None if ``_keep`` leaves the file with the record's name.
+    """Write the state next to the record and return its facts; None if ``_keep`` leaves the file that has its name.
 
     The state is written first. So a record always has its state, or its digest shows that the file is of another run.
     """

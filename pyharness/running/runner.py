@@ -168,7 +168,7 @@ class Run:
             return recording.write(self.results, self.facts, self.texts, complete=True)
         reason = f"the time limit of {self.deadline.limit} was reached before"
         if not self.results:
-            raise InputError(f"{reason} the first case: give the run more time")
+            raise InputError(f"{reason} any case was finished: give the run more time")
         return recording.write(self.results, self.facts, self.texts, complete=False, missing=f"{reason} this case")
 
     def request(self, case: Case) -> Request:
@@ -189,13 +189,9 @@ class Run:
 
 
 def run(
-    plan: Plan,
-    journal: store.Journal,
-    listener: Listener,
-    resume: bool = False,
-    tracebacks: bool = False,
+    plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False, tracebacks: bool = False,
     deadline: Deadline | None = None,
-) -> store.Record:
+) -> store.Record:  # fmt: skip
     """Run a plan, and write the record under the name that the journal has claimed.
 
     ``tracebacks`` adds tracebacks of unexpected exceptions to the details of failures. No case begins after

@@ -41,7 +41,7 @@ def parsed(content: bytes, errors: str = "strict") -> Any:
     """Parse untrusted JSON. Raise ``ValueError`` if it is not JSON in UTF-8, too deep, or has too many values."""
     text = content.decode("utf-8", errors)
     if (values := values_in(text)) > MOST_VALUES:
-        raise ValueError(f"it has {values:,} values; at most {MOST_VALUES:,} are read")
+        raise ValueError(f"it may have up to {values:,} values; at most {MOST_VALUES:,} are read")
     try:
         return json.loads(text, parse_constant=_no_number)
     except RecursionError:
@@ -69,7 +69,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"it holds {text}, which is not a number")
+    raise ValueError(f"it holds {text}, which is not a finite number")
 
 
 class Encoded(str):

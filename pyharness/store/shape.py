@@ -94,7 +94,7 @@ def check_values(data: Any) -> None:
                 raise Misshapen(f"it is nested more than {DEEPEST} levels deep")
             levels.append(iter(value.values() if isinstance(value, dict) else value))
         elif isinstance(value, float) and not math.isfinite(value):
-            raise Misshapen(f"it holds {value}, which is not a number")
+            raise Misshapen(f"it holds {value}, which is not a finite number")
         elif isinstance(value, int | float) and abs(value) > LARGEST:
             raise Misshapen(f"it holds a number beyond {LARGEST:g}")
 

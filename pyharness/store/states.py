@@ -160,6 +160,8 @@ class StateReader:
     def arrays(self, case: str) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the arrays of a case with their names; raise ``NoState`` if the case or an array cannot be read."""
         with self._damage():
+            if case not in self:
+                raise NoState(f"state {str(self.path)!r} has no case {case[:200]!r}")
             members = {name: self._archive.getinfo(_member(digest)) for name, digest in self._cases[case].items()}
             if sum(member.file_size for member in members.values()) > LARGEST_STATE + _LONGEST_HEADER * len(members):
                 raise ValueError(f"case {case!r} has more than {LARGEST_STATE:,} bytes")
@@ -228,8 +230,6 @@ def _names_arrays(arrays: object) -> bool:
 def check(path: Path, case: str) -> None:
     """Read all arrays of a case once; raise ``NoState`` if the case is missing or an array cannot be read."""
     with StateReader(path) as states:
-        if case not in states:
-            raise NoState(f"state {str(path)!r} has no case {case[:200]!r}")
         for _ in states.arrays(case):
             pass
 

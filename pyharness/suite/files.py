@@ -1,23 +1,40 @@
-"""Suite files: TOML, shipped with pyharness or a user's own."""
+"""Suites from TOML files, shipped with pyharness or a user's own, and from arguments."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pyharness.benchmarks import benchmarks as benchmarks_by_name
 from pyharness.corpora.options import size
 from pyharness.plugins.registry import pick, suggest
+from pyharness.plugins.specification import BENCHMARK
 from pyharness.suite import axes
-from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown, variables
+from pyharness.suite.declaration import (
+    DEVICES,
+    TIME_LIMIT_SECONDS,
+    Entry,
+    Selection,
+    Suite,
+    cut,
+    entries,
+    override,
+    selections,
+    shown,
+    variables,
+)  # fmt: skip
 from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 PACKAGED = Path(__file__).parents[1] / "suites"
 OF_FEATURES = "features/*/suites/*.toml"  # below the package
 DEFAULT = "quick"
+BENCHMARKS = ("compression", "fairness", "reachability", "throughput", "latency", "load")
+CORPORA = ("sample",)
 MOST_BYTES = 1 << 20  # the largest that ships with pyharness has 8 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
@@ -77,7 +94,7 @@ def read(path: Path) -> Suite:
             time_limit_seconds=_time_limit(data.get("time_limit_seconds", TIME_LIMIT_SECONDS)),
             oversubscribe=_switch(data, "oversubscribe"),
             device=DEVICES[0] if (device := _text(data, "device")) is None else device,
-            memory_limit=memory_limit(data.get("memory_limit")),
+            memory_limit=bytes_of_limit(data.get("memory_limit")),
             workers=_workers(data.get("workers", 1)),
         )
     except InputError as error:
@@ -109,7 +126,7 @@ def _switch(data: Mapping[str, Any], key: str) -> bool:
     return value
 
 
-def memory_limit(value: Any) -> int | None:
+def bytes_of_limit(value: Any) -> int | None:
     """Return the bytes of a case's limit: a whole number or text such as ``4GB``; None stays None."""
     if value is None:
         return None
@@ -130,3 +147,65 @@ def _time_limit(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST_LIMIT:
         raise InputError(f"time_limit_seconds = {shown(value)} is not a finite number above 0, such as 600")
     return float(value)
+
+
+# ---------------------------------------------------------------------------------------------- arguments
+
+
+def declare(
+    tokenizers: Sequence[str] = (), corpora: Sequence[str] = (), benchmarks: Sequence[str | dict[str, Any]] = (),
+    base: Suite | None = None, device: str | None = None, memory_limit: int | str | None = None,
+    max_bytes: int | str | None = None, reference: str | None = None,
+) -> Suite:  # fmt: skip
+    """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look.
+
+    Raises:
+        InputError: something cannot be read as a part of a suite.
+    """
+    chosen = _with_corpora(selections(benchmarks), entries(corpora, "corpora")) if benchmarks else None
+    if base is None:
+        rows, texts = entries(tokenizers), entries(corpora or CORPORA, "corpora")
+        declared = Suite("custom", rows, texts, chosen or selections(BENCHMARKS))
+    else:
+        declared = override(base, entries(tokenizers), entries(corpora, "corpora"), chosen or ())
+    if max_bytes is not None:
+        declared = cut(declared, str(max_bytes))
+    if memory_limit is not None:
+        declared = replace(declared, memory_limit=bytes_of_limit(memory_limit))
+    if reference is not None:
+        declared = replace(declared, reference=reference)
+    return declared if device is None else replace(declared, device=device)
+
+
+def _with_corpora(chosen: tuple[Selection, ...], texts: tuple[Entry, ...]) -> tuple[Selection, ...]:
+    """Give corpora that are named together with benchmarks also to those benchmarks whose corpus is optional."""
+    labels = tuple(entry.label for entry in texts) or None
+    optional = {one.name for one in benchmarks_by_name().values() if one.corpus == "optional"}
+    open_ = [one.benchmark in optional and one.corpora is None for one in chosen]
+    return tuple(replace(one, corpora=labels) if its else one for one, its in zip(chosen, open_, strict=True))
+
+
+def benchmark(text: str) -> dict[str, Any]:
+    """Read a benchmark as the command line has it: ``NAME?KEY=VALUE&KEY=VALUE,VALUE``.
+
+    >>> benchmark("throughput?threads=1,2&tokenizers=a")
+    {'name': 'throughput', 'threads': [1, 2], 'tokenizers': ['a']}
+    """
+    wanted = BENCHMARK.parse(text)
+    if "name" in wanted.options:
+        raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
+    return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
+
+
+def _value(key: str, value: str) -> Any:
+    if key == "reference":  # the label of one row, which may contain a comma
+        return value
+    of_labels = key in ("tokenizers", "corpora")
+    literal = str if of_labels else _literal
+    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
+
+
+def _literal(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value

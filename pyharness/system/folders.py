@@ -140,9 +140,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
         _write(path, files, overwrite=overwrite and path.is_dir() and not path.is_symlink())
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and os.path.lexists(path):
-            raise InputError(
-                f"{str(path)!r} exists already: replace it with --force, or choose another folder"
-            ) from None
+            raise InputError(f"{str(path)!r} exists already; choose another folder") from None
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 

@@ -76,7 +76,7 @@ class Option:
             InputError: it is not of this option's kind.
         """
         if self.kind is int and not (text.isascii() and text.isdecimal() and len(text) < 16):
-            raise InputError(f"{row!r}: {self.name}={text} is not a whole number")
+            raise InputError(f"{row!r}: {self.name}={text} is not a whole number of at most 15 digits")
         if self.kind is bool and text not in ("0", "1"):
             raise InputError(f"{row!r}: {self.name}={text} is neither 0 nor 1")
         try:
@@ -174,8 +174,8 @@ class SpecialTokens(Options):
     """Tokens that are not learnt from the text."""
 
     special: tuple[str, ...] = option(
-        "A special token, such as '<|endoftext|>'; repeatable. Ours have the last ids, those of libraries the first, "
-        "after the library's own",
+        "A special token, such as '<|endoftext|>'; repeatable. Our trainers give them the last ids, those of other "
+        "libraries the first, after the library's own special tokens",
         default=(),
     )
 

@@ -37,7 +37,7 @@ def train_bpe(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenize
 
 def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> TrainedTokenizer:
     if request.options.vocab_size > MOST:
-        raise InputError(f"sentencepiece starts from {MOST:,} candidates: vocab_size must be at most that")
+        raise InputError(f"vocab_size={request.options.vocab_size} is too large: sentencepiece takes at most {MOST:,}")
     feed = Feed(request)
     with feed.training("sentencepiece", partial(_explain, request.options.vocab_size)):
         data = _run(request, kind, feed)

@@ -16,7 +16,7 @@ from pyharness.cli import main
 from pyharness.commands import session
 from pyharness.metrics import all_metrics
 from pyharness.report import comparison
-from pyharness.report.differences import Difference
+from pyharness.report.differences import Difference, judged_otherwise
 from pyharness.types import InputError
 
 
@@ -92,11 +92,24 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     overview, sheet = report.difference_sheets(found, every=False)
     assert overview.columns == ("cases", "worse", "better", "not significant")
     assert overview.texts == (("x -> y, text", "2", "2", "2"),)
+    differs = dataclasses.replace(found[0], direction="none")
+    unjudged = dataclasses.replace(differs, interval=None)
+    overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
+    assert (overview.columns[-1], overview.texts[0][-1]) == ("other", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "- worse")] * 2 + [("better", "+ better")] * 2
     assert "2 numbers" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
     assert ("31m- worse" in text, "32m+ better" in text) == (True, True)
+
+
+def test_what_has_an_interval_and_no_curve_is_inconclusive_for_want_of_a_curve() -> None:
+    grown = Difference("a", "m", None, 1.0, 2.0, (0.9, 1.1), "higher", grows_with_text=True, primary=True)
+    assert grown.verdict == "no curve"
+    (note,) = judged_otherwise([grown])
+    assert "(no curve)" in note
+    (note,) = judged_otherwise([dataclasses.replace(grown, interval=None, no_interval="few")])
+    assert "(few)" in note
 
 
 @pytest.mark.parametrize(("metric", "b", "shown"), [("compression_gain", 0.25, "+25.00 %"), ("leaf_tokens", 7, "+7")])

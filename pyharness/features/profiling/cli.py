@@ -38,20 +38,10 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
 def profile(
-    kernel: str,
-    shapes: tuple[str, ...],
-    dtypes: tuple[str, ...],
-    device: Any,
-    threads: int | None,
-    corpus: str | None,
-    tokenizer: str | None,
-    max_seconds: float | None,
-    left_out: tuple[str, ...],
-    once: bool,
-    as_json: bool,
-    output: Path | None,
-    force: bool,
-) -> None:
+    kernel: str, shapes: tuple[str, ...], dtypes: tuple[str, ...], device: Any, threads: int | None,
+    corpus: str | None, tokenizer: str | None, max_seconds: float | None, left_out: tuple[str, ...], once: bool,
+    as_json: bool, output: Path | None, force: bool,
+) -> None:  # fmt: skip
     """Time a kernel against the machine's memory and arithmetic.
 
     \b
@@ -70,7 +60,8 @@ def profile(
       0         measured
       1         our kernel failed on some shape
       2         bad input
-      130, 143  interrupted, told to end
+      129, 130, 143
+                hung up, interrupted, told to end
     """
     from pyharness import report, store
     from pyharness.features.profiling import cases, plan, session

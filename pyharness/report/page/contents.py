@@ -71,7 +71,9 @@ def compare_pair(pair: Pair) -> Compared:
         numbers = comparison.differences([pair])
     except InputError as error:
         return Compared(pair, refused=str(error))
-    return Compared(pair, tuple(numbers), None if numbers else "no metric that two records can be compared by")
+    return Compared(
+        pair, tuple(numbers), None if numbers else "no metric that can be compared was measured on both sides"
+    )
 
 
 def _significant_blocks(found: Sequence[Compared]) -> Iterator[Block]:
@@ -239,7 +241,7 @@ def _about(source: RecordFile) -> str:
     missing = sum(result.status != "ok" for result in source.record.results)
     lacking = f", {missing:,} of them without numbers" if missing else ""
     return f"{source.name}: {counted(len(source.record.results), 'case')}{lacking}" + (
-        "." if source.record.data["complete"] else "; the run was interrupted."
+        "." if source.record.data["complete"] else "; the run is not complete."
     )
 
 

@@ -33,7 +33,7 @@ def missing(record: Record) -> Iterator[Section]:
     if sheet.rows or not record.data["complete"]:
         counts = Counter(result.status for result in record.results)
         outcomes = ", ".join(f"{counts[status]:,} {status}" for status in ("ok", "skipped", "failed") if counts[status])
-        cut = () if record.data["complete"] else ("The run was interrupted before it was complete.",)
+        cut = () if record.data["complete"] else ("The run is not complete.",)
         yield Section("Failed or skipped", (*cut, f"Cases: {outcomes or 'none'}.", *(sheet,) * bool(sheet.rows)))
 
 

@@ -121,7 +121,7 @@ def shorten(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3
-    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def shorten_apart(texts: Iterable[str], width: int) -> dict[str, str]:

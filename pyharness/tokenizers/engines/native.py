@@ -69,7 +69,7 @@ def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
         try:
             arguments[key] = kind(options[key])
         except ValueError:
-            raise InputError(f"{label}: {key}={options[key]} is not a number") from None
+            raise InputError(f"{label}: {key}={options[key]} is not a {'whole ' * (kind is int)}number") from None
     return arguments
 
 

@@ -55,3 +55,7 @@ def test_rank_files_of_one_folder_differ_at_80_columns() -> None:
     assert len(set(shown)) == 4
     for short, unlike in zip(shown, ("l1", "o2", "r5", "p5"), strict=True):
         assert unlike in short
+
+
+def test_a_name_of_two_characters_has_no_end() -> None:
+    assert [shorten("abcdef", width) for width in (1, 2, 3)] == ["…", "a…", "a…f"]

@@ -219,6 +219,7 @@ def test_a_run_over_trained_rows() -> None:
 def test_options_of_an_engine_are_no_part_of_the_recipe(text: Path, in_process: None) -> None:
     engine = f"native+{row(text)}&dropout=0.1"
     assert trained.recipe_of(engine) == trained.recipe_of(row(text))
-    found = pyharness.run([engine], ["sample:prose"], ["compression", {"name": "replaced_tokens", "against": "unigram"}])
+    replaced = {"name": "replaced_tokens", "against": "unigram"}
+    found = pyharness.run([engine], ["sample:prose"], ["compression", replaced])
     assert {one.status for one in found.record.of("compression")} == {"ok"}
     assert found.record.data["tokenizers"][engine]["compared_with"] is None
