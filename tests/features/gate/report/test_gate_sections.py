@@ -12,7 +12,7 @@ from gating import gates
 from paged import reading
 from pyharness.features.gate.report import kinds, sheets
 from pyharness.features.gate.report.kinds import calibration_sections, gate_sections
-from pyharness.features.gate.types import Calibration, Gate, GateRules, Judgement, Sensitivity
+from pyharness.features.gate.types import Calibration, Gate, GateRules, Judgement, Sensitivity, Side
 from pyharness.report import page
 from pyharness.report.sheet.parts import Figure, Section
 
@@ -71,7 +71,7 @@ def test_both_distributions_are_drawn_of_what_did_not_pass() -> None:
 @pytest.mark.parametrize(("figure", "of"), [("time", "of a call"), ("instructions", "of a batch")])
 def test_an_axis_says_what_its_figure_is_of(figure: Literal["time", "instructions"], of: str) -> None:
     done = gates.gate(gates.judgement("a", "regression", 0.5, figure=figure), verdict="regression")
-    counts = {"base": 10_000, "head": 20_000}
+    counts: dict[Side, int] = {"base": 10_000, "head": 20_000}
     done = replace(
         done, rounds=tuple(replace(part, launch=n, instructions=counts) for n in (0, 1) for part in done.rounds)
     )
