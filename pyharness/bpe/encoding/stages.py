@@ -21,10 +21,10 @@ from pyharness.bpe.encoding.normalizer import (
 from pyharness.bpe.encoding.pre_tokenizer import PreTokenizer, puts_mark_first
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import TextSplitter
+from pyharness.bpe.model.unused_pieces import expansion_of_unused
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages
-from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, spelled_once, split_steps
@@ -130,12 +130,9 @@ def _no_forms(token: int) -> Sequence[TokenForm]:
 def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
     if not isinstance(model.splitter, str):
         return split_steps(flat_stages(model.splitter))
-    named = SPLIT_PATTERNS.get(model.splitter)
-    expressions = named.expressions if named is not None else (model.splitter,)
-    if named is None and model.dialect == "oniguruma":
-        return (), ""  # an expression that cannot be compiled runs in Python's engine, which may read it otherwise
-    dialect: Dialect = "regex" if named is None else "fancy_regex"
-    return tuple(SplitStep(expression, dialect) for expression in expressions), ""
+    splitter = TextSplitter(model.splitter, dialect=model.dialect)
+    dialects: Mapping[str, Dialect] = {"native": "fancy_regex", "compiled": model.dialect, "regex": "regex"}
+    return tuple(SplitStep(expression, dialects[splitter.engine]) for expression in splitter.expressions), ""
 
 
 def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
@@ -160,7 +157,8 @@ def encoder_of(
     ``splitter`` is the model's own.
     """
     if method == "merge" and not dropout and is_byte_level(model):
-        return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=model.expansion)
+        expansion = model.expansion or expansion_of_unused(model)
+        return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=expansion)
     return SymbolEncoder(model, splitter, method=method, dropout=dropout, seed=seed)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -80,7 +80,7 @@ class TextSplitter:
 
     def __init__(self, pattern: str, *, dialect: Dialect = "regex", time_limit: float = 10.0) -> None:
         self.name, self.expressions, self.rules = _resolve(pattern)
-        self.time_limit = time_limit
+        self.time_limit, self.dialect = time_limit, dialect
         self.native: str | _core.CompiledSplitter | None = self.rules
         self.reason = ""
         if not self.rules:
@@ -148,22 +148,20 @@ class TextSplitter:
                 f"the split pattern {self.name!r} took more than {self.time_limit:g} s on text {index}; "
                 "it may backtrack without end: use possessive quantifiers, or a known pattern"
             ) from None
-        lengths = [len(characters[start:end].encode()) for start, end in pairwise(cuts)]
-        ends: list[int] = np.cumsum(lengths, dtype=np.int64).tolist()
-        return ends
+        return list(accumulate(len(characters[start:end].encode()) for start, end in pairwise(cuts)))
 
 
 @contextmanager
 def native_errors() -> Iterator[None]:
-    """Raise errors of a native splitter as errors of the input.
+    """Raise errors of a native splitter or counter as errors of the input.
 
     Raises:
-        InputError: a compiled pattern backtracks over a text without end.
+        InputError: a compiled pattern backtracks over a text without end, or distinct pieces take too much memory.
     """
     try:
         yield
     except ValueError as error:
-        if str(error).startswith("the split pattern"):
+        if str(error).startswith(("the split pattern", "the distinct pieces", "counting the distinct pieces")):
             raise InputError(str(error)) from None
         raise
 

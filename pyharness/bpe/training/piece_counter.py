@@ -52,40 +52,37 @@ class PieceCounter:
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
         if self._native is None:
-            self._add_slowly(texts)
+            self._add_slowly(texts, threads)
             return
-        try:
-            with native_errors():
-                self._native.add(texts, threads)
-        except ValueError as error:
-            if "distinct" in str(error):
-                raise InputError(str(error)) from None
-            raise
+        with native_errors():
+            self._native.add(texts, threads)
 
-    def _add_slowly(self, texts: Sequence[str | bytes]) -> None:
-        pieces = self._splitter.split_batch(texts)
+    def _add_slowly(self, texts: Sequence[str | bytes], threads: int) -> None:
+        self._check_memory()
+        pieces = self._splitter.split_batch(texts, threads)
         for index, text in enumerate(texts):
             data = text.encode() if isinstance(text, str) else text
             for start, end in pairwise([0, *pieces.of(index).tolist()]):
-                self._count(data[start:end])
+                self._counts[piece := data[start:end]] += 1
+                if self._counts[piece] == 1:
+                    self._counted_bytes += len(piece) + 100  # about the size of a bytes object, an int and their entry
+                    self._check_memory()
 
-    def _count(self, piece: bytes) -> None:
-        self._counts[piece] += 1
-        if self._counts[piece] == 1:
-            self._counted_bytes += len(piece) + 100  # about the size of a bytes object, an int and their entry
-            if self._counted_bytes > self._max_bytes:
-                raise InputError(
-                    f"the distinct pieces take more than {self._max_bytes} bytes: train on less text, or on a pattern "
-                    "with shorter pieces"
-                )
+    def _check_memory(self) -> None:
+        if self._counted_bytes > self._max_bytes:
+            raise InputError(
+                f"the distinct pieces take more than {self._max_bytes} bytes: train on less text, or on a pattern with "
+                "shorter pieces"
+            )
 
     def pieces(self) -> WeightedPieces:
         """Return the counted pieces over the 256 bytes, in the order of first occurrence.
 
         Raises:
-            ValueError: counting has failed before, in the native core.
+            ValueError: counting has failed before.
         """
         if self._native is None:
+            self._check_memory()
             return WeightedPieces.of_bytes(self._counts)
         data, offsets, counts = self._native.pieces()
         alphabet = np.arange(257, dtype=np.int64)

@@ -110,6 +110,7 @@ def model_of_training(
         demolition=demolition if scaffold else None,
         symbols="bytes" if in_bytes else "characters",
         splitter=splitter if isinstance(splitter, str) else splitter.name,
+        dialect="regex" if isinstance(splitter, str) else splitter.dialect,
         added=added,
         unknown=None if unknown is None else len(written) + list(special).index(unknown),
         prefix=trained.prefix,

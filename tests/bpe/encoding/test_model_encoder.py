@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 from bpe_models import character_model, texts, trained_model
 from pyharness.bpe import BpeModel, BpeTokenizer, TextEncoder, TextSplitter
 from pyharness.bpe.encoding.encoders import ModelEncoder, Places, SymbolEncoder
+from pyharness.bpe.formats.imports import import_model
+from pyharness.types import TokenKind
+from tokenizer_files import rank_data
 
 MAKERS: dict[str, Callable[[BpeModel, TextSplitter | None], ModelEncoder]] = {
     "text": lambda model, splitter: TextEncoder(model.merges, splitter, expansion=model.expansion),
@@ -34,6 +38,18 @@ def test_both_encoders_give_the_same_ids(pattern: str, scaffold: bool) -> None:
         assert [encoder.shortcut(text).tolist() for text in some] == [
             expected.document(index).tolist() for index in range(len(some))
         ]
+
+
+@pytest.mark.parametrize("whole_pieces", [False, True])
+def test_unused_tokens_of_a_byte_model_are_written_as_their_parts(whole_pieces: bool) -> None:
+    model = import_model(rank_data(), pattern="gpt2")
+    unused = model.vocabulary.kinds.copy()
+    unused[256] = TokenKind.UNUSED  # he
+    vocabulary = dataclasses.replace(model.vocabulary, kinds=unused)
+    model = dataclasses.replace(model, vocabulary=vocabulary, whole_pieces=whole_pieces)
+    for text, expected in (("he", [*b"he"]), ("hello he", [259, *b" he"])):
+        assert BpeTokenizer(model).encode(text).tolist() == expected
+        assert SymbolEncoder(model, TextSplitter("gpt2")).encode_batch([text]).ids.tolist() == expected
 
 
 def test_the_fast_encoder_without_a_splitter_wants_pieces() -> None:

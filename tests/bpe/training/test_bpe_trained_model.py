@@ -9,9 +9,13 @@ import pytest
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
+from pyharness.bpe.model.text_splitter import TextSplitter
+from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import WeightedPieces, train
 from pyharness.types import InputError
+from pyharness.vocabularies.patterns.syntax import Dialect
+from pyharness.vocabularies.stages import SplitStep
 
 
 @pytest.mark.parametrize("scaffold", [False, True])
@@ -36,6 +40,34 @@ def test_a_training_over_bytes_in_another_order(scaffold: bool) -> None:
         pieces = [[one.vocabulary()[int(token)] for token in one.encode(text)] for one in (first, second)]
         assert pieces[0] == pieces[1]
         assert len(pieces[0]) < len(text)
+
+
+def test_a_trained_model_splits_as_its_training() -> None:
+    r"""In fancy_regex \h is a hexadecimal digit, in regex a space."""
+    splitter = TextSplitter(r"\h+|[^\h]+", dialect="fancy_regex")
+    assert splitter.split("ab xy") == [b"ab", b" xy"] != TextSplitter(splitter.name).split("ab xy")
+    counter = PieceCounter(splitter)
+    counter.add(["ab xy"] * 3)
+    model = model_of_training(train(counter.pieces(), 259), splitter)
+    for kept in (model, load_bytes(save_bytes(model), "kept")):
+        tokenizer = BpeTokenizer(kept)
+        assert [tokenizer.vocabulary()[token] for token in tokenizer.encode("ab xy").tolist()] == [b"ab", b" xy"]
+        assert tokenizer.stages().splits == (SplitStep(splitter.name, "fancy_regex"),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "dialect", "ran"),
+    [
+        ("gpt2", "regex", "fancy_regex"),
+        (r"\d", "regex", "regex"),
+        (r"\d", "oniguruma", "oniguruma"),
+        (r"\b\w+", "fancy_regex", "regex"),
+    ],
+)
+def test_stages_have_the_dialect_of_the_engine_that_runs(pattern: str, dialect: Dialect, ran: Dialect) -> None:
+    trained = train(WeightedPieces.of_bytes({b"ab": 3}), 257)
+    (step,) = BpeTokenizer(model_of_training(trained, TextSplitter(pattern, dialect=dialect))).stages().splits
+    assert step.dialect == ran
 
 
 @pytest.mark.parametrize("symbols", [[b"a", b"\xff"], [b"ab"], [b"a", b"b", b"a"]])

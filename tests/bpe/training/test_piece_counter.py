@@ -104,14 +104,15 @@ def test_pieces_that_take_too_much_are_refused(pattern: str) -> None:
         counter.add([f"{number} " * 3000 for number in range(400)])
 
 
+@pytest.mark.parametrize("pattern", ["whitespace", r"\b\w+"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_one_text_is_refused_before_its_end_and_half_a_count_is_not_told(threads: int) -> None:
-    counter = PieceCounter(TextSplitter("whitespace"), max_bytes=1 << 20)
+def test_one_text_is_refused_before_its_end_and_half_a_count_is_not_told(threads: int, pattern: str) -> None:
+    counter = PieceCounter(TextSplitter(pattern), max_bytes=1 << 20)
     with pytest.raises(InputError, match=r"pieces.* 1048576 bytes"):
         counter.add([" ".join(map(str, range(200_000)))], threads)
-    with pytest.raises(InputError, match="new counter"):
+    with pytest.raises(InputError, match="distinct pieces"):
         counter.add(["a"])
-    with pytest.raises(ValueError, match="new counter"):
+    with pytest.raises(ValueError, match="distinct pieces"):
         counter.pieces()
 
 
@@ -127,13 +128,14 @@ def test_counting_goes_on_after_pieces() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InputError, match=r"max_bytes.* 0\b"):
         PieceCounter(TextSplitter("gpt2"), max_bytes=0)
-    counter = PieceCounter(TextSplitter("gpt2"))
-    with pytest.raises(ValueError, match="threads"):
-        counter.add(["a"], threads=0)
-    with pytest.raises(TypeError):
-        counter.add([1])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="surrogates"):
-        counter.add(["\ud800"])
+    for pattern in ("gpt2", r"\b\w+"):
+        counter = PieceCounter(TextSplitter(pattern))
+        with pytest.raises(ValueError, match="threads"):
+            counter.add(["a"], threads=0)
+        with pytest.raises(TypeError):
+            counter.add([1])  # type: ignore[list-item]
+        with pytest.raises(ValueError, match="surrogates"):
+            counter.add(["\ud800"])
 
 
 def byte_level_alphabet() -> list[int]:
