@@ -76,8 +76,9 @@ def entropy(
         Arrays of the library and on the device of ``logits``. Against float64, entropy errs by at most 2e-6 nats.
 
     Raises:
-        InputError: an argument does not fit, or the call cannot be captured; the message names it and the remedy.
-        ValueError: on the CPU, ``threads`` is not 1 to 1,024, or PYHARNESS_ISA names what the machine lacks.
+        InputError: an argument does not fit, or the call cannot be captured; the message names it and the remedy. On
+            the CPU, ``threads`` is not 1 to 1,024.
+        ValueError: on the CPU, PYHARNESS_ISA names what the machine lacks.
         CudaUnavailable: CUDA arrays, and no CUDA module or device, or one below compute capability 8.0.
         Unsupported: CUDA arrays of a library other than torch, and cupy is not installed.
         MemoryError: out of memory; the message says how much was needed.

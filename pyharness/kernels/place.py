@@ -79,12 +79,17 @@ class Place:
 
     @classmethod
     def of(cls, array: Any, info: ArrayInfo, stream: Any, threads: int | None) -> Place:
-        """Return the place of an array."""
+        """Return the place of an array.
+
+        Raises:
+            InputError: on the CPU, ``threads`` is not 1 to 1,024; or as :func:`stream_handle` and
+                :meth:`refuse_capture`.
+        """
         library = library_of(array, info.device)
-        if threads is None:
-            threads = cores()
         handle = stream_handle(stream, library, info.device)
-        place = cls(module_for(info.device), library, info.device, handle, threads)
+        place = cls(module_for(info.device), library, info.device, handle, cores() if threads is None else threads)
+        if place.module is _core and not 1 <= place.threads <= 1024:
+            raise InputError(f"threads must be in 1..1024, not {place.threads}")
         if not library.keeps_memory_of_graphs:
             place.refuse_capture("only torch keeps the memory that a graph works in: pass torch tensors")
         return place

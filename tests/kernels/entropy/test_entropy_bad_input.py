@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backends import Backend, address_in
-from pyharness.kernels import EntropyOutputs, entropy
+from pyharness.kernels import EntropyOutputs, entropy, entropy_states, linear_entropy
 from pyharness.types import InputError
 
 LOGITS = np.zeros((3, 5), np.float32)
@@ -165,8 +166,9 @@ def test_options(arguments: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1025])
 def test_threads(threads: int) -> None:
-    with pytest.raises(ValueError, match=r"threads .*1\.\.1024"):
-        entropy(LOGITS, threads=threads)
+    for call in (entropy, entropy_states, partial(linear_entropy, weight=LOGITS)):
+        with pytest.raises(InputError, match=r"threads .*1\.\.1024"):
+            call(LOGITS, threads=threads)
 
 
 @pytest.mark.parametrize(
