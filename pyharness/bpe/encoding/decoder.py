@@ -223,9 +223,7 @@ class Decoder:
 
     def _library_text(self, ids: Sequence[int]) -> str:
         kinds = self._model.vocabulary.kinds
-        return self._join([self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT])
-
-    def _join(self, strings: Sequence[str]) -> str:
+        strings = [self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT]
         return " ".join(strings) if self._model.decoder == "spaces" else _decode(self._library_decoder, strings)
 
     def _check(self, ids: NDArray[Any]) -> Ids:

@@ -25,7 +25,7 @@ from pyharness.bpe.encoding.stages import (
 )
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
-from pyharness.types import Tokens
+from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
@@ -136,9 +136,10 @@ class Pipeline:
     def _places(self, texts: Sequence[str | bytes], stretches: Stretches, first_document: int) -> Places | None:
         if not self._dropout:
             return None
+        if not 0 <= first_document < 1 << 64:
+            raise InputError(f"first_document is {first_document}; it must be from 0 to 2^64 - 1")
         documents = stretches.document_of_stretches()
-        positions = _positions(texts, documents)
-        return Places(documents + np.uint64(first_document), positions)
+        return Places(documents + np.uint64(first_document), _positions(texts, documents))
 
     def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
         """Return the pieces of a stretch in the form of the file's decoder."""

@@ -104,6 +104,7 @@ class BpeTokenizer:
             InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time, or
                 backtracks without end; a text spells a special token that is disallowed, or an option names an unknown
                 one.
+            InputError: ``first_document`` is not from 0 to 2^64 - 1, and there is dropout.
             ValueError: ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """

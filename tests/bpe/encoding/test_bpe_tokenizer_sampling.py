@@ -19,7 +19,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trained_model import model_of_training
-from pyharness.types import Vocabulary
+from pyharness.types import InputError, Vocabulary
 from pyharness.vocabularies.files.merge_model import byte_level_model
 from tokenizer_files import TEXTS, rank_data, sentencepiece_data
 
@@ -147,6 +147,12 @@ def test_draws_depend_on_seed_document_and_place_alone() -> None:
     assert not np.array_equal(other.ids, batch.ids)
     (document,) = (BpeTokenizer(model(b"ab"), dropout=0.5, seed=s).encode("ab" * 2000) for s in (3,))
     assert 2200 < len(document) < 3800, "places share their draws"
+
+
+@pytest.mark.parametrize("first", [-1, 1 << 64])
+def test_numbers_that_no_document_has(first: int) -> None:
+    with pytest.raises(InputError, match=f"first_document is {first}"):
+        BpeTokenizer(MODEL, dropout=0.5).encode_batch(["ab"], first_document=first)
 
 
 def test_added_tokens_do_not_change_the_draws_of_the_text_before_them() -> None:
