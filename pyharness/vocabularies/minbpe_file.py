@@ -97,7 +97,10 @@ def _merges(lines: Sequence[str], first: int, label: str) -> tuple[tuple[tuple[i
             raise InputError(f"{label}, line {number}: id {max(left, right)} is not made before this line")
         total += len(tokens[left]) + len(tokens[right])
         if total > MAX_BYTES or len(tokens) >= BIGGEST_ID:
-            raise InputError(f"{label}, line {number}: tokens of {total:,} bytes; a vocabulary has below {MAX_BYTES:,}")
+            raise InputError(
+                f"{label}, line {number}: {len(tokens) + 1:,} tokens of {total:,} bytes; a vocabulary has at most "
+                f"{BIGGEST_ID:,} tokens of {MAX_BYTES:,} bytes together"
+            )
         token = tokens[left] + tokens[right]
         if token in seen:
             raise InputError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
+from pyharness.vocabularies.encodings import PATTERNS
 from pyharness.vocabularies.files.json_file import Members, parse_json
 from pyharness.vocabularies.files.merge_model import byte_level_model
 from pyharness.vocabularies.files.stage_bounds import check_pattern
@@ -70,12 +71,9 @@ def _entry(line: bytes, number: int, label: str) -> tuple[bytes, int]:
         token = b"" if parts[0] == b"=" else binascii.a2b_base64(parts[0], strict_mode=True)
     except binascii.Error as error:
         raise InputError(f"{label}, line {number}: {parts[0][:60]!r} is not base64: {error}") from None
-    if not parts[1].isdigit() or len(parts[1]) > 20:
-        raise InputError(f"{label}, line {number}: rank {parts[1][:30]!r} is not an integer of 0 or more")
-    rank = int(parts[1])
-    if rank >= BIGGEST_ID:
-        raise InputError(f"{label}, line {number}: rank {rank} is too large; ids are below {BIGGEST_ID:,}")
-    return token, rank
+    if not parts[1].isdigit() or len(parts[1]) > 20 or int(parts[1]) >= BIGGEST_ID:
+        raise InputError(f"{label}, line {number}: rank {parts[1][:30]!r} is not from 0 to below {BIGGEST_ID:,}")
+    return token, int(parts[1])
 
 
 def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
@@ -92,9 +90,9 @@ def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
             owners[rank] = token
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        shown = ", ".join(f"0x{byte:02X}" for byte in missing[:5])
+        shown = ", ".join([f"0x{byte:02X}" for byte in missing[:5]] + ["..."] * (len(missing) > 5))
         raise InputError(
-            f"{label} lacks {len(missing)} of the 256 single bytes ({shown}, ...): it is cut off or no rank file"
+            f"{label} lacks {len(missing)} of the 256 single bytes ({shown}): it is cut off or no rank file"
         )
 
 
@@ -165,7 +163,9 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
         ranks[token] = index + specials
     check_ranks(ranks, label)
     notes = (f"ids are rank + {specials}; {len(vocab) - size + specials:,} entries of the file are outside the model",)
-    return RankVocabulary(ranks, _special(content.content, specials, label), pattern, exact=True, notes=notes)
+    return RankVocabulary(
+        ranks, _special(content.content, specials, label), pattern, pattern in PATTERNS.values(), notes
+    )
 
 
 def _token(entry: Any, index: int, label: str) -> bytes:

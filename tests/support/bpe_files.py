@@ -106,6 +106,7 @@ FILES: dict[str, Any] = {
     "byte level, lower case": byte_level() | {"normalizer": {"type": "Lowercase"}},
     "byte level, space before": byte_level()
     | {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
+    "byte level, twice": byte_level() | {"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)},
     "ranks": rank_data(),
     "tekken": tekken(),
     "sentencepiece": sentencepiece_data(2, byte_fallback=False),

@@ -43,10 +43,9 @@ def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
     ):
         if isinstance(stage, Mapping):
             yield from stage_losses(name, flat_stages(stage))
-    if model.in_letters and isinstance(model.normalizer, Mapping):
-        splitter = flat_stages(model.splitter) if isinstance(model.splitter, Mapping) else []
-        if written_twice(flat_stages(model.normalizer), splitter):
-            yield "lossy", "bytes are written as letters more than once"
+    before = [stage for stage in (model.normalizer, model.splitter) if isinstance(stage, Mapping)]
+    if written_twice([step for stage in before for step in flat_stages(stage)]):
+        yield "lossy", "bytes are written as letters more than once"
     if model.decoder is not None:
         byte_level = model.symbols == "bytes" or model.in_letters
         byte_fallback = not byte_level and bool(model.fallback)
@@ -97,8 +96,8 @@ def check_model(model: BpeModel, label: str) -> None:
         InputError: an id is out of range, a token or rule occurs twice, an added token has the id of another kind of
             token, there are no base symbols, ``fallback`` has neither 0 nor 256 ids, the algorithm does not fit the
             expansion, the numbers of tokens to merge and to write differ, the round trip is worse than the model
-            claims, or a token is too long. Without prefix and suffix also: a base symbol is not the string at its id,
-            or :func:`check_rules` refuses the rules.
+            claims, a token is too long, or symbols have affixes that ranks ignore. Without prefix and suffix also: a
+            base symbol is not the string at its id, or :func:`check_rules` refuses the rules.
     """
     _check_added(model, label)
     _check_symbols(model, label)
@@ -114,6 +113,8 @@ def check_model(model: BpeModel, label: str) -> None:
     if model.merges.rules is not None:
         _check_pairs(model.merges.rules, label)
     if model.prefix or model.suffix:
+        if model.merges.ranks is not None:
+            raise InputError(f"{label}: symbols carry {model.prefix or model.suffix!r}, which merging by ranks ignores")
         return  # affixes are part of the symbols, and not of the strings of tokens
     for symbol, token in model.alphabet.items():
         if (string := model.merges[token]) != symbol:
@@ -127,7 +128,10 @@ def _check_added(model: BpeModel, label: str) -> None:
         if not 0 <= token.id < model.id_limit:
             raise InputError(f"{label}: added token {token.content!r} has id {token.id}, not below {model.id_limit}")
         if model.kind(token.id) not in (TokenKind.SPECIAL, TokenKind.ADDED, TokenKind.UNKNOWN):
-            raise InputError(f"{label}: added token {token.content!r} has id {token.id}, which is a token to merge")
+            raise InputError(
+                f"{label}: added token {token.content!r} has id {token.id}, which is neither a special, "
+                "an added nor the unknown token"
+            )
     for what, values in (("id", [t.id for t in model.added]), ("content", [t.content for t in model.added])):
         twice = [value for value, count in Counter(values).items() if count > 1]
         if twice:

@@ -186,15 +186,18 @@ def _merges(model: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> t
     merges = model.get("merges")
     if not isinstance(merges, list):
         raise InputError(f"{label}: the BPE model's 'merges' is not a list")
-    prefix = len(model.get("continuing_subword_prefix") or "")
+    prefix = model.get("continuing_subword_prefix") or ""
     pairs = []
     for number, merge in enumerate(merges):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         try:
             left, right = pair
             # A part is never empty. So without a prefix results are longer than their parts: rules form no cycles.
-            if not (left and right and left in vocab and right in vocab and left + right[prefix:] in vocab):
-                raise _bad_merge(left, right, left + right[prefix:], vocab, f"{label}: merge {number}")
+            start, result = right[: len(prefix)], left + right[len(prefix) :]
+            if not (left and right and left in vocab and right in vocab and result in vocab):
+                raise _bad_merge(left, right, result, vocab, f"{label}: merge {number}")
+            if len(start.encode()) != len(prefix.encode()):  # tokenizers cuts bytes off, and fails if there are too few
+                raise InputError(f"{label}: merge {number}: the prefix {prefix!r} cannot be cut off {right[:60]!r}")
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise

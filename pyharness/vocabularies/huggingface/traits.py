@@ -56,11 +56,9 @@ def writes_bytes(stage: Mapping[str, Any] | None) -> bool:
     return any(step["type"] == "ByteLevel" for step in flat_stages(stage))
 
 
-def written_twice(normalizer: Sequence[Mapping[str, Any]], pre_tokenizer: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether text is written in the byte alphabet twice, which a decoder undoes only once."""
-    before: int = sum(step["type"] == "ByteLevel" for step in normalizer)
-    behind = sum(step["type"] == "ByteLevel" for step in pre_tokenizer)
-    return bool(before and before + behind > 1)
+def written_twice(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether steps before the model write text in the byte alphabet twice, which a decoder undoes only once."""
+    return [step["type"] for step in steps].count("ByteLevel") > 1
 
 
 def has_byte_fallback(file: HuggingFaceFile) -> bool:
@@ -107,7 +105,7 @@ def decoder_losses(
     if not decoders:
         yield "lossy", "no decoder: tokens are joined with spaces"
     elif byte_level != ("ByteLevel" in decoders):
-        yield "lossy", "the decoder does not undo the pre-tokenizer"
+        yield "lossy", "the decoder and the stages before the model differ about the byte alphabet"
     if byte_fallback and "ByteFallback" not in decoders[:joined]:
         yield "lossy", "the decoder does not undo the byte fallback"
     for step in steps[:joined]:
@@ -128,7 +126,7 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     for name in _STEPS:
         yield from stage_losses(name, file.stages(name))
     yield from _model_losses(file)
-    if written_twice(file.stages("normalizer"), file.stages("pre_tokenizer")):
+    if written_twice([*file.stages("normalizer"), *file.stages("pre_tokenizer")]):
         yield "lossy", "bytes are written as letters more than once"
     if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
         yield "normalised", "added tokens take the spaces next to them"

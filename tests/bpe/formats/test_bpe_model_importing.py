@@ -18,6 +18,7 @@ from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files.byte_alphabet import byte_of
 from pyharness.vocabularies.patterns.split_patterns import GPT2
+from pyharness.vocabularies.rank_file import read_tekken
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, tekken
 
@@ -160,6 +161,15 @@ def test_tekken() -> None:
     assert model.splitter == "tekken"
     assert model.vocabulary[10 + ord("a")] == b"a"
     assert encode(model, "hel") == [267]
+
+
+def test_a_tekken_pattern_of_ones_own_may_leave_text_out() -> None:
+    file, published = tekken(), read_tekken(json.dumps(tekken()).encode(), "x")
+    file["config"]["pattern"] = r"\d"
+    own = read_tekken(json.dumps(file).encode(), "x")
+    assert (published.exact, own.exact) == (True, False)
+    notes = [len(import_model(json.dumps(content).encode()).notes) for content in (tekken(), file)]
+    assert notes[1] == notes[0] + 1
 
 
 def test_sentencepiece() -> None:

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bpe_files import words_file
 from bpe_models import TEXT, encode, minbpe_encode
 from cases.model_files import characters
 from layout.thoroughness import examples
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
@@ -26,6 +28,13 @@ def changed(**changes: Any) -> bytes:
     file = byte_level()
     file["model"] = {**file["model"], **changes.pop("model", {})}
     return json.dumps({**file, **changes}).encode()
+
+
+def prefixed(merges: list[list[str]], *more: str) -> dict[str, Any]:
+    """A file whose symbols inside words begin with ##, with these merges."""
+    file = words_file(prefix="##")
+    vocab = dict.fromkeys((*file["model"]["vocab"], *more))
+    return {**file, "model": {**file["model"], "merges": merges, "vocab": {piece: i for i, piece in enumerate(vocab)}}}
 
 
 _DOUBLE = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 4
@@ -81,7 +90,11 @@ REFUSED = {
         "'zz' has a character",
     ),
     "nothing": (b"hello", "not a tokenizer file"),
-    "ranks": (rank_data() + b"eHl6 2147483648\n", "too large"),
+    "ranks": (rank_data() + b"eHl6 2147483648\n", "2147483648.* below"),
+    "rank of many digits": (rank_data() + b"eHl6 " + b"1" * 30 + b"\n", "1{30}.* below"),
+    "ranks without a byte": (rank_data().split(b"\n", 1)[1], r"\(0x00\)"),
+    "right part shorter than the prefix": (json.dumps(prefixed([["h", "e"]])).encode(), "merge 0.*'##'.*'e'"),
+    "right part of longer characters": (json.dumps(prefixed([["h", "éx"]], "éx")).encode(), "merge 0.*'##'.*'éx'"),
     "two ranks": (rank_data() + b"eHl6 5\n", "rank 5 belongs to both"),
     "token twice": (rank_data() + b"aGU= 999\n", "occurs twice"),
 }
@@ -138,7 +151,7 @@ BAD_MINBPE = {
     "twice": (b"minbpe v1\n\n0\n97 98\n97 98\n", "line 5: b'ab' is made a second time, as id 257"),
     "bomb": (
         b"minbpe v1\n\n0\n97 97\n" + b"".join(b"%d %d\n" % (i, i) for i in range(256, 320)),
-        "a vocabulary has below",
+        r"283 tokens .* 268,435,456\b",
     ),
     "encoding": (b"minbpe v1\n\xff\n0\n", "not valid UTF-8"),
     "empty line": (b"minbpe v1\n\n0\n\n97 98\n", "line 4: '' is not 2 ids"),
@@ -151,6 +164,19 @@ def test_bad_minbpe_files(name: str) -> None:
     data, reason = BAD_MINBPE[name]
     with pytest.raises(InputError, match=reason):
         read_minbpe(data, "x.model")
+
+
+@pytest.mark.parametrize("right", ["##e", "##", "zz", "zzx", "é", "éé", "éx", "e", "x"])
+def test_a_prefix_is_cut_off_as_the_library_does(right: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is what this is about")
+    data = json.dumps(prefixed([["h", right]], right, "hx")).encode()
+    try:
+        ours = BpeTokenizer(import_model(data))
+    except InputError:
+        assert right in ("éé", "éx", "e", "x")
+        return
+    ids = tokenizers.Tokenizer.from_buffer(data).encode("hello heh", add_special_tokens=False).ids
+    assert ours.encode("hello heh").tolist() == ids
 
 
 KINDS = {
