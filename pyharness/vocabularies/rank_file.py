@@ -72,7 +72,7 @@ def _entry(line: bytes, number: int, label: str) -> tuple[bytes, int]:
     except binascii.Error as error:
         raise InputError(f"{label}, line {number}: {parts[0][:60]!r} is not base64: {error}") from None
     if not parts[1].isdigit() or len(parts[1]) > 20 or int(parts[1]) >= BIGGEST_ID:
-        raise InputError(f"{label}, line {number}: rank {parts[1][:30]!r} is not from 0 to below {BIGGEST_ID:,}")
+        raise InputError(f"{label}, line {number}: rank {parts[1][:30]!r} is no integer from 0 to below {BIGGEST_ID:,}")
     return token, int(parts[1])
 
 
