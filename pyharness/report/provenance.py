@@ -147,7 +147,7 @@ def _entry(label: str, spec: str) -> str:
 
 
 def _benchmark(about: Mapping[str, Any]) -> str:
-    """Write a benchmark of a suite as the command line has it."""
+    """Write a benchmark of a suite for the command line."""
     given = about["parameters"] | {key: about[key] for key in ("tokenizers", "corpora") if about[key] is not None}
     lists = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
     return BENCHMARK.write(about["name"], None, {name: ",".join(map(_show, of)) for name, of in lists.items()})

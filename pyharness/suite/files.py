@@ -186,7 +186,7 @@ def _with_corpora(chosen: tuple[Selection, ...], texts: tuple[Entry, ...]) -> tu
 
 
 def benchmark(text: str) -> dict[str, Any]:
-    """Read a benchmark as the command line has it: ``NAME?KEY=VALUE&KEY=VALUE,VALUE``.
+    """Read a benchmark from the command line: ``NAME?KEY=VALUE&KEY=VALUE,VALUE``.
 
     >>> benchmark("throughput?threads=1,2&tokenizers=a")
     {'name': 'throughput', 'threads': [1, 2], 'tokenizers': ['a']}

@@ -87,7 +87,7 @@ class RecipeFolder:
     def keep_learnt(self, digest: str, arrays: Mapping[str, Array], base: str | None) -> None:
         """Write arrays that let trainings of other sizes skip the text; the recipe is without the size."""
         written = io.BytesIO()
-        np.savez(written, **arrays)
+        np.savez(written, **dict[str, Any](arrays))
         self._write(digest, base, {LEARNT: written.getvalue()}, {})
 
     def learnt(self, digest: str, base: str | None) -> Mapping[str, Array] | None:

@@ -113,12 +113,12 @@ def test_parameters_on_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads(output.read_text(encoding="utf-8"))["results"]
     assert {"bytes": 20_000, "threads": 1} in [one["parameters"] for one in results]
-    assert run._benchmark("throughput?threads=1,2&bytes=2MB") == {
+    assert suite.benchmark("throughput?threads=1,2&bytes=2MB") == {
         "name": "throughput",
         "threads": [1, 2],
         "bytes": "2MB",
     }
-    assert run._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
+    assert suite.benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
         "name": "x",
         "corpora": ["a", "1"],
         "tokenizers": ["b"],

@@ -54,7 +54,7 @@ def test_without_ranks_the_first_table_is_open() -> None:
 def test_an_interrupted_run_says_so() -> None:
     read_ = record(*column({"a": 4.0, "b": 3.0}, 1, 0))
     read_ = store.Record.from_json({**read_.data, "complete": False}, "record")
-    assert "interrupted" in report.to_pull_request(comments.record_comment(read_, "x")).splitlines()[0]
+    assert "not complete" in report.to_pull_request(comments.record_comment(read_, "x")).splitlines()[0]
 
 
 def compared() -> store.Record:

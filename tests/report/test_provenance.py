@@ -46,7 +46,7 @@ def test_a_shipped_suite_is_named() -> None:
         (["training?corpora=x,sample:prose"], {}),
     ],
 )
-def test_a_suite_of_options_is_read_back_as_the_same(benchmarks: list[str], options: dict[str, str]) -> None:
+def test_a_suite_of_options_is_read_back_as_the_same(benchmarks: list[str], options: dict[str, Any]) -> None:
     rows, texts = ["mistral:v3", "a=raw_bytes", "b c=file:/x y.json?special=%26"], ["sample:prose", "x=sample:code"]
     declared = suite.declare(rows, texts, [suite.benchmark(one) for one in benchmarks], **options)
     for named in (declared, dataclasses.replace(declared, name="nightly", summary="of a file")):

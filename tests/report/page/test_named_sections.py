@@ -33,7 +33,7 @@ def test_a_whole_record_lacks_nothing_and_an_interrupted_one_says_so() -> None:
     section = edited("ok", complete=False)
     assert section is not None
     interrupted, cases = section.blocks
-    assert "interrupted" in str(interrupted)
+    assert "not complete" in str(interrupted)
     assert cases == "Cases: 4 ok."
 
 
