@@ -280,7 +280,8 @@ def _summarise(
         rows.append(("merges", f"{trained.merges:,}"))
     rows += trained.summary.items()
     read = f"{tally.bytes / 1e6:,.1f} MB in {counted(tally.documents, 'document')}"
-    rows.append(("text", read + _distinct(trained.details)))
+    read += f", {trained.details['distinct_pieces']:,} distinct pieces" if "distinct_pieces" in trained.details else ""
+    rows.append(("text", read))
     if trainer.loadable:
         rows += _judge(outcome, text)
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
@@ -297,10 +298,6 @@ def _summarise(
         rows.append(("next", f"pyharness run -t {quoted} -t deepseek -c sample"))
         rows.append(("", f"pyharness encode {quoted} < text.txt"))
     show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
-
-
-def _distinct(details: Any) -> str:
-    return f", {details['distinct_pieces']:,} distinct pieces" if "distinct_pieces" in details else ""
 
 
 def _judge(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:

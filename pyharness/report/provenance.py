@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ def what_differs(records: Mapping[str, Record]) -> Section:
     facts = {name: _known_facts(record.data) for name, record in records.items()}
     names = dict.fromkeys(fact for one in facts.values() for fact in one)
     rows = [(fact, [one.get(fact) for one in facts.values()]) for fact in names]
-    unlike = [text_row(fact, *values) for fact, values in rows if _is_unlike(fact, values)]
+    shared = (({*values} - {None} if ": " in fact else {*values}) for fact, values in rows)  # of a row: if it is there
+    unlike = [text_row(fact, *values) for (fact, values), known in zip(rows, shared, strict=True) if len(known) > 1]
     headings = (Heading("what", "name"), *(Heading(name, "prose") for name in facts))
     blocks: list[Block] = [*_sentences(records), Sheet("What differs", headings, tuple(unlike))]
     return Section("What differs between the records", tuple(blocks if unlike else blocks[:-1]))
@@ -48,11 +49,6 @@ def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
     unlike = [label for label, of_label in digests.items() if len(of_label) > 1]
     if unlike:
         yield f"Not compared, because the text differs between the records: {', '.join(unlike)}."
-
-
-def _is_unlike(fact: str, values: Sequence[str | None]) -> bool:
-    """Return whether a fact differs between records; a fact about a row or a text, between the records that have it."""
-    return len(set(values) - ({None} if ": " in fact else set())) > 1
 
 
 def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:

@@ -186,7 +186,7 @@ def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     options = ("-t", "raw_bytes", "-c", f"path:{text}", "-b", "throughput?threads=1", "-q")
     done = call("run", *options, "-o", str(tmp_path / "r.json"))
     assert done.returncode == 1
-    assert re.search(r"(?m)^error: .*: .*\bthree documents\b", done.stderr)
+    assert re.search(r"(?m)^error: .*: .*\bthree slices\b", done.stderr)
     done = call("run", *options, "-b", "compression", "-o", str(tmp_path / "s.json"))
     assert done.returncode == 0, "one number is enough"
 

@@ -64,7 +64,7 @@ def test_a_name_that_one_family_alone_knows_stands_for_its_row(bare: str, full: 
 
 
 def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'file:"):
+    with pytest.raises(InputError, match="write file:"):
         tokenizers.resolve(str(tmp_path))
 
 

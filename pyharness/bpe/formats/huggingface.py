@@ -98,7 +98,7 @@ def check_whole_pieces(model: BpeModel, contents: Iterable[str]) -> None:
     Raises:
         InputError: there is such a token.
     """
-    splitter = TextSplitter(model.splitter) if isinstance(model.splitter, str) else None
+    splitter = TextSplitter(model.splitter, dialect=model.dialect) if isinstance(model.splitter, str) else None
     for content in contents:
         if splitter is None or len(splitter.split(content)) == 1:
             raise InputError(

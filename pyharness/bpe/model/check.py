@@ -63,7 +63,9 @@ def _symbol_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
         return
     if not model.fallback:
         yield "lossy", f"some {model.symbols} have no symbol, and nothing to fall back on"
-    elif model.expansion is None and (wrong := [b for b in range(256) if not _falls_back(model, b)]):
+    elif model.expansion is None and (
+        wrong := [b for b, token in enumerate(model.fallback) if token < 0 or model.vocabulary[token] != bytes([b])]
+    ):
         instead = "nothing" if model.fallback[wrong[0]] < 0 else "an id that is not this byte"
         yield "lossy", f"byte 0x{wrong[0]:02X} falls back on {instead}"
 
@@ -73,10 +75,6 @@ def _letters(model: BpeModel) -> list[bytes]:
     if model.symbols == "bytes":
         return [bytes([byte]) for byte in range(256)]
     return [BYTE_ALPHABET[byte].encode() for byte in range(256)] if model.in_letters else []
-
-
-def _falls_back(model: BpeModel, byte: int) -> bool:
-    return model.fallback[byte] >= 0 and model.vocabulary[model.fallback[byte]] == bytes([byte])
 
 
 def _find_added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:

@@ -66,7 +66,7 @@ def paragraphs(texts: Iterable[str]) -> Iterator[Fragment]:
             yield Fragment(text, ends=False)
         else:
             line += text
-            if not _is_blank(line):
+            if len(line) > LONGEST_BLANK_LINE or line.strip(" \t\r"):
                 yield Fragment(("\n" if inside else "") + line, ends=False)
                 inside, line = True, None
             elif ends and inside:
@@ -76,10 +76,6 @@ def paragraphs(texts: Iterable[str]) -> Iterator[Fragment]:
             line = ""
     if inside:
         yield Fragment("")
-
-
-def _is_blank(line: str) -> bool:
-    return len(line) <= LONGEST_BLANK_LINE and not line.strip(" \t\r")
 
 
 SPLITS: Mapping[str, Callable[[Iterable[str]], Iterator[Fragment]]] = {

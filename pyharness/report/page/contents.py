@@ -71,9 +71,7 @@ def compare_pair(pair: Pair) -> Compared:
         numbers = comparison.differences([pair])
     except InputError as error:
         return Compared(pair, refused=str(error))
-    return Compared(
-        pair, tuple(numbers), None if numbers else "no metric that can be compared was measured on both sides"
-    )
+    return Compared(pair, tuple(numbers), None if numbers else "no metric of both sides can be compared")
 
 
 def _significant_blocks(found: Sequence[Compared]) -> Iterator[Block]:

@@ -87,11 +87,8 @@ def markdown_cell(text: str) -> str:
 
 
 def _inert(text: str, code: Callable[[str], str]) -> str:
-    return " ".join(code(word) if _acts(word) else _escape(word) for word in visible(text).split(" "))
-
-
-def _acts(word: str) -> bool:
-    return _ACTS.search(_DECIMAL.sub("0", word)) is not None
+    words = visible(text).split(" ")
+    return " ".join(code(word) if _ACTS.search(_DECIMAL.sub("0", word)) else _escape(word) for word in words)
 
 
 def _escape(word: str) -> str:
