@@ -164,7 +164,7 @@ def resolve(spec: str) -> TokenizerSpec:
     engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
     bare, own = _without_options(TOKENIZER.parse(wanted.home), engine)
     home, family = _home(bare), families_by_name().get(bare.name)
-    if home.path is None and family is not None and family.prepare is not None:
+    if home.path is None and home.instead is None and family is not None and family.prepare is not None:
         return dataclasses.replace(home, name=spec)
     row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
     return dataclasses.replace(row, name=spec, trained_on=home.trained_on)

@@ -106,5 +106,5 @@ def test_a_text_drives_no_terminal_and_long_tables_end() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
-    with pytest.raises(InputError, match=r"1,048,577 bytes\b"):
+    with pytest.raises(InputError, match=r"more than 1,048,576 bytes\b"):
         units.show(["raw_bytes"], ["x" * (units.LONGEST + 1)])
