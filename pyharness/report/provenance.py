@@ -168,13 +168,13 @@ def file_name(name: str) -> str:
 
 
 def _making(data: Mapping[str, Any]) -> dict[str, Any]:
-    suite = data.get("suite", {})
+    declared = data.get("suite", {})
     return {
         "created": data.get("created"),
         "seconds": data.get("seconds"),
         "complete": "yes" if data.get("complete", True) else "no",
-        "suite": suite.get("name"),
-        "digest of the suite": suite.get("digest"),
+        "suite": declared.get("name"),
+        "digest of the suite": declared.get("digest"),
         "schema of the record": data["schema"],
     }
 

@@ -213,7 +213,7 @@ def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], re
         )
     for name, value in header.items():
         if (before := lines[0]["header"].get(name)) != value:
-            raise InputError(f"cannot resume {path!r}: {name} was {short(before)}, not {short(value)}; give the same")
+            raise InputError(f"cannot resume {path!r}: {name} was {short(before)}, now {short(value)}: change it back")
 
 
 def _missing(folder: Path) -> list[Path]:

@@ -68,6 +68,6 @@ def _not_editable(kind: vocabulary_file.Kind, label: str) -> InputError:
     if kind == "vocab_and_merges":
         return InputError(f"{label} is one of two files (vocab.json, merges.txt): give the tokenizer.json of the model")
     if kind == "curriculum":
-        return InputError(f"{label} is a curriculum, which is not edited, and no format that is can express it")
+        return InputError(f"{label} is a curriculum: it can neither be edited, nor exported to a format that can")
     what = "a model of this program" if kind == "pyharness" else "a minbpe model"
     return InputError(f"{label} is {what}, which is not edited: export it as tokenizer.json first, and give that")
