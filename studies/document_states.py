@@ -36,21 +36,22 @@ class Documents:
     bytes: Integers  # of every document
 
     @classmethod
-    def read(cls, corpus: Corpus) -> Documents:
-        """Read a corpus; repeated documents are left out, so that different documents differ in text."""
-        pieces: list[Read] = []
-        starts: list[int] = []
-        met: set[bytes] = set()
+    def read(cls, corpus: Corpus, works: bool = False) -> Documents:
+        """Read a corpus; repeated documents are left out, so that different documents differ in text.
+
+        ``works`` takes the works that the corpus names for documents: all pieces of one together.
+        """
+        pieces_of: dict[bytes, list[Read]] = {}
         new = False
         for piece in corpora.read(corpus, Tally()):
             if piece.opens:
-                new = piece.key not in met
-                met.add(piece.key)
-                starts += [len(pieces)] * new
+                new = works or piece.key not in pieces_of
             if new:
-                pieces.append(piece)
+                pieces_of.setdefault(piece.key, []).append(piece)
+        pieces = [piece for one in pieces_of.values() for piece in one]
+        starts = np.cumsum([0, *map(len, pieces_of.values())])
         sizes = np.array([len(piece.text.encode()) for piece in pieces], np.int64)
-        return cls(pieces, np.array([*starts, len(pieces)], np.int64), np.add.reduceat(sizes, starts))
+        return cls(pieces, starts, np.add.reduceat(sizes, starts[:-1]))
 
     def __len__(self) -> int:
         return len(self.bytes)
