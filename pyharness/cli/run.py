@@ -85,7 +85,6 @@ def run(
     """
     from pyharness import report, suite
     from pyharness.cli.progress import listener
-    from pyharness.commands import session
     from pyharness.corpora.options import size
     from pyharness.running import runner
     from pyharness.running.progress import Deadline
@@ -95,12 +94,10 @@ def run(
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
-    named = suite.DEFAULT if suite_name is None else suite_name
-    base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
+    base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name is not None or not rows else None
     if max_bytes is not None:
         size("--max-bytes", max_bytes)
-    benchmarks = [suite.benchmark(text) for text in chosen]
-    declared = session.declare(rows, texts, benchmarks, base, device, memory, max_bytes, reference)
+    declared = suite.declare(rows, texts, [*map(suite.benchmark, chosen)], base, device, memory, max_bytes, reference)
     if resume and (finished := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{finished.path} is finished: nothing is left to resume{anew}")

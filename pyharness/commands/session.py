@@ -17,7 +17,6 @@ from pyharness.report import page as pages
 from pyharness.report.exporters.data import to_frame
 from pyharness.running import runner
 from pyharness.running.progress import Deadline, Listener
-from pyharness.suite import declare as declare
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
@@ -170,7 +169,7 @@ def run(
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     deadline = None if time_limit is None else Deadline.after(time_limit)
-    declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes, reference)
+    declared = suite.declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes, reference)
     if output is not None:
         return _keep(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:

@@ -43,17 +43,14 @@ class Recipe:
 
     @classmethod
     def of(cls, trainer: str, options: Mapping[str, str]) -> Recipe:
-        """Read a specification's options, and check everything that needs no text.
-
-        It downloads a missing base.
+        """Read a specification's options, and check everything that needs neither text nor download.
 
         Raises:
             InputError: an option is unknown, missing or impossible, or the corpus or the base cannot be opened.
         """
         name, spec = f"trained:{trainer}", trainers.resolve(trainer)
-        check_options(
-            name, options, {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
-        )
+        known = {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
+        check_options(name, options, known)
         trainers.refuse_others(spec, options.keys() - {"corpus"})
         options_by_name = declared(spec.options)
         needed = {one.name: one.example for one in options_by_name.values() if one.required} | {"corpus": "sample"}
@@ -63,8 +60,15 @@ class Recipe:
         values = {key: options_by_name[key].read(name, value) for key, value in options.items() if key != "corpus"}
         recipe = cls(spec, options["corpus"], values)
         recipe.text()
-        recipe.request()
+        if not recipe.lacks_base:
+            recipe.request()
         return recipe
+
+    @property
+    def lacks_base(self) -> bool:
+        """Tell whether the base is a row whose file ``request`` has to download."""
+        base = self.options["base"] if self.trainer.adapts else ""
+        return _names_row(base) and tokenizers.lacking(base) == "download"
 
     @property
     def threads(self) -> int | None:
@@ -72,7 +76,7 @@ class Recipe:
         return ROW_THREADS if self.trainer.depends_on_threads else None
 
     def request(self, threads: int = 1, **more: Any) -> TrainingRequest[Any]:
-        """Return the request for the trainer; ``texts`` may be given in ``more``."""
+        """Return the request for the trainer, and download a missing base; ``texts`` may be given in ``more``."""
         base = {"base": file_of(self.options["base"])} if self.trainer.adapts else {}
         options = trainers.options_of(self.trainer, **{**self.options, **base})
         parts = {"parts": self.text().parts} if "|" in self.corpus else {}
@@ -88,8 +92,8 @@ class Recipe:
 
     @property
     def base(self) -> str | None:
-        """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None without one."""
-        digest = self.trainer.base_digest
+        """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None if not here."""
+        digest = None if self.lacks_base else self.trainer.base_digest
         return None if digest is None else registry.loaded(digest)(file_of(self.options["base"]))
 
     def as_json(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_it_says_what_the_run_does_and_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("quick_start")
 def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
-    declared = session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
+    declared = suite.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
     output = tmp_path / "r.json"
 
     class Impatient(session.SilentListener):
@@ -96,7 +96,7 @@ def test_what_the_run_would_be_refused_for_is_said(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick_start")
 def test_long_and_distant_texts_are_not_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "READ_SECONDS", 0.0)
-    declared = session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
+    declared = suite.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
     read = dry_run.foresee(declared).corpora[0]
     assert (read.documents, read.whole) == (1, False)
     monkeypatch.setattr(corpora, "is_remote", lambda spec: spec.endswith("code"))
@@ -119,7 +119,7 @@ def test_what_a_network_is_needed_for_is_known_without_it() -> None:
 
 @pytest.mark.usefixtures("quick_start")
 def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = session.declare([ROW, "raw_bytes"], ["sample:prose"], ["training", "compression"])
+    declared = suite.declare([ROW, "raw_bytes"], ["sample:prose"], ["training", "compression"])
     monkeypatch.setenv("PYHARNESS_CACHE", "/nowhere")
     run = dry_run.foresee(declared)
     assert run.estimate.without.keys() == {"training"}
@@ -132,7 +132,7 @@ def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An engine says whether it can run a row once there is one: until then the row stands as it is."""
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
-    declared = session.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
+    declared = suite.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
     problems: list[str] = []
     rows = plans.resolved(declared, problems)
     assert (list(rows), problems) == ([ROW, f"native+{ROW}"], [])
@@ -142,7 +142,7 @@ def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_pa
     tokenizers.obtain(ROW)
     assert tokenizers.lacking(ROW) == tokenizers.lacking(f"native+{ROW}") == ""
     assert plans.resolved(declared, problems)[f"native+{ROW}"].vocabulary
-    plans.resolved(session.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
+    plans.resolved(suite.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
     assert problems == ["unknown tokenizer engine 'nativ'; did you mean 'native'?"]
 
 
@@ -152,7 +152,7 @@ def test_what_a_benchmark_loads_beside_its_row_is_not_trained_either(
 ) -> None:
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
     row = ROW.replace("bpe", "scaffold-bpe", 1)
-    run = dry_run.foresee(session.declare([row], ["sample:prose"], ["replaced_tokens"]))
+    run = dry_run.foresee(suite.declare([row], ["sample:prose"], ["replaced_tokens"]))
     assert not (tmp_path / "cache").exists()
     assert [(one.tokenizer.partition("?")[0], one.lacking) for one in run.tokenizers] == [
         ("trained:scaffold-bpe", "training"),

@@ -45,7 +45,7 @@ class After(Deadline):
 
 
 def plan() -> suite.Plan:
-    return suite.plan(session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression", "load"]))
+    return suite.plan(suite.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression", "load"]))
 
 
 @pytest.mark.parametrize(("limit", "seconds"), [("90s", 90), ("10m", 600), ("1.5 h", 5400), ("2min", 120)])
@@ -83,7 +83,7 @@ def test_cases_that_are_not_begun_are_skipped_and_resumed(tmp_path: Path) -> Non
 
 def test_rounds_end_between_two_turns(tmp_path: Path) -> None:
     chosen = [{"name": "throughput", "threads": 1, "bytes": 5000, "rounds": 2}]
-    taking = suite.plan(session.declare(["raw_bytes", "again=raw_bytes"], ["sample:prose"], chosen))
+    taking = suite.plan(suite.declare(["raw_bytes", "again=raw_bytes"], ["sample:prose"], chosen))
     watch = Watch()
     part = runner.run(
         taking, store.Journal(tmp_path / "r.json"), watch, deadline=After(4, watch)
@@ -97,7 +97,7 @@ def test_rounds_end_between_two_turns(tmp_path: Path) -> None:
 
 def test_side_by_side_nothing_begins_and_nothing_is_cut_off(tmp_path: Path) -> None:
     rows = ["raw_bytes", "a=raw_bytes", "b=raw_bytes"]
-    two = suite.plan(replace(session.declare(rows, ["sample:prose"], ["compression"]), workers=2))
+    two = suite.plan(replace(suite.declare(rows, ["sample:prose"], ["compression"]), workers=2))
     watch = Watch()
     part = runner.run(two, store.Journal(tmp_path / "r.json"), watch, deadline=After(2, watch))
     assert {one.case.key for one in part.results if one.status == "ok"} == set(watch.begun)

@@ -47,11 +47,11 @@ def test_a_suite_names_its_device_and_the_command_overrides_it(tmp_path: Path) -
     path.write_text(text + 'device = "cuda"\n', encoding="utf-8")
     declared = suite.read(path)
     assert declared.device == declared.as_json()["device"] == "cuda"
-    assert session.declare(base=declared).device == "cuda"
-    on_cpu = session.declare(base=declared, device="cpu")
+    assert suite.declare(base=declared).device == "cuda"
+    on_cpu = suite.declare(base=declared, device="cpu")
     assert "device" not in on_cpu.as_json(), "a run that an older version began must go on"
     assert on_cpu.digest != declared.digest
-    assert session.declare(base=declared, device="cpu").device == "cpu"
+    assert suite.declare(base=declared, device="cpu").device == "cpu"
     path.write_text(text + 'device = "gpu"\n', encoding="utf-8")
     with pytest.raises(InputError, match="unknown device 'gpu'; known: cpu, cuda"):
         suite.plan(suite.read(path))
@@ -65,7 +65,7 @@ def test_a_suite_names_its_device_and_the_command_overrides_it(tmp_path: Path) -
 
 def test_it_reaches_the_worker_and_leaves_keys_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(devices, "cuda_reason", lambda: None)
-    plans = [suite.plan(session.declare(["raw_bytes"], ["sample"], ["compression"], device=d)) for d in ("cpu", "cuda")]
+    plans = [suite.plan(suite.declare(["raw_bytes"], ["sample"], ["compression"], device=d)) for d in ("cpu", "cuda")]
     keys = [[case.key for case in plan.cases] for plan in plans]
     assert keys[0] == keys[1] == ["compression | raw_bytes | sample | list_unused=False"]
     for plan in plans:

@@ -259,7 +259,7 @@ def test_without_a_reference_there_is_no_ratio_and_without_rounds_no_reference()
 
 def test_keys_of_cases_without_rounds_are_what_they_were() -> None:
     names = ["throughput", "latency", "training"]
-    plan = suite.plan(session.declare(["raw_bytes"], ["sample"], [{"name": name} for name in names]))
+    plan = suite.plan(suite.declare(["raw_bytes"], ["sample"], [{"name": name} for name in names]))
     keys = {case.benchmark: case.key for case in plan.cases}
     assert keys["throughput"].startswith("throughput | raw_bytes | sample | bytes=2000000,threads=")
     assert keys["latency"] == "latency | raw_bytes | sample"

@@ -179,7 +179,7 @@ def test_two_runs_give_byte_identical_deterministic_metrics() -> None:
 def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
-    chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
+    chosen = suite.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
     plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
     record = runner.run(plan, store.Journal(tmp_path / "first.json"), session.SilentListener())
     tally = record.data["corpora"][f"path:{text}?split=line"]

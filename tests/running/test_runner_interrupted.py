@@ -79,7 +79,7 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
 def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("one text\n", encoding="utf-8")
-    plan = suite.plan(session.declare(["raw_bytes"], [f"path:{text}"], ["compression"]))
+    plan = suite.plan(suite.declare(["raw_bytes"], [f"path:{text}"], ["compression"]))
     output = tmp_path / "r" / "record.json"
     journal = store.Journal(output)
 
@@ -132,7 +132,7 @@ def test_a_run_that_is_told_to_end_tidies_up_and_can_be_resumed(
 
 def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
     """Another run, or another hand, makes the file while this one measures: it stays, and so does what was measured."""
-    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    plan = suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     output = tmp_path / "record.json"
 
     class Other(session.SilentListener):
@@ -148,9 +148,9 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> None:
-    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    plan = suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     output = tmp_path / "record.json"
-    plan_with_state = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["compression"]))
+    plan_with_state = suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["compression"]))
     whole = runner.run(plan_with_state, store.Journal(output), session.SilentListener())
     with whole.state() as states:
         cases = set(states.cases)
@@ -170,7 +170,7 @@ def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> N
 
 def test_a_record_into_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    plan = suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
         record = runner.run(plan, store.Journal(tmp_path / "pipe"), session.SilentListener())

@@ -17,7 +17,6 @@ import pyharness
 from doubles import WRONG_FACTS, WRONG_FINDINGS
 from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
-from pyharness.commands import session
 from pyharness.plugins import registry
 from pyharness.running.workers import checks, messages, process
 from pyharness.store.json_lines import encoded
@@ -222,7 +221,7 @@ def test_what_is_wrong_before_anything_runs(
     plugin(text, tmp_path, monkeypatch)
     chosen = ["odd"] if "BENCHMARKS" in text else ["integrity"]
     with pytest.raises(InputError, match=says):
-        suite.plan(session.declare([row], [corpus], chosen))
+        suite.plan(suite.declare([row], [corpus], chosen))
 
 
 def test_a_metric_that_returns_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pyharness import corpora, suite
-from pyharness.commands import session
 from pyharness.types import CorpusFamily, InputError, Tally
 
 
@@ -29,12 +28,12 @@ def test_the_smaller_bound_holds(spec: str, cut: str) -> None:
 
 def test_a_suite_is_cut_in_whole_documents_and_keeps_its_labels() -> None:
     quick = suite.read(suite.find("quick"))
-    cut = session.declare(base=quick, max_bytes="600kB")
+    cut = suite.declare(base=quick, max_bytes="600kB")
     assert [entry.label for entry in cut.corpora] == [entry.label for entry in quick.corpora]
     assert "max_bytes=600kB" in cut.corpora[1].spec
     assert "max_bytes=500kB" in cut.corpora[2].spec
     assert cut.digest != quick.digest
-    assert session.declare(base=quick).digest == quick.digest
+    assert suite.declare(base=quick).digest == quick.digest
     whole, some = Tally(), Tally()
     first = list(corpora.open_corpus("sample").documents(whole))
     front = list(corpora.open_corpus(corpora.capped("sample", "20kB")).documents(some))

@@ -110,19 +110,19 @@ def test_shipped_suites_say_what_they_are() -> None:
 
 
 def test_a_parallel_benchmark_refuses_plain_text() -> None:
-    chosen = session.declare(["raw_bytes"], ["sample:prose"], [{"name": "fairness", "corpora": ["sample:prose"]}])
+    chosen = suite.declare(["raw_bytes"], ["sample:prose"], [{"name": "fairness", "corpora": ["sample:prose"]}])
     with pytest.raises(InputError, match=r"'fairness'.*'parallel'"):
         suite.plan(chosen)
 
 
 def test_nothing_to_run_is_said() -> None:
     with pytest.raises(InputError, match="nothing to run"):
-        suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["fairness"]))
+        suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["fairness"]))
 
 
 def test_names_given_replace_those_of_the_suite() -> None:
     quick = suite.read(suite.find("quick"))
-    narrowed = session.declare(["raw_bytes"], ["sample:prose"], (), quick)
+    narrowed = suite.declare(["raw_bytes"], ["sample:prose"], (), quick)
     assert [entry.label for entry in narrowed.tokenizers] == ["raw_bytes"]
     assert narrowed.reference is None
     assert suite.plan(narrowed).cases
@@ -148,7 +148,7 @@ def written_twice(folder: Path) -> suite.Suite:
 @pytest.mark.parametrize("given", [{}, {"tokenizers": ["raw_bytes"]}, {"corpora": ["sample:prose"]}])
 def test_unknown_labels_are_never_dropped(tmp_path: Path, given: dict[str, list[str]]) -> None:
     with pytest.raises(InputError) as caught:
-        suite.plan(session.declare(base=written_twice(tmp_path), **given))  # type: ignore[arg-type]
+        suite.plan(suite.declare(base=written_twice(tmp_path), **given))  # type: ignore[arg-type]
     for label in ("agian", "sample:prse"):
         assert f"{label!r}; " in str(caught.value)
     assert ("did you mean 'again'?" in str(caught.value)) == ("tokenizers" not in given)
@@ -158,11 +158,11 @@ def test_an_unknown_reference_is_never_dropped(tmp_path: Path) -> None:
     base = replace(written_twice(tmp_path), selections=(suite.Selection("compression"),), reference="agian")
     for rows in ((), ["raw_bytes"]):
         with pytest.raises(InputError, match="unknown reference 'agian'"):
-            suite.plan(session.declare(rows, base=base))
+            suite.plan(suite.declare(rows, base=base))
 
 
 def test_an_unknown_row_in_rounds_is_one_problem() -> None:
-    chosen = session.declare(["raw_byte"], ["sample"], [{"name": "latency", "rounds": 2}])
+    chosen = suite.declare(["raw_byte"], ["sample"], [{"name": "latency", "rounds": 2}])
     with pytest.raises(InputError) as caught:
         suite.plan(chosen)
     assert str(caught.value).splitlines() == ["unknown tokenizer 'raw_byte'; did you mean 'raw_bytes'?"]
@@ -171,15 +171,15 @@ def test_an_unknown_row_in_rounds_is_one_problem() -> None:
 def test_unknown_labels_given_beside_a_suite_are_errors(tmp_path: Path) -> None:
     base = replace(written_twice(tmp_path), selections=(suite.Selection("compression"),))
     with pytest.raises(InputError, match="unknown tokenizer 'agian'; did you mean 'again'"):
-        suite.plan(session.declare(benchmarks=[{"name": "compression", "tokenizers": ["agian"]}], base=base))
+        suite.plan(suite.declare(benchmarks=[{"name": "compression", "tokenizers": ["agian"]}], base=base))
 
 
 def test_labels_that_were_replaced_are_dropped(tmp_path: Path) -> None:
     base = replace(written_twice(tmp_path), selections=written_twice(tmp_path).selections[2:])
-    narrowed = session.declare(["raw_bytes"], ["sample:prose"], base=base)
+    narrowed = suite.declare(["raw_bytes"], ["sample:prose"], base=base)
     assert narrowed.selections == (suite.Selection("latency"),)
     assert narrowed.reference is None
-    kept = session.declare(benchmarks=["latency"], base=base)
+    kept = suite.declare(benchmarks=["latency"], base=base)
     assert kept.reference == "again"
 
 
@@ -204,7 +204,7 @@ def test_a_folder_does_not_hide_a_shipped_suite(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_a_record_cannot_hold_is_found_out_before_measuring() -> None:
-    chosen = session.declare(["raw_bytes"], ["sample:prose"], ["load"])
+    chosen = suite.declare(["raw_bytes"], ["sample:prose"], ["load"])
     with pytest.raises(InputError, match=r"suite 'custom'.*\binf\b"):
         suite.plan(replace(chosen, time_limit_seconds=float("inf")))
 

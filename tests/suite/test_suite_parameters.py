@@ -8,7 +8,6 @@ import pytest
 
 from cases.suite_files import written
 from pyharness import suite
-from pyharness.commands import session
 from pyharness.suite import plans as suite_parameters
 from pyharness.types import InputError
 
@@ -38,7 +37,7 @@ def test_memory_limits(tmp_path: Path) -> None:
     assert plain(tmp_path, "memory_limit = 1000").memory_limit == 1000
     limited = plain(tmp_path, 'memory_limit = "4GB"')
     assert limited.memory_limit == limited.as_json()["memory_limit"] == 4_000_000_000
-    assert session.declare(["raw_bytes"], memory_limit="1MB").memory_limit == 1_000_000
+    assert suite.declare(["raw_bytes"], memory_limit="1MB").memory_limit == 1_000_000
     for value in ("0", "-1", "true", "1.5", '"lots"', '"0"', "[]", '"-1"'):
         with pytest.raises(InputError, match="memory_limit"):
             plain(tmp_path, f"memory_limit = {value}")
@@ -61,7 +60,7 @@ def test_names(tmp_path: Path) -> None:
 
 
 def points(benchmark: str, **parameters: object) -> list[dict[str, object]]:
-    chosen = session.declare(["raw_bytes"], ["sample:prose"], [{"name": benchmark, **parameters}])
+    chosen = suite.declare(["raw_bytes"], ["sample:prose"], [{"name": benchmark, **parameters}])
     return [dict(case.parameters) for case in suite.plan(chosen).cases]
 
 
@@ -121,9 +120,9 @@ benchmarks = [{ name = "throughput", rounds = 2, threads = 1, reference = ["raw_
 
 def test_references_in_a_list_are_one_case_each_and_lose_those_that_are_replaced(tmp_path: Path) -> None:
     base = suite.read(written(tmp_path, TWO_REFERENCES))
-    cases = suite.plan(session.declare(base=base)).cases
+    cases = suite.plan(suite.declare(base=base)).cases
     assert [case.parameters["reference"] for case in cases] == ["raw_bytes", "again"] * 2
-    (narrowed,) = session.declare(["raw_bytes"], base=base).selections
+    (narrowed,) = suite.declare(["raw_bytes"], base=base).selections
     assert narrowed.parameters["reference"] == ["raw_bytes"]
     (bare,) = suite.override(base, suite.entries([{"name": "other", "spec": "raw_bytes"}]), (), ()).selections
     assert "reference" not in bare.parameters
@@ -133,7 +132,7 @@ def test_references_in_a_list_are_one_case_each_and_lose_those_that_are_replaced
 def test_a_reference_that_is_no_label_is_refused(tmp_path: Path, value: str) -> None:
     base = suite.read(written(tmp_path, TWO_REFERENCES.replace('["raw_bytes", "again"] }', f"{value} }}")))
     with pytest.raises(InputError, match=r"benchmark 'throughput': reference = .* is not text"):
-        suite.plan(session.declare(base=base))
+        suite.plan(suite.declare(base=base))
 
 
 def test_a_reference_takes_turns_with_the_rows_it_is_for(tmp_path: Path) -> None:

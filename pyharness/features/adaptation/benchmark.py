@@ -28,7 +28,7 @@ from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe, file_of
 from pyharness.types import (
     PERCENT,
     Case,
@@ -122,17 +122,19 @@ def adapting(row: TokenizerSpec) -> Recipe:
     """Return the recipe of a row that was made from another tokenizer.
 
     Raises:
-        Unsupported: the row has no base.
+        Unsupported: the row has no base, or options of its engine, which the rows it is compared with would lack.
     """
-    recipe = trained.recipe_of(TOKENIZER.parse(row.name).home)
+    recipe = trained.recipe_of(row.name)
     if recipe is None or not recipe.trainer.adapts:
         raise Unsupported("it was not made from another tokenizer: only rows trained:...?base=... were")
+    if of_engine := TOKENIZER.parse(row.name).options.keys() - {"corpus", *recipe.options}:
+        raise Unsupported(f"its base would be encoded without {', '.join(sorted(of_engine))}=; leave that out")
     return recipe
 
 
 def base_of(row: TokenizerSpec, recipe: Recipe) -> str:
     """Return the specification of the row's base, in the row's engine."""
-    base, engine = str(recipe.options["base"]), TOKENIZER.parse(row.name).engine
+    base, engine = file_of(str(recipe.options["base"])), TOKENIZER.parse(row.name).engine
     named = base if base.startswith("file:") else TOKENIZER.write("file", base)
     return f"{engine}+{named}" if engine else named
 

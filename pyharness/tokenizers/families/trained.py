@@ -22,8 +22,7 @@ from pathlib import Path
 
 from pyharness import tokenizers, trainers
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.tokenizers import trained_cache as trained_cache
-from pyharness.tokenizers import training_process as training_process
+from pyharness.tokenizers import trained_cache, training_process
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.recipe import Recipe, keys_file, text_of
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
@@ -44,6 +43,7 @@ def prepare(
     recipe = Recipe.of(argument, options)
     if not recipe.trainer.loadable:
         return
+    recipe.request()  # downloads a missing base, and refuses one that cannot be adapted
     digest, size = text_of(recipe.corpus, progress)
     with trained_cache.locked(recipe.as_json()) as place:
         kept = place.find()

@@ -65,7 +65,7 @@ def test_the_name_of_the_state_is_claimed_with_that_of_the_record(tmp_path: Path
         store.Journal(tmp_path / "record.json")
     runner.run(plan(), store.Journal(tmp_path / "record.json", overwrite=True), session.SilentListener())
     assert asked(tmp_path).exit_code == 0
-    timings = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    timings = suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     record = runner.run(timings, store.Journal(tmp_path / "record.json", overwrite=True), session.SilentListener())
     assert record.data["state"] is None
     assert not (tmp_path / STATE).exists(), "it was the replaced record's"

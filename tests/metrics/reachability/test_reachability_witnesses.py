@@ -11,14 +11,13 @@ import pytest
 import pyharness
 from cases.reachability_files import byte_level, regex_split
 from pyharness import suite, tokenizers
-from pyharness.commands import session
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.split_patterns import O200K
 
 
 def test_a_corpus_that_is_named_beside_the_benchmark_gives_witnesses() -> None:
     """It was ignored wherever the benchmark was named, too."""
-    chosen = session.declare(["raw_bytes"], ["sample:prose"], ["reachability", "load"])
+    chosen = suite.declare(["raw_bytes"], ["sample:prose"], ["reachability", "load"])
     assert {(case.benchmark, case.corpus) for case in suite.plan(chosen).cases} == {
         ("reachability", "sample:prose"),
         ("load", None),
@@ -31,8 +30,8 @@ def test_a_corpus_that_is_named_beside_the_benchmark_gives_witnesses() -> None:
 
 
 def test_a_suite_decides_which_corpora_give_witnesses() -> None:
-    base = session.declare(["raw_bytes"], ["sample:prose"], ["compression"])
-    chosen = session.declare(benchmarks=["reachability"], base=base)
+    base = suite.declare(["raw_bytes"], ["sample:prose"], ["compression"])
+    chosen = suite.declare(benchmarks=["reachability"], base=base)
     assert [case.corpus for case in suite.plan(chosen).cases] == [None]
 
 
@@ -51,4 +50,4 @@ def test_witnesses_on_request(tmp_path: Path) -> None:
 
 def test_witnesses_is_yes_or_no() -> None:
     with pytest.raises(InputError, match=r"witnesses = 3\b"):
-        suite.plan(session.declare(["raw_bytes"], benchmarks=[{"name": "reachability", "witnesses": 3}]))
+        suite.plan(suite.declare(["raw_bytes"], benchmarks=[{"name": "reachability", "witnesses": 3}]))

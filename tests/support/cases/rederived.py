@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from pyharness import suite
 from pyharness.cli import main
-from pyharness.commands import session
 
 STATE = "record.json.state.zip"
 
@@ -30,4 +29,4 @@ def edited(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def plan(row: str = "raw_bytes", *names: str) -> suite.Plan:
-    return suite.plan(session.declare([row], ["sample:prose"], names or ["compression", "integrity"]))
+    return suite.plan(suite.declare([row], ["sample:prose"], names or ["compression", "integrity"]))

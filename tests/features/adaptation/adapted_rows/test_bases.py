@@ -10,11 +10,14 @@ import pytest
 
 from adapted.bases import NEW, OLD, write_base
 from cases.trained_rows import asked
-from pyharness import tokenizers, trainers
+from pyharness import suite, tokenizers, trainers
+from pyharness.commands import dry_run
+from pyharness.features.adaptation import benchmark
 from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.tokenizers.families import hub as hub_family
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.recipe import file_of
-from pyharness.types import InputError
+from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.encodings import OPENAI_ENCODINGS
 
 
@@ -53,6 +56,38 @@ def test_rows_have_such_bases_and_are_made_anew_when_their_files_change(hub: Pat
     (hub.parent / "tokenizer_config.json").write_text('{"a": 2}')
     with pytest.raises(InputError, match="changed"):
         tokenizers.load(row)
+
+
+def test_a_dry_run_downloads_no_base(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base is a row whose file is not on this machine, and the Hub is not to be asked for it."""
+    del cache
+    (tmp_path / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    asked_for: list[str] = []
+
+    def fetch(repository: str, revision: str) -> bytes:
+        asked_for.append(repository)
+        raise InputError(f"{repository} at {revision} is not to be had")
+
+    monkeypatch.setattr(hub_family, "fetch", fetch)
+    text = f"path:{tmp_path / 'new.txt'}"
+    row = f"trained:continued-bpe?base=hf:me/absent&corpus={text}&tokens=4"
+    planned = dry_run.foresee(suite.declare([row], [text], ["compression"]))
+    assert [one.lacking for one in planned.tokenizers] == ["training"]
+    assert asked_for == []
+    with pytest.raises(InputError, match="me/absent"):
+        tokenizers.obtain(row)
+    assert asked_for == ["me/absent"]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_row_is_measured_against_such_a_base(hub: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
+    row = tokenizers.obtain(f"trained:continued-bpe?base=hf:me/mine&corpus=path:{tmp_path / 'new.txt'}&tokens=4")
+    base = tokenizers.resolve(benchmark.base_of(row, benchmark.adapting(row)))
+    assert base.path == str(hub)
+    with pytest.raises(Unsupported, match="dropout"):
+        benchmark.adapting(tokenizers.resolve(f"native+{row.name}&dropout=0.1&seed=1"))
 
 
 def test_files_without_a_name_are_kept_under_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
