@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +20,7 @@ from pyharness.system.environment import available_memory_bytes, cores, cpu_mode
 from pyharness.types import Unsupported
 
 COPY_BYTES = 1 << 28  # beyond second-level caches; a last-level cache may be shared and of unknown size
-MATRIX_SIZE = 2048
+MATRIX_SIZES = (256, 512, 1024, 2048)
 LONG_SECONDS = 0.1
 
 
@@ -88,13 +90,21 @@ class Cpu:
         return of_bytes
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
-        """Multiply two square matrices by torch, or else numpy (whose BLAS chooses its threads)."""
+        """Multiply two square matrices by torch, or else numpy (whose BLAS chooses its threads).
+
+        They are the largest that one call of the size before suggests: a processor without instructions for bf16 takes
+        minutes for a product of 2,048 rows.
+        """
         if (torch := torch_for("cpu")) is not None:
             torch.set_num_threads(self.threads)
         elif dtype == "fp16":
             raise Unsupported("numpy multiplies fp16 element by element, which is no roof; install torch")
-        matrix = normal("cpu", dtype, (MATRIX_SIZE, MATRIX_SIZE), 1.0)
-        return lambda: matrix @ matrix, 2 * MATRIX_SIZE**3
+        for size in MATRIX_SIZES:
+            matrix = normal("cpu", dtype, (size, size), 1.0)
+            call = partial(operator.matmul, matrix, matrix)
+            if self.seconds(call, "warm") > LONG_SECONDS:
+                break
+        return call, 2 * size**3
 
     def describe(self) -> dict[str, Any]:
         """Return name, cores, threads and free memory; the fingerprint of the machine has the rest."""

@@ -33,7 +33,7 @@ SHAPES = {"entropy": "5x700", "linear_entropy": "5x16x700", "pair_histogram": "3
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "RULES", {"cpu": SHORT, "cuda": SHORT})
     monkeypatch.setattr(cpu, "COPY_BYTES", 1 << 20)
-    monkeypatch.setattr(cpu, "MATRIX_SIZE", 64)
+    monkeypatch.setattr(cpu, "MATRIX_SIZES", (64,))
 
 
 def call(*arguments: str) -> Result:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cases.fake_device import GB, RULE, FakeDevice
+from pyharness.features.profiling import cpu
 from pyharness.features.profiling.measuring import Samples, interleaved
 from pyharness.features.profiling.record import COPY, OURS, Outcome, Roof
 from pyharness.features.profiling.session import RULES, rule_for
@@ -82,3 +83,34 @@ def test_the_longer_roof_binds(matrix_flop: int, roof: str, seconds: float) -> N
     assert bound.roof == roof
     assert bound.seconds == pytest.approx(seconds)
     assert (outcome.bound("warm", None) is None) is (matrix_flop > 0)
+
+
+class SlowMatrix:
+    """A square matrix on a processor that multiplies ``size`` rows in a time that grows faster than it should."""
+
+    def __init__(self, size: int, seconds: Callable[[int], float], clock: list[float]) -> None:
+        self.size, self.seconds, self.clock = size, seconds, clock
+
+    def __matmul__(self, other: SlowMatrix) -> SlowMatrix:
+        self.clock[0] += self.seconds(self.size)
+        return other
+
+
+@pytest.mark.parametrize(
+    ("seconds", "size"),
+    [
+        (lambda size: size**3 * 1e-12, 2048),
+        (lambda size: size**3 * 2e-9, 512),  # bf16 without instructions for it
+        (lambda _: 9.0, 256),
+    ],
+)
+def test_the_matrix_roof_of_a_slow_processor_is_that_of_smaller_matrices(
+    seconds: Callable[[int], float], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(cpu, "normal", lambda _device, _dtype, shape, _deviation: SlowMatrix(shape[0], seconds, clock))
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    call, flop = cpu.Cpu(1).multiplying("fp32")
+    assert flop == 2 * size**3
+    assert call().size == size
+    assert clock[0] <= 30
