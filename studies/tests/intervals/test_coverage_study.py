@@ -74,6 +74,23 @@ def test_a_draw_keeps_documents_together_and_hashes_each_anew(documents: Documen
     assert any(len(set(groups.tolist())) > 1 for groups in np.split(apart.groups, np.cumsum(lengths)[:-1]))
 
 
+def test_works_are_drawn_whole(tmp_path: Path) -> None:
+    """A work is all documents that name it, wherever they are; what a draw adds up to is what the library counts."""
+    path = tmp_path / "works.jsonl"
+    rows = [(name, f"{name} number {number}. " * 9) for number in range(4) for name in ("one", "two", "three")]
+    path.write_text("".join(json.dumps({"work": name, "text": text}) + "\n" for name, text in rows), encoding="utf-8")
+    corpus = open_corpus(f"path:{path}?work=work&max_document_bytes={LIMIT}")
+    works = Documents.read(corpus, works=True)
+    assert len(works) == 3
+    names = [works.pieces[start].text.split()[0] for start in works.starts[:-1]]
+    assert names == ["one", "two", "three"]
+    assert works.bytes.tolist() == [sum(len(text) for name, text in rows if name == of) for of in names]
+    tokenizer = tokenizers.load("raw_bytes")
+    passed = CorpusPass.start(tokenizer).read(corpus)
+    same(DocumentStates.of(tokenizer, works).state(works.whole()), passed.state)
+    assert len(Documents.read(corpus)) == 12 - 9, "without works, documents of one key are taken once"
+
+
 def test_pieces_apart_cover_less_than_documents(documents: Documents) -> None:
     states = [DocumentStates.of(tokenizers.load(row), documents) for row in ("raw_bytes", "mistral:v3")]
     together, apart = (
@@ -99,7 +116,7 @@ def test_a_table_marks_what_does_not_hold() -> None:
     draws = coverage.Draws(True, (0.0, 0.0), [(0.0, 0.0), (2.0, 4.0)], [(1.0, 1.0, 9.0)] * 2)
     text = coverage.markdown({coverage.Setting("books", "cut", 100): (1320, {"vocabulary_used": draws})}, 2)
     assert "| vocabulary_used * | **50** / **100** (100) |" in text
-    assert "Pools: books 1,320 documents." in text
+    assert "Pools: books 1,320 documents or works." in text
 
 
 def test_sizes_leave_most_of_a_pool_out() -> None:
