@@ -125,7 +125,7 @@ def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterato
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
             text = f"{dear} with {worst}: {premium:.2g}x {own[0].details.get('reference')}"
-            text += f". Lowest of all rows: {easy} with {best}, {least:.2g}x" if len(most) > 1 else ""
+            text += f". Lowest maximum: {easy} with {best}, {least:.2g}x" if len(most) > 1 else ""
             yield Answer("Costliest language", f"{text}.")
 
 

@@ -235,7 +235,7 @@ TABLE = Table(
     ),
     notes=(
         "Shares are the lowest over the corpora. as class: comes back as the class promises.",
-        "Stress set: code, odd Unicode and long runs, read with every text. Other columns leave out the long runs.",
+        "Stress set: code, odd Unicode and long runs. Columns that name no part count both, without the long runs.",
         _of_all,
     ),
     all_texts=True,

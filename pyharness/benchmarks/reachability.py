@@ -253,7 +253,7 @@ TABLE = Table(
         Column("undecodable", "not UTF-8"),
         Column("unused_on_corpus", "unused"),
     ),
-    notes=("graph, model, pipeline: ids that each cannot give; open: undecided; not UTF-8: bytes that are no text.",),
+    notes=("graph, model, pipeline: ids it cannot give; open: undecided; not UTF-8: invalid alone, not in the text.",),
     sized=False,
     joined=("witnesses",),
 )

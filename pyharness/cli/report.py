@@ -41,7 +41,7 @@ _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), help=f"{_
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
                        help="File to write instead of standard output.")  # fmt: skip
 _FOR = click.option("--for", "reader", type=click.Choice(["pr"]),
-                    help="Write a Markdown comment for a pull request of at most 60 kB. What matters is first, the "
+                    help="Write a Markdown comment of at most 60 kB for a pull request. What matters is first; the "
                     "rest is folded. It is also appended to the file in GITHUB_STEP_SUMMARY.")  # fmt: skip
 _FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 
@@ -70,7 +70,7 @@ def report(
     pyharness report MONDAY FRIDAY --format html -o both.html
 
     A RECORD is of a run, a profile or a gate. Several records of runs make one page. The first is the baseline of the
-    others. A record with verdicts is a comment on a pull request in Markdown. An existing file is never replaced
+    others. In Markdown, a record with verdicts makes a pull-request comment. An existing file is never replaced
     without --force.
 
     \b

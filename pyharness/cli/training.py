@@ -39,8 +39,8 @@ pyharness train {name} -c {corpus}{needed} \\
 Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
 If the text gives fewer tokens than asked, the summary says so.
 """
-OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json or tokenizer.model). Its training.json says
-how the tokenizer was made. DIR appears whole, when all is done. An interrupted training leaves nothing.
+OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json, tokenizer.model or the base's format). Its
+training.json says how it was made. DIR appears whole, when all is done. An interrupted training leaves nothing.
 
 Bytes that are not UTF-8 are read as U+FFFD. The summary says how many."""
 
@@ -180,7 +180,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     )  # fmt: skip
     corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
                           help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")  # fmt: skip
-    needed = "".join(f" {option.flag} {option.example}" for option in options if option.required)
+    needed = "".join(f" {option.flag} {option.example}" for option in options if option.example)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
         callback=reports_errors(partial(_train_on_text, trainer)), short_help=trainer.summary,
@@ -194,7 +194,7 @@ def _of_other(training: Training[Any]) -> click.Command:
 
     corpus = click.Option(
         ["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
-        help="Train on this corpus; repeatable [default: none].",
+        help="Train on this corpus; repeatable [required].",
     )  # fmt: skip
     return OfTrainer(
         training.name, params=[corpus, *click_options(declared(training.options).values()), *out()],

@@ -11,8 +11,7 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.corpora.files.reading import named_errors
 from pyharness.corpora.streaming import batches
-from pyharness.plugins.specification import TOKENIZER
-from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
+from pyharness.types import Ids, InputError, Tokenizer, Tokens
 
 PART_BYTES = 256 << 10
 LONGEST_DOCUMENT = 4 << 20  # bytes of a document that cannot be cut: `tokenizers` takes 130 times as much
@@ -120,22 +119,13 @@ def load(specification: str, special: bool = False) -> Tokenizer:
     Raises:
         InputError: there is no such tokenizer, it cannot be loaded, or it cannot map the ``special`` tokens.
     """
-    row = resolved(specification)
+    row = tokenizers.obtain(specification)
     tokenizer = tokenizers.load(row)
     if special and not isinstance(tokenizer, BpeTokenizer):
         raise InputError(
             f"--special is for our own encoder; {row.name!r} runs in {row.library}: try 'native+{row.name}'"
         )
     return tokenizer
-
-
-def resolved(specification: str) -> TokenizerSpec:
-    """Resolve a specification, or the path of a tokenizer's file; first train or download what is missing.
-
-    Raises:
-        InputError: there is no such tokenizer, or its training or download fails.
-    """
-    return tokenizers.obtain(TOKENIZER.of_path(specification, tokenizers.specs()))
 
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:

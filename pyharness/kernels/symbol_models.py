@@ -286,7 +286,7 @@ def _read(file: BinaryIO, name: str, alphabet_size: int | None) -> SymbolTrie:
 
 def _parse(head: bytes, name: str) -> _Header:
     if head[: len(_MAGIC)] != _MAGIC:
-        raise InputError(f"{name} is not a symbol model: it begins otherwise; {_ADVICE}")
+        raise InputError(f"{name} is not a symbol model: its first bytes differ; {_ADVICE}")
     if len(head) < _HEADER.size + _DIGEST_BYTES:
         raise InputError(f"the symbol model {name} was cut off: it has {len(head):,} bytes, and no whole header")
     _, version, alphabet_size, order, count_bytes, *sizes = _HEADER.unpack_from(head)

@@ -197,8 +197,8 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
         raise refused(folder, error) from None
     if absent := sorted({*about["missing_keys"], *(str(key) for key in about["mismatched_keys"])}):
         raise InputError(
-            f"language model {folder.name!r} lacks {len(absent)} weights that it would be given at random, such as "
-            f"{absent[0]!r}: it is not a complete causal language model"
+            f"language model {folder.name!r} lacks {len(absent)} weights, such as {absent[0]!r}, which would be "
+            "random: it is not a complete causal language model"
         )
     return network.to(device).eval().requires_grad_(False)
 

@@ -210,7 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} neither better, worse nor inconclusive. --all shows them."
+        yield f"Not shown: {counted(hidden, 'number')}, counted as not significant or other. --all shows them."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:

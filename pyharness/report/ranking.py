@@ -1,4 +1,4 @@
-"""Ranks: tokenizers by texts, sorted; a row is significantly worse than the first row of each rank above its own.
+"""Ranks: tokenizers by texts, sorted; a row is significantly worse than the best row of each better rank.
 
 A rank begins at the first row from which on each row is significantly worse than the first row of every rank above. The
 test covers all pairs of rows on a text at once (family-wise 95 %). Rows of one rank are not compared with each other:
@@ -37,7 +37,7 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. A row is significantly worse than the first row of each rank above its own (family-wise 95 %).",
+    "#: rank. A row is significantly worse than the best row of each better rank (family-wise 95 %).",
     "Sorted by the geometric mean of the ratio to the best.",
 )
 # Reasons why a competing row has no rank.

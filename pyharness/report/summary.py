@@ -10,7 +10,7 @@ from pyharness.report.costs import best_noun
 from pyharness.report.ranking import Ranked, ranked_costs, ranked_texts, rankings
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
-from pyharness.types import Answer, listed
+from pyharness.types import Answer, counted, listed
 
 TITLE = "In short"
 MOST_TEXTS = 4  # named one by one
@@ -111,7 +111,7 @@ def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     if not record.data["complete"]:
         reasons.append("the run is not complete")
     if reasons:
-        yield Answer("Not measured", f"{', '.join(reasons)}, of {len(record.results):,} cases.", "alarm")
+        yield Answer("Not measured", f"Of {counted(len(record.results), 'case')}: {', '.join(reasons)}.", "alarm")
 
 
 def _texts(texts: Sequence[str], total: int) -> str:

@@ -151,23 +151,27 @@ def engines_by_name() -> Mapping[str, Engine]:
 
 
 def resolve(spec: str) -> TokenizerSpec:
-    """Look a specification up, and check everything that needs no import of a tokenizer library.
+    """Look up a specification, or the path of a file, and check what needs no import of a tokenizer library.
 
     A row that is not trained yet, or whose training was refused, gets no engine: loading it says why.
 
     Raises:
         InputError: a name is unknown, or a check fails.
     """
-    wanted = TOKENIZER.parse(spec)
+    wanted = _parse(spec)
     if wanted.engine is None:
         return _home(wanted)
     engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
     bare, own = _without_options(TOKENIZER.parse(wanted.home), engine)
     home, family = _home(bare), families_by_name().get(bare.name)
     if home.path is None and home.instead is None and family is not None and family.prepare is not None:
-        return dataclasses.replace(home, name=spec)
+        return dataclasses.replace(home, name=wanted.text)
     row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
-    return dataclasses.replace(row, name=spec, trained_on=home.trained_on)
+    return dataclasses.replace(row, name=wanted.text, trained_on=home.trained_on)
+
+
+def _parse(spec: str) -> Specification:
+    return TOKENIZER.parse(TOKENIZER.of_path(spec, specs()))
 
 
 def _without_options(home: Specification, engine: Engine) -> tuple[Specification, dict[str, str]]:
@@ -196,7 +200,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
     A refused or crashed training is reported when the row is loaded.
 
     Args:
-        spec: the specification.
+        spec: the specification, or the path of a tokenizer's file.
         progress: gets the progress of a training.
 
     Raises:
@@ -226,7 +230,7 @@ def lacking(spec: str) -> Literal["", "training", "download"]:
 
 def without_engine(spec: str) -> Specification:
     """Return the home row of a specification, without its engine's options."""
-    wanted = TOKENIZER.parse(spec)
+    wanted = _parse(spec)
     bare = TOKENIZER.parse(wanted.home)
     if wanted.engine is not None:
         bare, _ = _without_options(bare, registry.pick("tokenizer engine", wanted.engine, engines_by_name()))

@@ -19,7 +19,7 @@ class Symbols(SpecialTokens):
     """Tokens are built from bytes or from characters."""
 
     symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
-    initial_alphabet: str = option("Over characters: these get a token in any case", default="")
+    initial_alphabet: str = option("Over characters: these always get a token", default="")
 
     def check(self) -> None:
         """Refuse an alphabet over bytes."""
@@ -111,7 +111,7 @@ class WordOptions(MinFrequency, SpecialTokens, Sized):
 class WordPieceOptions(WordOptions):
     """Options of WordPiece."""
 
-    initial_alphabet: str = option("Characters that get a token in any case", default="")
+    initial_alphabet: str = option("Characters that always get a token", default="")
     limit_alphabet: int | None = option(
         "Keep the N most frequent characters; the others are left out", default=None, instead="1000, the library's"
     )
@@ -150,7 +150,7 @@ class SentencePieceOptions(SpecialTokens, Sized):
     character_coverage: float | None = option(
         "Share of the text whose characters get a token", default=None, instead="1", least=0.98, most=1.0
     )
-    byte_fallback: bool = option("Bytes for characters without a token", default=True, instead="with")
+    byte_fallback: bool = option("Bytes for characters without a token", default=True)
     sentences: int = option("Train on N random lines", default=0, instead="all", least=0)
 
 

@@ -48,7 +48,8 @@ class Option:
     @property
     def shown_default(self) -> str:
         """The default, for people; empty if the option is required."""
-        return "" if self.required else self.instead or (str(self.default) if self.default else "none")
+        value = ("off", "on")[bool(self.default)] if self.kind is bool else str(self.default or "none")
+        return "" if self.required else self.instead or value
 
     def check(self, value: Any) -> None:
         """Check a value that is not the default.

@@ -63,9 +63,19 @@ def test_a_name_that_one_family_alone_knows_stands_for_its_row(bare: str, full: 
     assert tokenizers.lacking(bare) == tokenizers.lacking(full)
 
 
-def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="write file:"):
-        tokenizers.resolve(str(tmp_path))
+def test_a_path_alone_is_the_row_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cl100k_base.tiktoken"
+    write(tmp_path, path.name, rank_data())
+    options = "?pattern=cl100k_base"
+    for spec in (f"{path}{options}", f"native+{path}{options}"):
+        row = tokenizers.resolve(spec)
+        assert row.name == tokenizers.resolve(spec.replace(str(path), f"file:{path}")).name
+        assert tokenizers.obtain(spec).name == row.name
+        assert tokenizers.load(spec).encode_batch(["hello"]).ids.tolist() == [256 + 3]
+    monkeypatch.chdir(tmp_path)
+    assert tokenizers.resolve(path.name + options).name == f"file:{path.name}{options}"
+    (tmp_path / "raw_bytes").touch()
+    assert tokenizers.resolve("raw_bytes").name == "raw_bytes"
 
 
 def test_a_folder_is_searched(tmp_path: Path) -> None:

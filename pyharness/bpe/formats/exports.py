@@ -140,7 +140,7 @@ def _minbpe_file(model: BpeModel) -> bytes:
         )
     normal = np.flatnonzero(model.vocabulary.kinds == TokenKind.NORMAL)
     if not np.array_equal(normal, np.arange(256 + len(rules))):
-        raise InputError("a minbpe model has one merge for every token but the special ones; this model does not")
+        raise InputError("in a minbpe model, merges make all tokens but bytes and special ones; not in this one")
     expression = single_expression(model)
     whole = expression == SPLIT_PATTERNS["none"].expressions[0]
     return write_minbpe("" if whole else expression, model.special, rules[:, :2].tolist())

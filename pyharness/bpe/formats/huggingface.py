@@ -102,8 +102,8 @@ def check_whole_pieces(model: BpeModel, contents: Iterable[str]) -> None:
     for content in contents:
         if splitter is None or len(splitter.split(content)) == 1:
             raise InputError(
-                f"tokenizers would take plain text that reads {content!r} for that token: it can be a whole piece, and "
-                "whole pieces are looked up among all tokens"
+                f"tokenizers would encode plain text {content!r} as the added token: it can be a whole piece, which "
+                "tokenizers looks up among all tokens"
             )
 
 

@@ -93,8 +93,8 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
     pyharness adapt extend --base tokenizer.json --sizes 1024,2048,4096 \\
       -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl --out ./et
 
-    Learning starts from the base's encoding of the corpus. So every new token is reachable, unless --method is
-    naive. Text that no new rule touches keeps its ids.
+    Learning starts from the base's encoding of the corpus. So every new token is reachable, except with
+    "--method naive" or --no-cascade. Text that no new rule touches keeps its ids.
 
     DIR gets the edited file of the base, with its settings and chat template. It also gets training.json and
     adaptation.json, which says what was learnt. DIR appears whole, when all is done. "pyharness adapt embed" then fits
@@ -234,15 +234,15 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 @click.option("--tokenizer", metavar="PATH", help="The new tokenizer: a file, or a folder of one. Its files are copied "
               "into DIR. With --map or --plan they are only copied.")  # fmt: skip
 @click.option("--old-tokenizer", metavar="PATH", help="What MODEL was trained with [default: its own file].")
-@click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Instead: new id of each old "
-              "one, as JSON: [0, -1, 1] (-1: removed) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
+@click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Take the new id of each old "
+              "one from JSON: [0, -1, 1] (-1: removed) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
 @click.option(
     "--ids",
     type=click.IntRange(1, 2**24),
     metavar="N",
     help="Number of new ids, for --map [default: its largest, plus 1].",
 )
-@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Instead: a plan from --plan-only.")
+@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Follow a plan of --plan-only.")
 @click.option("--plan-only", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, and no model.")
 @click.option("--method", type=click.Choice(["fvt", "mean", "random"]), default="fvt", show_default=True,
               help="Rows of tokens that MODEL lacks. fvt: the mean over the old tokens of the same text; "

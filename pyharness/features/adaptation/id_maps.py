@@ -74,7 +74,7 @@ def check_map(ids: IdMap, owners: Mapping[int, object], label: str, *, gaps: boo
     kept = ids.new[np.array(sorted(owners))]
     kept = kept[kept >= 0]
     if (np.diff(kept) <= 0).any() or (len(kept) and int(kept[-1]) >= ids.size):
-        raise InputError(f"{label}: the map of ids changes their order, joins two, or goes beyond its {ids.size:,} ids")
+        raise InputError(f"{label}: the map of ids changes their order, joins two, or goes beyond {ids.size:,} new ids")
     if not gaps and not np.array_equal(kept, np.arange(len(kept))):
         raise InputError(f"{label} numbers its tokens without gaps, and the map of ids has some")
 

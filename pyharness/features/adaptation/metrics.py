@@ -155,7 +155,7 @@ def _count_examined(metric: str, count: int | None) -> Measurement:
     return Measurement(metric, count, reason=reason)
 
 
-_DEAD = "tokens that this layer never gives, and that are new or were alive before the adaptation"
+_DEAD = "new or formerly reachable tokens that the {} never gives"
 REPORTED = (
     Metric("added_tokens", "token", "none", "tokens that an adaptation brought", format=COUNT),
     Metric("removed_tokens", "token", "none", "tokens that an adaptation took away", format=COUNT),
@@ -172,8 +172,8 @@ REPORTED = (
         "added_token_uses", "use/MB", "higher", "uses of a token that was added per MB of text, on average",
         format=Format("{:.2f}"),
     ),
-    Metric("newly_unreachable_graph", "token", "lower", f"{_DEAD}: in the merge graph", exact=True, format=COUNT),
-    Metric("newly_unreachable_model", "token", "lower", f"{_DEAD}: in the model", exact=True, format=COUNT),
+    Metric("newly_unreachable_graph", "token", "lower", _DEAD.format("merge graph"), exact=True, format=COUNT),
+    Metric("newly_unreachable_model", "token", "lower", _DEAD.format("model"), exact=True, format=COUNT),
     Metric(
         "added_unreachable_pipeline", "token", "lower", "tokens that were added and that no text gives, by an argument",
         exact=True, format=COUNT,

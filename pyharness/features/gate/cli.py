@@ -148,14 +148,14 @@ def gate(**given: Any) -> None:
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
     pyharness gate --base HEAD --calibrate
 
-    The gate also fails on more memory or other work. Revisions are built before anything is timed, into equal
+    It also fails if memory grows or work changes. Revisions are built before anything is timed, into equal
     environments. Base and head are interleaved; in a suite, each call gets new text. What looks slower is measured
     again in fresh processes before it is a regression. A build runs the code of its revision.
 
     \b
     Exit status:
       0  pass or improvement; inconclusive without --strict
-      1  regression, or a fault of gate.toml
+      1  regression, or a gate.toml entry fails
       2  failed or incomparable, or wrong usage
       3  inconclusive, with --strict
     """

@@ -53,7 +53,7 @@ def profile(
 
     KERNEL is entropy, linear_entropy or pair_histogram. Peers do the same or similar work on the same data, in turn
     with ours. Each result is verified before it is timed. The copy rate and the matrix rate are measured in the same
-    run. The file of --output is written after every problem, so an interrupted run keeps what it had finished.
+    run. --output is written after every shape and dtype, so an interrupted run keeps what it has finished.
 
     \b
     Exit status:

@@ -261,5 +261,5 @@ def _whole(arrays: State) -> Kept:
         raise InputError("an older pyharness kept no lengths of documents: measure again")
     kept, read = kept_of(arrays), int(taken(arrays, "ids digest", 2)[1])
     if len(kept.keys) != read:
-        raise InputError(f"lengths are kept of the first {len(kept.keys):,} of {read:,} texts alone")
+        raise InputError(f"only the first {len(kept.keys):,} of {read:,} texts have lengths on record")
     return kept

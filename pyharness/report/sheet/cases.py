@@ -99,7 +99,7 @@ _CAP = re.compile(r"[?&]max_bytes=([^&]*)")
 _SPLIT = re.compile(r"[?&]split=(line|paragraph)(?=&|$)")
 _MET = {
     "empty_documents": "empty documents left out",
-    "cut_documents": "long documents cut",
+    "cut_documents": "long documents split",
     "replaced_sequences": "invalid UTF-8 sequences replaced",
 }
 
@@ -110,8 +110,9 @@ def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label:
     tally = corpus.get("tally")
     text = label
     if tally:
-        read = counted(tally["documents"], "document")
-        if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
+        uncut = _uncut(results)
+        read = counted(tally["documents"], "piece" if uncut is None else "document")
+        if uncut not in (None, tally["documents"]):
             read = f"{counted(uncut, 'document')} in {counted(tally['documents'], 'piece')}"
         text += f" ({size(tally['bytes'])}, {read})"
     return text + (" [smoke test]" if corpus.get("smoke_test") else "")

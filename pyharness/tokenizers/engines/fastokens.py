@@ -118,7 +118,7 @@ def _pattern(table: RankTables, spelling: str) -> str:
     if spelling == HOME:
         return table.ranks.pattern
     if table.ranks.pattern not in SPLIT_PATTERNS["cl100k"].expressions:
-        raise InputError(f"spelling={FAST} is for the split pattern of cl100k, which this vocabulary has not")
+        raise InputError(f"spelling={FAST} is for the split pattern of cl100k, and this vocabulary has another")
     return FAST_CL100K
 
 

@@ -137,7 +137,7 @@ class _StreamReader:
         ids = members.integers("ids", 0, LARGEST_ID).astype(np.uint32)
         if number not in (0, self._next):
             raise InputError(
-                f"{where}: chunk {number} comes where {self._next} should: a line is missing; encode it again"
+                f"{where}: chunk {number} where {self._next} belongs: lines are lost or moved; encode again"
             )
         if number and name != self._name:
             raise InputError(f"{where}: chunk {number} of {name[:40]!r} follows one of {self._name[:40]!r}")

@@ -159,7 +159,7 @@ def check_extending(model: BpeModel, tokens: int, options: ExtendingOptions) -> 
         if isinstance(value, int) and not 1 <= value < 1 << 63:
             raise InputError(f"{name} is {value:,}; it must be at least 1 and below 2^63")
     if not options.get("cascade", True) and model.merges.rules is None:
-        raise InputError("cascade=False is for models with rules, and this model has ranks: leave it out")
+        raise InputError("only models with rules can do without cascade, and this one has ranks: leave it on")
 
 
 def extend_naively(

@@ -207,7 +207,7 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
     model_class: Any = getattr(transformers, name, None) if name.isidentifier() else None
     is_model = isinstance(model_class, type) and issubclass(model_class, transformers.PreTrainedModel)
     if not is_model or getattr(model_class.config_class, "model_type", None) != kind:
-        own_code = ", and code that it brings along is never run" if "auto_map" in config else ""
+        own_code = ", and the model's own code is never run" if "auto_map" in config else ""
         raise InputError(
             f"language model {folder.name!r}: transformers has no class {name[:60]!r} of model_type {str(kind)[:60]!r}"
             f"{own_code}; name its matrices with --tensor"

@@ -66,7 +66,7 @@ class AdaptingOptions(LearningOptions):
         default=1, most=(1 << 24) - 1,
     )  # fmt: skip
     cascade: bool = option(
-        "Let old rules merge the result of a new rule further, if FILE has that string", default=True, instead="with"
+        "Let old rules merge the result of a new rule further, if FILE has that string", default=True
     )
     tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
 
@@ -82,8 +82,8 @@ class ExtensionOptions(AdaptingOptions):
 
     tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
     reuse: str | None = option(
-        "First reuse the ids of added or unused tokens that fully match, such as '<.reserved_special_token_[0-9]+.>', "
-        "and gaps",
+        "First reuse gaps, and the ids of added or unused tokens that fully match, such as "
+        "'<.reserved_special_token_[0-9]+.>'",
         default=None, metavar="REGEX",
     )  # fmt: skip
 
@@ -113,7 +113,7 @@ class PruningOptions(AdaptingOptions):
         instead="by --share, or as large as FILE", is_size=True,
     )  # fmt: skip
     share: float | None = option(
-        "Instead: share of the removable tokens to remove", default=None, least=0, most=1, is_size=True
+        "Instead: share of the removable tokens to remove", default=None, least=0, most=1, example="0.5", is_size=True
     )
     tokens: int | None = option(
         "Then learn N tokens from the corpus; --size includes them",
@@ -140,7 +140,11 @@ class ScriptOptions(PruningOptions):
     """Options of a pruning by scripts."""
 
     scripts: tuple[str, ...] = option(
-        "Script whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
+        "Script whose tokens go first, such as Cyrillic; repeatable",
+        default=(),
+        flag="--script",
+        metavar="NAME",
+        example="Cyrillic",
     )
 
     def check(self) -> None:
@@ -174,20 +178,20 @@ _PRUNINGS = {
     "last-n": "removes the largest ids, for comparison with leaf-pruning",
     "leaf-last-n": "removes the largest ids that no other token is made of",
     "merge-based": "removes the tokens that occur and are merged least",
-    "script": "removes the tokens of some scripts= first, then the least frequent",
+    "script": "removes the tokens of chosen scripts first, then the least frequent",
 }
 TRAINERS = (
     _ADAPTING(
         name=CONTINUED,
         train=f"{_HERE}.extension:train_continued",
         options=ExtensionOptions,
-        summary="continued BPE (arXiv 2512.03989): continues the training of base= for tokens= new tokens",
+        summary="continued BPE (arXiv 2512.03989): trains a base further, for more tokens",
     ),
     _ADAPTING(
         name=NAIVE,
         train=f"{_HERE}.extension:train_naive",
         options=NaiveOptions,
-        summary="naive extension: adds tokens= strings of a separate training, for comparison with continued-bpe",
+        summary="naive extension: adds the tokens of a separate training, for comparison with continued-bpe",
     ),
     *(
         _ADAPTING(

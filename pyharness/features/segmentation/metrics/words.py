@@ -158,7 +158,7 @@ def _within(pairs: Pairs, groups: jackknife.Groups) -> int:
 _GROWS = "it grows with the extracts, and these are counted once"
 REPORTED = (
     Metric(
-        "word_consistency", "share", "higher", "pairs of alike words of two documents that are cut alike",
+        "word_consistency", "share", "higher", "pairs of one word in two documents that are cut alike",
         format=PERCENT,
     ),
     Metric(
