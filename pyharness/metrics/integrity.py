@@ -88,7 +88,7 @@ REPORTED = (
     ),
     Metric("exact_round_trip_share", "share", "higher", "documents that decode to the very same bytes", exact=True),
     Metric("checked_documents", "document", "none", "documents whose round trip was checked", format=COUNT),
-    Metric("identical_documents", "document", "none", "documents with the ids of another row of this vocabulary", format=COUNT),
+    Metric("identical_documents", "document", "none", "documents whose ids another row confirms", format=COUNT),
     Metric(
         "mapped_documents",
         "document",
