@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapted.bases import NEW, OLD, write_base
-from pyharness import tokenizers
+from pyharness import tokenizers, trainers
 from pyharness.cli import main
 from pyharness.features.adaptation import resizing
 from pyharness.system import folders
@@ -212,3 +212,15 @@ def test_old_text_keeps_its_ids(tmp_path: Path, base: Path, corpus: str) -> None
     old, new = (tokenizers.load(f"file:{path}") for path in (base, tmp_path / "out"))
     assert new.id_limit == 278
     assert old.encode_batch(OLD[:1]).ids.tolist() == new.encode_batch(OLD[:1]).ids.tolist()
+
+
+@pytest.mark.parametrize("trainer", [name for name, spec in trainers.specs().items() if spec.adapts])
+def test_the_example_of_the_help_runs(trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_base(tmp_path)
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in NEW), encoding="utf-8")
+    said = CliRunner().invoke(main, ["train", trainer, "--help"]).output
+    (example,) = re.findall(rf"^ *pyharness (train {trainer} (?:.*\\\n)*.*)$", said, re.MULTILINE)
+    done = CliRunner().invoke(main, shlex.split(example.replace("\\\n", " ")))
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / f"my-{trainer}").is_dir()
