@@ -40,7 +40,8 @@ Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
 If the text gives fewer tokens than asked, the summary says so.
 """
 OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json, tokenizer.model or the base's format). Its
-training.json says how it was made. DIR appears whole, when all is done. An interrupted training leaves nothing.
+training.json says how it was made. With trained_on.npy reports mark text that it was trained on. DIR appears
+whole, when all is done. An interrupted training leaves nothing.
 
 Bytes that are not UTF-8 are read as U+FFFD. The summary says how many."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import tokenizers, trainers
+from pyharness.corpora import document_keys
 from pyharness.corpora.options import size
 from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
@@ -93,7 +94,8 @@ def keep(
         InputError: the folder cannot be written, or is there and ``force`` does not allow to replace it.
     """
     exported, refused = _export(trained, exports)
-    files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
+    read = {RECORD: _record(trainer, request, trained, text), document_keys.FILE: document_keys.written(text.keys)}
+    files = {**trained.files, **exported, **read}
     check_new_folder(folder, RECORD, force)  # again: another process may have made it during the training
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)

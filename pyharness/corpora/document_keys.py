@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.corpora.streaming import keyed
-from pyharness.system import atomic_file
+from pyharness.system import atomic_file, bounded_file, folders
 from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
 
+FILE = "trained_on.npy"  # beside a tokenizer: the digests of the text that it was trained on
 MOST = 1 << 21  # digests of 8 bytes: beyond that, about half of them, a quarter, ... are kept
+MOST_BYTES = 8 * (MOST + 1) + (1 << 12)  # of a file of digests
 LEAST_SHARED = 32  # characters of a text; shorter ones recur by chance
 _SPAN = 1 << 64
 
@@ -80,30 +82,31 @@ class DocumentKeys:
         return cls(int(values[0]) + 1, array("Q", np.unique(values[1:]).tobytes()))
 
 
-def keep(path: Path, keys: DocumentKeys) -> None:
-    """Write digests into a cache; raise ``InputError`` if that fails."""
+def written(keys: DocumentKeys) -> bytes:
+    """Return the content of a file of digests."""
     content = io.BytesIO()
     np.save(content, keys.as_array(), allow_pickle=False)
-    try:
+    return content.getvalue()
+
+
+def keep(path: Path, keys: DocumentKeys) -> None:
+    """Write digests into a cache; raise ``InputError`` if that fails."""
+    with folders.caching("digests of a training text", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_file.keep(path, content.getvalue())
-    except OSError as error:
-        raise InputError(
-            f"cannot keep digests of a training text in {path.parent}: {error.strerror or error}; name another folder "
-            "in PYHARNESS_CACHE"
-        ) from None
+        atomic_file.keep(path, written(keys))
 
 
 @lru_cache(maxsize=1)
 def read(path: Path) -> DocumentKeys:
-    """Read a file of ``keep``.
+    """Read a file of digests.
 
     Raises:
         InputError: the file is missing or damaged.
     """
     try:
-        return DocumentKeys.of_array(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError, InputError) as error:
+        content = bounded_file.read(path, MOST_BYTES, path.name)
+        return DocumentKeys.of_array(np.load(io.BytesIO(content), allow_pickle=False))
+    except (OSError, ValueError, EOFError, MemoryError, InputError) as error:
         raise InputError(f"{path} does not say which text a row was trained on: {error}; delete it") from None
 
 

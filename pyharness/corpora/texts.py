@@ -8,7 +8,8 @@ from itertools import chain
 from typing import Any
 
 from pyharness.corpora import open_corpus
-from pyharness.corpora.streaming import fits
+from pyharness.corpora.document_keys import DocumentKeys
+from pyharness.corpora.streaming import fits, keyed
 from pyharness.types import Corpus, Tally
 
 
@@ -19,6 +20,7 @@ class Text:
     corpora: Sequence[Corpus]
     max_bytes: int | None = None
     tally: Tally = field(default_factory=Tally)
+    keys: DocumentKeys = field(default_factory=DocumentKeys, init=False)  # of the documents of the last pass
     cut: bool = field(default=False, init=False)  # max_bytes has ended the last pass
 
     @classmethod
@@ -32,19 +34,19 @@ class Text:
 
     def parts(self) -> Iterator[Iterator[str]]:
         """Start a new pass, corpus by corpus: read each before the next."""
-        self.tally, self.cut = Tally(), False
+        self.tally, self.keys, self.cut = Tally(), DocumentKeys(), False
         for corpus in self.corpora:
             yield self._part(corpus)
 
     def _part(self, corpus: Corpus) -> Iterator[str]:
-        for text in () if self.cut else corpus.documents(self.tally):
+        for piece in () if self.cut else keyed(corpus, self.tally):
             if self.max_bytes is not None:
-                size = len(text.encode())
+                size = len(piece.text.encode())
                 if not fits(self.tally.bytes + size, size, self.max_bytes):
                     self.cut = True
                     return
-            self.tally.add(text)
-            yield text
+            self.keys.add(piece, self.tally.add(piece.text))
+            yield piece.text
 
     @property
     def digest(self) -> str:

@@ -40,6 +40,16 @@ def cache() -> Path:
     return expanded(folder)
 
 
+@contextmanager
+def caching(what: str, place: Path) -> Iterator[None]:
+    """Raise ``InputError`` if the system refuses what is done inside; it says how to choose another cache."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{error.strerror or error}; name another folder in PYHARNESS_CACHE"
+        raise InputError(f"cannot keep {what} in {str(place)!r}: {why}") from None
+
+
 def clear_abandoned(folders: Iterable[Path], locked: str = ".") -> None:
     """Remove those folders that are of this user and that no process holds any more; stay silent about errors.
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import tokenizers, trainers
-from pyharness.corpora import document_keys, keyed
-from pyharness.corpora.document_keys import DocumentKeys
+from pyharness.corpora import document_keys
 from pyharness.corpora.texts import Text
 from pyharness.plugins import registry
 from pyharness.plugins.closure import import_closure
@@ -25,7 +24,7 @@ from pyharness.tokenizers.source import VocabularyFile
 from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.options import declared
 from pyharness.trainers.phases import Phases
-from pyharness.types import InputError, Tally, TrainingProgress
+from pyharness.types import InputError, TrainingProgress
 from pyharness.vocabularies import encodings
 
 # A row must be the same tokenizer on every machine. Of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
@@ -129,14 +128,12 @@ def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = N
     """
     digest_and_bytes = _TEXTS.get(corpus)
     if digest_and_bytes is None or not keys_file(corpus, digest_and_bytes[0]).is_file():
-        tally, keys = Tally(), DocumentKeys()
+        text = Text.of(corpus.split("|"))
         report = Phases(progress).gauge("reading the text", "bytes")
-        for one in Text.of(corpus.split("|")).corpora:
-            for piece in keyed(one, tally):
-                keys.add(piece, tally.add(piece.text))
-                report(tally.bytes)
-        digest_and_bytes = _TEXTS[corpus] = f"{tally.digest:032x}", tally.bytes
-        document_keys.keep(keys_file(corpus, digest_and_bytes[0]), keys)
+        for _ in text.documents():
+            report(text.tally.bytes)
+        digest_and_bytes = _TEXTS[corpus] = text.digest, text.tally.bytes
+        document_keys.keep(keys_file(corpus, text.digest), text.keys)
     return digest_and_bytes
 
 
@@ -191,9 +188,7 @@ def _keep(data: bytes, name: str, suffix: str) -> str:
     """Keep a file in the cache: one that was converted or downloaded, or whose name does not show its kind."""
     path = folders.cache() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
     if not path.is_file() or path.read_bytes() != data:
-        try:
+        with folders.caching("a base", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_file.keep(path, data)
-        except OSError as error:
-            raise InputError(f"cannot keep {path}: {error.strerror}; set PYHARNESS_CACHE to another folder") from None
     return str(path)

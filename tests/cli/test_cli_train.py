@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 from rich.progress import Progress
 
+import pyharness
 from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines
@@ -56,10 +57,24 @@ def refused(*arguments: object) -> str:
     return call(*arguments, code=2).stderr
 
 
+def test_what_it_was_trained_on_is_known_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "seen.txt").write_text("\n".join(f"the cat of house number {number}" * 3 for number in range(70)))
+    (tmp_path / "new.txt").write_text("\n".join(f"a dog that nobody has met {number}" * 3 for number in range(70)))
+    seen, new = (f"path:{tmp_path / name}?split=line" for name in ("seen.txt", "new.txt"))
+    call("bpe", "-c", seen, "--vocab-size", 300, "--out", tmp_path / "first", "-q")
+    (tmp_path / "first").rename(tmp_path / "moved")
+    row = f"mine=file:{tmp_path / 'moved'}"
+    results = pyharness.run([row, "native+" + row.partition("=")[2]], [seen, new], ["compression"]).record.results
+    shares = {
+        (result.case.tokenizer == "mine", "seen" in str(result.case.corpus), result.trained_on) for result in results
+    }
+    assert shares == {(True, True, 1.0), (True, False, 0.0), (False, True, 1.0), (False, False, 0.0)}
+
+
 def test_a_folder_with_the_model_and_how_it_was_made(tmp_path: Path) -> None:
     out = tmp_path / "my bpe"
     said = call("bpe", *SMALL, "--out", out, "--special", "<|end|>", "--threads", 2, "--pattern", "cl100k").stdout
-    assert sorted(path.name for path in out.iterdir()) == ["model.json", "training.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["model.json", "trained_on.npy", "training.json"]
     assert list(tmp_path.iterdir()) == [out]
     record = json.loads((out / "training.json").read_text(encoding="utf-8"))
     assert record["options"]["pattern"] == "cl100k"
@@ -160,7 +175,12 @@ def test_an_export_that_cannot_hold_the_model_costs_no_training(tmp_path: Path) 
     arguments = ("--vocab-size", 300, "-c", f"path:{text}", "--special", "<e>", "--pattern", "whitespace")
     done = call("bpe", *arguments, "--export", "tokenizer.json", "--export", "tiktoken", "--out", out, code=2)
     assert re.match(r"error: --export tokenizer\.json: .*'<e>'", done.stderr.splitlines()[-1])
-    assert sorted(path.name for path in out.iterdir()) == ["model.json", "ranks.tiktoken", "training.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "model.json",
+        "ranks.tiktoken",
+        "trained_on.npy",
+        "training.json",
+    ]
 
 
 def test_a_character_outside_the_alphabet_is_the_unknown_token(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,12 @@ def test_other_arrays_are_refused(values: Any) -> None:
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "keys.npy").write_bytes(b"no array")
-    with pytest.raises(InputError, match=r"keys\.npy"):
-        document_keys.read(tmp_path / "keys.npy")
+    path = tmp_path / "keys.npy"
+    saved = io.BytesIO()
+    np.save(saved, np.zeros(1, np.uint64))
+    claims_much = saved.getvalue().replace(b"(1,), }" + b" " * 15, b"(1125899906842624,), }")
+    assert b"6842624" in claims_much
+    for content in (b"no array", claims_much, bytes(document_keys.MOST_BYTES + 1)):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"keys\.npy"):
+            document_keys.read(path)

@@ -242,13 +242,9 @@ def keep(calibration: Calibration) -> Path:
     """
     path = place(calibration.machine, calibration.suite_digest)
     data = calibration_as_json(calibration)
-    try:
+    with folders.caching("the calibration", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_file.keep(path, json.dumps(data, indent=1) + "\n")
-    except OSError as error:
-        raise InputError(
-            f"cannot keep the calibration in {str(path)!r}: {error.strerror or error}; name a folder in PYHARNESS_CACHE"
-        ) from None
     return path
 
 

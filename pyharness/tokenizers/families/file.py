@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from pyharness.corpora import document_keys
 from pyharness.plugins.specification import check_options
 from pyharness.tokenizers.source import VocabularyFile, loader, variant
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
@@ -29,11 +30,12 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
     if kind == "rank_file" and "pattern" not in options:
         encodings.check_whole(data, digest, path.stem, str(path))
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
+    text = path.parent / document_keys.FILE
     return TokenizerSpec(
         name=name, load=VocabularyFile(home.name, str(path), fetch, encoding), library=home.library, source=str(path),
         path=str(path), licence=licence if encoding is None or licence != "unknown" else encoding.licence,
         vocabulary=encoding.vocabulary if encoding else variant(f"sha256:{digest[:16]}", options, home.options),
-        reference=True, options=dict(options),
+        reference=True, options=dict(options), trained_on=text if text.is_file() else None,
     )  # fmt: skip
 
 

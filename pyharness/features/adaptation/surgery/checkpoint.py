@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pyharness.corpora.document_keys import FILE
 from pyharness.features.adaptation.editing.settings import SETTINGS, edited_settings
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices, others, with_rows, written
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
@@ -172,7 +173,7 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
         InputError: a file cannot be read, is damaged or a link out of its folder, or needs a removed token.
     """
     if tokenizer.is_dir():
-        paths = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
+        paths = [path for pattern in (*VOCABULARIES, *SETTINGS, FILE) for path in sorted(tokenizer.glob(pattern))]
         files = {path.name: vocabulary_file.read(own(path)) for path in paths}
     else:
         data = vocabulary_file.read(tokenizer)

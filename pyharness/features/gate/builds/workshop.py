@@ -19,8 +19,7 @@ from pyharness.features.gate.builds import variables, wheel_cache
 from pyharness.features.gate.builds.checkouts import GitFailed
 from pyharness.features.gate.builds.names import Revision
 from pyharness.features.gate.types import Side
-from pyharness.system import program
-from pyharness.types import InputError
+from pyharness.system import folders, program
 
 FEWEST_MASKED = 8  # characters of a value to replace: 1 or "true" is no secret, and occurs everywhere
 LONGEST = 300  # characters of a line
@@ -122,12 +121,8 @@ class Workshop:
             InputError: the folder cannot be made.
         """
         logs = wheel_cache.folder() / "logs"
-        try:
+        with folders.caching("logs", logs):
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise InputError(
-                f"cannot keep logs in {str(logs)!r}: {error.strerror}; name a folder in PYHARNESS_CACHE"
-            ) from None
         return logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{side}-{step}.log"
 
 

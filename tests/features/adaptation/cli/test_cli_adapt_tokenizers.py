@@ -51,7 +51,8 @@ def test_a_folder_with_the_edited_file_and_what_was_learnt(tmp_path: Path, base:
     done = call("extend", "--base", base.parent, "-c", corpus, "--tokens", 20, "--out", out,
                 "--held-out", f"path:{tmp_path / 'other.txt'}", "--threads", 1)  # fmt: skip
     said, progress = rows(done.stdout), done.stderr
-    assert sorted(path.name for path in out.iterdir()) == ["adaptation.json", "tokenizer.json", "training.json"]
+    files = ["adaptation.json", "tokenizer.json", "trained_on.npy", "training.json"]
+    assert sorted(path.name for path in out.iterdir()) == files
     assert said["vocabulary"] == "293 tokens: 20 added"
     old, new = (tokenizers.load(f"file:{path}") for path in (base, out))
     counts = [len(tokenizer.encode_batch(["kassi mati peal\n"]).ids) for tokenizer in (old, new)]
