@@ -94,7 +94,8 @@ def run(
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
-    base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name is not None or not rows else None
+    named = suite.DEFAULT if suite_name is None else suite_name
+    base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
     if max_bytes is not None:
         size("--max-bytes", max_bytes)
     declared = suite.declare(rows, texts, [*map(suite.benchmark, chosen)], base, device, memory, max_bytes, reference)

@@ -30,8 +30,8 @@ DEFAULT_CORPUS = "sample"
 HELP = """Train: {summary}.
 
 \b
-pyharness train {name} -c {corpus}{needed} \\
-  --out my-{name}
+pyharness train {name} -c {corpus} \\
+  {needed}--out my-{name}
 
 {about}
 
@@ -181,7 +181,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     )  # fmt: skip
     corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
                           help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")  # fmt: skip
-    needed = "".join(f" {option.flag} {option.example}" for option in options if option.example)
+    needed = "".join(f"{option.flag} {option.example} " for option in options if option.example)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
         callback=reports_errors(partial(_train_on_text, trainer)), short_help=trainer.summary,

@@ -72,8 +72,7 @@ class Grammar:
     def of_path(self, text: str, names: Container[str]) -> str:
         """Return a specification; a path that exists, and is not in ``names``, gets the family of files before it."""
         head, _, _ = self._cut(text)
-        has_engine = self.engines and not os.path.exists(head)  # noqa: PTH110 - never raises
-        start = head.find("+") + 1 if has_engine else 0
+        start = head.find("+") + 1 if self.engines and not os.path.exists(head) else 0  # noqa: PTH110 - never raises
         is_path = ":" not in head and os.path.exists(head[start:]) and head not in names  # noqa: PTH110
         return f"{text[:start]}{self.files}:{text[start:]}" if is_path else text
 

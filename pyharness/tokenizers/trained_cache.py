@@ -107,7 +107,7 @@ class RecipeFolder:
             "recipe": self.recipe, "digest": digest, "base": base, "file": name, "sha256": checksum,
             "options": dict(options),
         }  # fmt: skip
-        with folders.caching("trained tokenizers", folder()):
+        with folders.caching("trained tokenizers", self.folder.parent):
             folders.clear_abandoned(self.folder.glob(".*.part"))  # of other texts, too
             folders.keep(self.folder / digest, files)
             atomic_file.keep(self.folder / ENTRY, _json(entry))
@@ -115,7 +115,7 @@ class RecipeFolder:
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
         """Write why the trainer refused: it would refuse again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
-        with folders.caching("trained tokenizers", folder()):
+        with folders.caching("trained tokenizers", self.folder.parent):
             atomic_file.keep(self.folder / ENTRY, _json(entry))
 
 
@@ -132,7 +132,7 @@ def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
         InputError: the folder cannot be made.
     """
     place = RecipeFolder.of(recipe)
-    with folders.caching("trained tokenizers", folder()):
+    with folders.caching("trained tokenizers", place.folder.parent):
         place.folder.mkdir(parents=True, exist_ok=True)
         # Opened for reading, too: a FIFO in its place would wait for a reader.
         file = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")

@@ -274,7 +274,7 @@ def test_a_title_counts_documents_before_they_were_cut() -> None:
     text = compressed(2, 40, groups={"documents": [20, 21], "pieces": [400, 500]})
     assert "Compression: books (1 MB, 41 documents in 900 pieces)" in text
     assert "(1 MB, 900 documents)" in compressed(2, 0, groups={"documents": [400, 500], "pieces": [400, 500]})
-    assert "(1 MB, 900 documents)" in compressed(1, 40, groups={"documents": [400, 500]})
+    assert "(1 MB, 900 pieces)" in compressed(1, 40, groups={"documents": [400, 500]})
 
 
 def test_the_default_suite_has_enough_documents_for_intervals() -> None:

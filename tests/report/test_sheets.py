@@ -35,9 +35,9 @@ def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch, capfd: 
 
 def test_numbers_of_things_in_words() -> None:
     data = {"corpora": {"a": {"tally": {"documents": 1, "bytes": 5, "digest": ""}}}}
-    assert cases.text_in_words([], data, "a") == "a (5 B, 1 document)"
+    assert cases.text_in_words([], data, "a") == "a (5 B, 1 piece)"
     data["corpora"]["a"]["tally"]["documents"] = 2000
-    assert cases.text_in_words([], data, "a") == "a (5 B, 2,000 documents)"
+    assert cases.text_in_words([], data, "a") == "a (5 B, 2,000 pieces)"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def refused() -> dict[str, tuple[Callable[[], BpeModel], str, str]]:
         "own expression": (lambda: _split_by(r"\w+|\W"), "tokenizer.json", "expression of one's own"),
         "own expression for tiktoken": (lambda: _split_by(r"\w+"), "tiktoken", "text that it leaves out"),
         "own expression for minbpe": (lambda: _split_by("\\w+\n"), "minbpe", "text that it leaves out"),
-        "special in the vocabulary": (_special_inside, "minbpe", "one merge for every token but the special ones"),
+        "special in the vocabulary": (_special_inside, "minbpe", "minbpe model"),
         "parts after their whole": (_part_after_whole, "minbpe", "this model has other ids"),
         "white space": (lambda: _special("<a b>"), "minbpe", "white space ends its name"),
         "taken": (lambda: _special("Ġthe"), "tokenizer.json", "two tokens that read 'Ġthe'"),
@@ -100,7 +100,7 @@ def refused() -> dict[str, tuple[Callable[[], BpeModel], str, str]]:
         "added as a piece": (
             lambda: dataclasses.replace(unreachable_tokens(), splitter="whitespace"),
             "tokenizer.json",
-            "plain text that reads '<x>'",
+            "plain text '<x>'",
         ),
     }
 

@@ -68,7 +68,7 @@ REFUSED = {
             model={"vocab": {**byte_level()["model"]["vocab"], "foo": 261}, "ignore_merges": True},
             added_tokens=[{"id": 261, "content": "foo", "special": True}],
         ),
-        "plain text that reads 'foo'",
+        "plain text 'foo'",
     ),
     "decoder bomb": (
         json.dumps(characters(decoder={"type": "Sequence", "decoders": _DOUBLE})).encode(),

@@ -20,7 +20,7 @@ from pyharness.store import StateReader
 from pyharness.types import CaseResult, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
-# docs/metrics.md, "Records derive again", lists these for people.
+# docs/metrics.md, "Recomputed records", lists these for people.
 UNCHECKED = (
     r"schema|created|seconds|complete",
     r"environment\..*",
