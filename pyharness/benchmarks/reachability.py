@@ -84,11 +84,7 @@ def _model_counts(model: ModelTest | None) -> list[Measurement]:
     graph = Measurement("unreachable_graph", len(model.underivable))
     if model.graph is None:
         graph = Measurement("unreachable_graph", None, reason="the model has no merge rules")
-    return [
-        Measurement("stt_tested", model.tested),
-        graph,
-        Measurement("unreachable_model", len(model.failed)),
-    ]
+    return [Measurement("stt_tested", model.tested), graph, Measurement("unreachable_model", len(model.failed))]
 
 
 def _pipeline_counts(pipeline: PipelineTest) -> list[Measurement]:

@@ -43,7 +43,7 @@ def open_corpus(spec: str) -> Corpus:
     Raises:
         InputError: a name or an option is unknown, or a check fails.
     """
-    wanted = CORPUS.parse(CORPUS.of_path(spec, families()))
+    wanted = CORPUS.parse(CORPUS.of_path(spec, families))
     family = families().get(wanted.name)
     if family is None:
         raise suggest("corpus", wanted.name, names())

@@ -150,7 +150,8 @@ def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = [repr(one) for one in dict.fromkeys(whole[one] for one in close)][:MOST_NEAR]
     all_of = f"pyharness list {LISTS[kind]}" if kind in LISTS else ""
     if all_of and (os.sep in name or Path(name).suffix[1:].isalpha()) and not close:
-        return InputError(f"unknown {kind} {name[:200]!r}: there is no such file; {all_of} shows names")
+        said = "write file: or path: before it" if os.path.exists(name) else "there is no such file"  # noqa: PTH110
+        return InputError(f"unknown {kind} {name[:200]!r}: {said}; {all_of} shows names")
     if near:
         hint = f"did you mean {' or '.join(near)}?"
         return InputError(f"unknown {kind} {name!r}; {hint}" + f" {all_of} shows all" * bool(len(near) > 1 and all_of))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -69,11 +69,11 @@ class Grammar:
         options = self._options(text, query) if mark else {}
         return Specification(text, name, _unescape(argument) if colon else None, options, engine or None, head)
 
-    def of_path(self, text: str, names: Container[str]) -> str:
-        """Return a specification; a path that exists, and is not in ``names``, gets the family of files before it."""
+    def of_path(self, text: str, names: Callable[[], Container[str]]) -> str:
+        """Return a specification; a path that exists, and is no such name, gets the family of files before it."""
         head, _, _ = self._cut(text)
         start = head.find("+") + 1 if self.engines and not os.path.exists(head) else 0  # noqa: PTH110 - never raises
-        is_path = ":" not in head and os.path.exists(head[start:]) and head not in names  # noqa: PTH110
+        is_path = ":" not in head and os.path.exists(head[start:]) and head[start:] not in names()  # noqa: PTH110
         return f"{text[:start]}{self.files}:{text[start:]}" if is_path else text
 
     def write(

@@ -40,12 +40,7 @@ NO_SPREAD = "leaving out any one group of documents does not change it"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
-NESTED = (
-    GROUPS // 8,
-    GROUPS // 4,
-    GROUPS // 2,
-    GROUPS,
-)  # groups from the first on: nested parts of the text
+NESTED = (GROUPS // 8, GROUPS // 4, GROUPS // 2, GROUPS)  # groups from the first on: nested parts of the text
 # 97.5 % quantiles of Student's t for 1..31 degrees of freedom (checked against scipy.stats.t in the tests).
 T_QUANTILES = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004,
                2.262157, 2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905,

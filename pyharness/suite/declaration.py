@@ -132,7 +132,7 @@ def entries(
     Raises:
         InputError: an entry is no such text or table, a label or a file is given twice, or a variable is not set.
     """
-    grammar, names = (TOKENIZER, tokenizers.specs()) if key == "tokenizers" else (CORPUS, families())
+    grammar, names = (TOKENIZER, tokenizers.bare_names) if key == "tokenizers" else (CORPUS, families)
     written = [_entry(item, key, variables or {}) for item in _list(items, key)]
     declared = [replace(entry, spec=grammar.of_path(entry.spec, names)) for entry in written]
     for label, times in Counter(entry.label for entry in declared).items():

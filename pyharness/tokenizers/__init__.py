@@ -140,6 +140,11 @@ def names() -> list[str]:
     return [*specs(), *(f"{family.name}:{name}" for name, family in family_of.items()), *examples]
 
 
+def bare_names() -> frozenset[str]:
+    """Return names that stand for rows without a family; a file of such a name is written as a path (``./gpt2``)."""
+    return frozenset(specs()).union(*(family.known() for family in families_by_name().values()))
+
+
 def families_by_name() -> Mapping[str, TokenizerFamily]:
     """Return the families of rows named ``family:argument``."""
     return registry.discover(sys.modules[__name__], "FAMILIES")
@@ -171,7 +176,7 @@ def resolve(spec: str) -> TokenizerSpec:
 
 
 def _parse(spec: str) -> Specification:
-    return TOKENIZER.parse(TOKENIZER.of_path(spec, specs()))
+    return TOKENIZER.parse(TOKENIZER.of_path(spec, bare_names))
 
 
 def _without_options(home: Specification, engine: Engine) -> tuple[Specification, dict[str, str]]:

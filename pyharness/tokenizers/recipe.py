@@ -67,7 +67,8 @@ class Recipe:
     def lacks_base(self) -> bool:
         """Tell whether the base is a row whose file ``request`` has to download."""
         base = self.options["base"] if self.trainer.adapts else ""
-        return _names_row(base) and tokenizers.lacking(base) == "download"
+        has_engine = "+" in base.partition(":")[0]  # ``request`` refuses it without a download
+        return not has_engine and _names_row(base) and tokenizers.lacking(base) == "download"
 
     @property
     def threads(self) -> int | None:

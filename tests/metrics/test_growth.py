@@ -11,10 +11,11 @@ import pytest
 
 from pyharness import report, store
 from pyharness.metrics import all_metrics, corpus_metrics
-from pyharness.metrics.counting.state import CorpusState, Facts, measure
+from pyharness.metrics.counting.state import MOST_IDS, CorpusState, Facts, measure
 from pyharness.report import comparison
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS
+from pyharness.types import Unsupported
 
 GROWING = {
     "shannon_entropy", "redundancy", "renyi_entropy_0", "renyi_efficiency_observed", "vocabulary_used",
@@ -191,3 +192,9 @@ def test_curves_are_kept_in_a_record() -> None:
     measurement = store.measurement_from_json(kept)
     assert measurement.curve == (None, 0.5, 0.75, 1.0)
     assert store.measurement_as_json(measurement) == kept
+
+
+def test_more_ids_than_memory_holds_are_refused() -> None:
+    many = Facts(MOST_IDS + 1, np.ones(MOST_IDS + 1, np.bool_), None, lossy=False)
+    with pytest.raises(Unsupported, match=f"{MOST_IDS:,}"):
+        CorpusState.empty(many)

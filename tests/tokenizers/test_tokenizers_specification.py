@@ -74,8 +74,11 @@ def test_a_path_alone_is_the_row_of_its_file(tmp_path: Path, monkeypatch: pytest
         assert tokenizers.load(spec).encode_batch(["hello"]).ids.tolist() == [256 + 3]
     monkeypatch.chdir(tmp_path)
     assert tokenizers.resolve(path.name + options).name == f"file:{path.name}{options}"
-    (tmp_path / "raw_bytes").touch()
+    for name in ("raw_bytes", "gpt2"):
+        (tmp_path / name).touch()
     assert tokenizers.resolve("raw_bytes").name == "raw_bytes"
+    assert TOKENIZER.of_path("native+gpt2", tokenizers.bare_names) == "native+gpt2"
+    assert TOKENIZER.of_path("./gpt2", tokenizers.bare_names) == "file:./gpt2"
 
 
 def test_a_folder_is_searched(tmp_path: Path) -> None:

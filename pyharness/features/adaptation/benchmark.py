@@ -22,8 +22,7 @@ from pyharness.features.adaptation import metrics as adaptation
 from pyharness.features.adaptation.metrics import LITTLE, AdaptationCounts, Knee, Unreachable, knee
 from pyharness.features.adaptation.trainers.adapted import RECORD
 from pyharness.metrics import reachability
-from pyharness.metrics.counting.state import Sums
-from pyharness.metrics.counting.state_arrays import MOST_IDS
+from pyharness.metrics.counting.state import MOST_IDS, Sums
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import bounded_file

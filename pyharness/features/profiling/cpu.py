@@ -102,7 +102,7 @@ class Cpu:
         for size in MATRIX_SIZES:
             matrix = normal("cpu", dtype, (size, size), 1.0)
             call = partial(operator.matmul, matrix, matrix)
-            if self.seconds(call, "warm") > LONG_SECONDS:
+            if min(self.seconds(call, "warm") for _ in range(2)) > LONG_SECONDS:  # one may be disturbed
                 break
         return call, 2 * size**3
 

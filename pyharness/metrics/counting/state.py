@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from pyharness import kernels
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import HasVocabulary, Measurement, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
+from pyharness.types import HasVocabulary, Measurement, Metric, Tokenizer, TokenKind, Tokens, Unsupported, Vocabulary
+
+MOST_IDS = 1 << 22  # of a vocabulary: a state in memory takes 256 bytes for each
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,12 @@ class CorpusState:
 
     @classmethod
     def empty(cls, facts: Facts) -> CorpusState:
-        """Return the state before any text."""
+        """Return the state before any text; raise ``Unsupported`` for more ids than fit into memory."""
+        if (ids := len(facts.counted)) > MOST_IDS:
+            raise Unsupported(f"its ids go up to {ids - 1:,}, and at most {MOST_IDS:,} are counted")
         # Filled at once, which puts it on large pages. Ids come in any order: on small pages, of ``np.zeros``, counting
         # took three times as long.
-        return cls(facts, np.full((GROUPS, len(facts.counted)), 0, np.uint64))
+        return cls(facts, np.full((GROUPS, ids), 0, np.uint64))
 
     @classmethod
     def of_sums(cls, counters: Mapping[str, Sums] | None = None) -> CorpusState:

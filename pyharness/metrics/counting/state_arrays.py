@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import CorpusState, Facts, Sums
+from pyharness.metrics.counting.state import MOST_IDS, CorpusState, Facts, Sums
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import InputError, State, Vocabulary, offsets_of
 
-MOST_IDS = 1 << 22  # of a vocabulary: a state in memory takes 256 bytes for each
 _HALF = 1 << 64
 _COUNTER = "counter "
 

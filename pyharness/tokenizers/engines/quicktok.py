@@ -114,11 +114,7 @@ def build(file: VocabularyFile) -> QuicktokTokenizer:
         # The importer distinguishes the two kinds by name.
         path = Path(folder) / ("tekken.json" if file.kind == "tekken" else "tokenizer.json")
         path.write_bytes(data)
-        with (
-            refusing(file.label, "quicktok"),
-            contextlib.redirect_stdout(io.StringIO()),
-            warnings.catch_warnings(),
-        ):
+        with refusing(file.label, "quicktok"), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # the importer leaves the file open
             quicktok.import_tokenizer(str(path), "imported", data_dir=folder)
             library = quicktok.Tokenizer("imported", folder)  # get_encoding() caches by name

@@ -108,8 +108,8 @@ def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: Token
         raise InputError(f"{name} gave nothing: {kept.refused}")
     if kept.base != recipe.base:
         raise InputError(
-            f"base {recipe.options['base']!r} or its settings changed after {spec.name!r} was trained (SHA-256 "
-            f"{kept.base}, now {recipe.base}): train it again with 'pyharness run' or tokenizers.obtain()"
+            f"base {recipe.options['base']!r} or its settings changed, or went, after {spec.name!r} was trained "
+            f"(SHA-256 {kept.base}, now {recipe.base}): train it again with 'pyharness run' or tokenizers.obtain()"
         )
     raise Unsupported(f"{name} cannot train this: {kept.refused}")
 

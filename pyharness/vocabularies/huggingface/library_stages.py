@@ -9,11 +9,7 @@ from typing import Any, Literal, TypeAlias
 from pyharness.types import InputError
 
 StageName: TypeAlias = Literal["normalizer", "pre_tokenizer", "decoder"]
-_WORDS: Mapping[StageName, str] = {
-    "normalizer": "normaliser",
-    "pre_tokenizer": "pre-tokenizer",
-    "decoder": "decoder",
-}
+_WORDS: Mapping[StageName, str] = {"normalizer": "normaliser", "pre_tokenizer": "pre-tokenizer", "decoder": "decoder"}
 
 
 def library_stage(name: StageName, stage: Any) -> Any:

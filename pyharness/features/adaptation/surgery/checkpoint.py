@@ -173,11 +173,13 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
         InputError: a file cannot be read, is damaged or a link out of its folder, or needs a removed token.
     """
     if tokenizer.is_dir():
-        paths = [path for pattern in (*VOCABULARIES, *SETTINGS, FILE) for path in sorted(tokenizer.glob(pattern))]
+        paths = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
         files = {path.name: vocabulary_file.read(own(path)) for path in paths}
     else:
         data = vocabulary_file.read(tokenizer)
         files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}
+    if (text := (tokenizer if tokenizer.is_dir() else tokenizer.parent) / FILE).is_file():
+        files[FILE] = vocabulary_file.read(own(text))
     beside = {name: folder.path / name for name in SETTINGS if name not in files}
     settings = {name: vocabulary_file.read(own(path)) for name, path in beside.items() if path.is_file()}
     return files | edited_settings(settings, plan.ids, plan.added)

@@ -78,6 +78,8 @@ def test_a_dry_run_downloads_no_base(cache: Path, tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="me/absent"):
         tokenizers.obtain(row)
     assert asked_for == ["me/absent"]
+    with pytest.raises(InputError, match=r"native\+hf:me/absent"):
+        tokenizers.resolve(row.replace("hf:", "native+hf:"))
 
 
 @pytest.mark.usefixtures("in_process")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from adapted.bases import write_base
 from checkpoints.made import extended, of_json
+from pyharness.corpora.document_keys import FILE
+from pyharness.features.adaptation.surgery.checkpoint import tokenizer_files
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
 from pyharness.types import InputError
@@ -60,3 +65,14 @@ def test_damaged_plans(damage: Callable[[Any], object], message: str, plan: Embe
     with pytest.raises(InputError, match=message) as error:
         EmbeddingPlan.of_json(json.dumps(content).encode(), "plan.json")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["", "tokenizer.json"])
+def test_digests_of_the_training_text_stay_next_to_the_tokenizer(name: str, tmp_path: Path) -> None:
+    for folder in ("model", "new"):
+        (tmp_path / folder).mkdir()
+    path = write_base(tmp_path / "new")
+    (tmp_path / "new" / FILE).write_bytes(b"digests")
+    model, plan = SimpleNamespace(path=tmp_path / "model"), SimpleNamespace(ids=None, added={})
+    files = tokenizer_files(tmp_path / "new" / name, model, plan)  # type: ignore[arg-type]
+    assert files == {path.name: path.read_bytes(), FILE: b"digests"}
