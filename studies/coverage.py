@@ -213,7 +213,7 @@ class Setting:
     """One column of the table."""
 
     kind: str
-    how: str  # uncut, cut, apart, rows
+    how: str  # uncut, cut, apart, works, rows
     size: int
 
 
@@ -260,10 +260,11 @@ def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -
     Shares outside of 93 to 97 % are bold.
     """
     lines = []
+    unit = "works" if any(setting.how == "works" for setting in simulated) else "documents"
     for size in sorted({setting.size for setting in simulated}):
         chosen = {setting: draws for setting, (_, draws) in simulated.items() if setting.size == size}
         names = dict.fromkeys(name for draws in chosen.values() for name in draws)
-        lines += ["", f"Text of {size} documents or works, {draws} draws", ""]
+        lines += ["", f"Text of {size} {unit}, {draws} draws", ""]
         lines.append("| metric | " + " | ".join(f"{one.kind}, {one.how}" for one in chosen) + " |")
         lines.append("| :-- |" + " --: |" * len(chosen))
         for name in names:
@@ -275,7 +276,7 @@ def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -
         worst = ", ".join(f"{share:.1f} % ({name}, {kind})" for share, name, kind in ranked[:-4:-1])
         lines += ["", f"Most intervals of one metric that do not hold, of all draws: {worst}."]
     pools = {setting.kind: count for setting, (count, _) in simulated.items()}
-    lines += ["", "Pools: " + ", ".join(f"{kind} {count:,}" for kind, count in pools.items()) + " documents or works."]
+    lines += ["", "Pools: " + ", ".join(f"{kind} {count:,}" for kind, count in pools.items()) + f" {unit}."]
     return "\n".join(lines[1:]) + "\n"
 
 

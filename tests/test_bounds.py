@@ -10,8 +10,8 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these. The aim: 24,000 lines of the trunk, 39,000 of all.
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_160, 254
-MOST_LINES, MOST_MODULES = 42_707, 373
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_159, 254
+MOST_LINES, MOST_MODULES = 42_706, 373
 MOST_SHARED_CLASSES = 0
 
 

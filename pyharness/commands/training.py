@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import tokenizers, trainers
-from pyharness.corpora import document_keys
+from pyharness.corpora.document_keys import TRAINED_ON, serialise
 from pyharness.corpora.options import size
 from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
@@ -94,8 +94,8 @@ def keep(
         InputError: the folder cannot be written, or is there and ``force`` does not allow to replace it.
     """
     exported, refused = _export(trained, exports)
-    read = {RECORD: _record(trainer, request, trained, text), document_keys.FILE: document_keys.written(text.keys)}
-    files = {**trained.files, **exported, **read}
+    origin = {RECORD: _record(trainer, request, trained, text), TRAINED_ON: serialise(text.keys)}
+    files = {**trained.files, **exported, **origin}
     check_new_folder(folder, RECORD, force)  # again: another process may have made it during the training
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pyharness import bpe, suite, tokenizers
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import shorten_apart, visible
-from pyharness.tokenizers import obtain
 from pyharness.tokenizers.segmenting import segmenter
 from pyharness.types import (
     Format,
@@ -73,8 +72,9 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
     for text in texts:
         if len(text.encode()) > LONGEST:
             raise InputError(f"a text of more than {LONGEST:,} bytes is too long to be shown")
+    cuts = [(label, _cut(tokenizers.obtain(spec), texts)) for label, spec in map(_parse, rows)]
     by_row = [[_show(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
-             for label, cut in ((label, _cut(obtain(spec), texts)) for label, spec in map(_parse, rows))]  # fmt: skip
+              for label, cut in cuts]  # fmt: skip
     if len(texts) > 1:
         by_row = [_mark_moved(one, other) for one, other in by_row]
     return [shown for number in range(len(texts)) for shown in (row[number] for row in by_row)]

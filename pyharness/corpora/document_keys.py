@@ -21,7 +21,7 @@ from pyharness.corpora.streaming import keyed
 from pyharness.system import atomic_file, bounded_file, folders
 from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
 
-FILE = "trained_on.npy"  # beside a tokenizer: the digests of the text that it was trained on
+TRAINED_ON = "trained_on.npy"  # beside a tokenizer: the digests of the text that it was trained on
 MOST = 1 << 21  # digests of 8 bytes: beyond that, about half of them, a quarter, ... are kept
 MOST_BYTES = 8 * (MOST + 1) + (1 << 12)  # of a file of digests
 LEAST_SHARED = 32  # characters of a text; shorter ones recur by chance
@@ -82,7 +82,7 @@ class DocumentKeys:
         return cls(int(values[0]) + 1, array("Q", np.unique(values[1:]).tobytes()))
 
 
-def written(keys: DocumentKeys) -> bytes:
+def serialise(keys: DocumentKeys) -> bytes:
     """Return the content of a file of digests."""
     content = io.BytesIO()
     np.save(content, keys.as_array(), allow_pickle=False)
@@ -93,7 +93,7 @@ def keep(path: Path, keys: DocumentKeys) -> None:
     """Write digests into a cache; raise ``InputError`` if that fails."""
     with folders.caching("digests of a training text", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_file.keep(path, written(keys))
+        atomic_file.keep(path, serialise(keys))
 
 
 @lru_cache(maxsize=1)

@@ -67,8 +67,7 @@ class Recipe:
     def lacks_base(self) -> bool:
         """Tell whether the base is a row whose file ``request`` has to download."""
         base = self.options["base"] if self.trainer.adapts else ""
-        has_engine = "+" in base.partition(":")[0]  # ``request`` refuses it without a download
-        return not has_engine and _names_row(base) and tokenizers.lacking(base) == "download"
+        return _names_row(base) and TOKENIZER.parse(base).engine is None and tokenizers.lacking(base) == "download"
 
     @property
     def threads(self) -> int | None:
@@ -92,7 +91,7 @@ class Recipe:
 
     @property
     def base(self) -> str | None:
-        """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None if not here."""
+        """SHA-256 of the current base tokenizer and its settings, on which kept results depend; None if missing."""
         digest = None if self.lacks_base else self.trainer.base_digest
         return None if digest is None else registry.loaded(digest)(file_of(self.options["base"]))
 

@@ -30,7 +30,7 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
     if kind == "rank_file" and "pattern" not in options:
         encodings.check_whole(data, digest, path.stem, str(path))
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
-    text = path.parent / document_keys.FILE
+    text = path.parent / document_keys.TRAINED_ON
     return TokenizerSpec(
         name=name, load=VocabularyFile(home.name, str(path), fetch, encoding), library=home.library, source=str(path),
         path=str(path), licence=licence if encoding is None or licence != "unknown" else encoding.licence,

@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal[
 ]
 
 BIGGEST_FILE = 512 << 20  # the largest published vocabulary is 34 MB
-BIGGEST_ID = 1 << 22  # arrays are indexed by id: an id of 2**40 in a broken file must not become an allocation
+BIGGEST_ID = 1 << 22  # arrays are indexed by id, and metrics count as many: 2**40 must not become an allocation
 NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.tiktoken", "*vocab.json")
 
 

@@ -116,7 +116,7 @@ def test_a_table_marks_what_does_not_hold() -> None:
     draws = coverage.Draws(True, (0.0, 0.0), [(0.0, 0.0), (2.0, 4.0)], [(1.0, 1.0, 9.0)] * 2)
     text = coverage.markdown({coverage.Setting("books", "cut", 100): (1320, {"vocabulary_used": draws})}, 2)
     assert "| vocabulary_used * | **50** / **100** (100) |" in text
-    assert "Pools: books 1,320 documents or works." in text
+    assert "Pools: books 1,320 documents." in text
 
 
 def test_sizes_leave_most_of_a_pool_out() -> None:

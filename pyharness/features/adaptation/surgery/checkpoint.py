@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyharness.corpora.document_keys import FILE
+from pyharness.corpora.document_keys import TRAINED_ON
 from pyharness.features.adaptation.editing.settings import SETTINGS, edited_settings
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices, others, with_rows, written
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
@@ -178,8 +178,8 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
     else:
         data = vocabulary_file.read(tokenizer)
         files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}
-    if (text := (tokenizer if tokenizer.is_dir() else tokenizer.parent) / FILE).is_file():
-        files[FILE] = vocabulary_file.read(own(text))
+    if (text := (tokenizer if tokenizer.is_dir() else tokenizer.parent) / TRAINED_ON).is_file():
+        files[TRAINED_ON] = vocabulary_file.read(own(text))
     beside = {name: folder.path / name for name in SETTINGS if name not in files}
     settings = {name: vocabulary_file.read(own(path)) for name, path in beside.items() if path.is_file()}
     return files | edited_settings(settings, plan.ids, plan.added)

@@ -12,7 +12,7 @@ import pytest
 
 from adapted.bases import write_base
 from checkpoints.made import extended, of_json
-from pyharness.corpora.document_keys import FILE
+from pyharness.corpora.document_keys import TRAINED_ON
 from pyharness.features.adaptation.surgery.checkpoint import tokenizer_files
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
@@ -72,7 +72,7 @@ def test_digests_of_the_training_text_stay_next_to_the_tokenizer(name: str, tmp_
     for folder in ("model", "new"):
         (tmp_path / folder).mkdir()
     path = write_base(tmp_path / "new")
-    (tmp_path / "new" / FILE).write_bytes(b"digests")
+    (tmp_path / "new" / TRAINED_ON).write_bytes(b"digests")
     model, plan = SimpleNamespace(path=tmp_path / "model"), SimpleNamespace(ids=None, added={})
     files = tokenizer_files(tmp_path / "new" / name, model, plan)  # type: ignore[arg-type]
-    assert files == {path.name: path.read_bytes(), FILE: b"digests"}
+    assert files == {path.name: path.read_bytes(), TRAINED_ON: b"digests"}
