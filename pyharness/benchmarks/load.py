@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
 import json
 import resource
 import sys
 import time
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work
+from pyharness.plugins import libraries
 from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
@@ -71,12 +70,9 @@ def probe(specification: str) -> dict[str, float]:
         InputError: there is no such tokenizer, or it cannot be loaded.
     """
     spec = tokenizers.resolve(specification)
-    owners = packages_distributions()
-    modules = [name for name in owners if spec.library in owners[name] and name.isidentifier() and name[0] != "_"]
     in_libraries.beside = meter = MemoryMeter()
     with in_libraries:
-        for module in modules:
-            importlib.import_module(module)
+        libraries.import_all(spec.library)
     start = time.perf_counter()
     tokenizer = spec.load(spec)
     with_checks = time.perf_counter() - start

@@ -10,13 +10,11 @@ be equal.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from pyharness import tokenizers, trainers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, notes, rounds
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.metrics.speed import OF_TRAINING
+from pyharness.plugins import libraries
 from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
@@ -70,7 +69,7 @@ def probe(specification: str, threads: int) -> dict[str, Any]:
     recipe = recipe_of(specification)
     texts = list(recipe.texts())
     size = sum(len(text.encode()) for text in texts)
-    _import(recipe.trainer.library)
+    libraries.import_all(recipe.trainer.library)
     request = recipe.request(threads, texts=lambda: iter(texts), text_bytes=size)
     meter = MemoryMeter()
     with meter, without_collector():
@@ -95,12 +94,6 @@ def recipe_of(specification: str) -> Recipe:
     if recipe is None:
         raise Unsupported("it was not trained here: only rows trained:... can be trained again")
     return recipe
-
-
-def _import(library: str) -> None:
-    owners = packages_distributions()
-    for module in [name for name in owners if library in owners[name] and name.isidentifier() and name[0] != "_"]:
-        importlib.import_module(module)
 
 
 def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> str:

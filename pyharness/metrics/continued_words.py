@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from pyharness.kernels.text import segment_ends
 from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds
 from pyharness.tokenizers import HasNormalize
 from pyharness.tokenizers.segmenting import place_tokens, spelled_by
-from pyharness.types import Ids, Measurement, Tokenizer, Tokens, Vocabulary, offsets_of
+from pyharness.types import Ids, Measurement, Tokenizer, Tokens, Vocabulary, cut, offsets_of
 
 METRIC = "continued_word_share"
 MOST_UNPLACED = 0.01  # of the words of a sample: tokens may cut the excluded words differently
@@ -76,14 +75,17 @@ class SampleSegments:
 
     def kinds(self) -> tuple[Flags, Flags]:
         """Return whether a segment is a word, and whether it is one of a script without spaces: bool [segments]."""
+        if not self.data:
+            return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        kinds = np.maximum.reduceat(_BYTE_KINDS[np.frombuffer(self.data, np.uint8)], self.starts)
         kind_of = cache(_kind)
-        places = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
-        kinds = np.fromiter((kind_of(self.data[start:stop]) for start, stop in places), np.uint8, len(self.stops))
+        for index in np.flatnonzero(kinds == _NOT_ASCII).tolist():
+            kinds[index] = kind_of(self.data[self.starts[index] : self.stops[index]])
         return kinds > 0, kinds > 1
 
     def cuts(self, tokens: Tokens, vocabulary: Vocabulary, normalize: Normalize | None) -> tuple[Flags, Flags]:
         """Return whether tokens spell the document of a segment, and whether one ends inside it: bool [segments]."""
-        documents = [self.data[start:stop] for start, stop in pairwise(self.bounds.tolist())]
+        documents = cut(self.data, self.bounds)
         stops, leads = place_tokens(tokens, documents, vocabulary)
         exact = (leads == 0) | ((leads == 1) & np.array([NARROW not in document for document in documents]))
         counts = np.diff(tokens.offsets)
@@ -92,9 +94,9 @@ class SampleSegments:
         placed = np.repeat(exact, np.diff(self.offsets))
         for index in np.flatnonzero(~exact).tolist():
             segments = slice(self.offsets[index], self.offsets[index + 1])
-            cut = _cut_segments(self._texts(segments), tokens.document(index), vocabulary, normalize)
-            if cut is not None:
-                placed[segments], continued[segments] = True, cut
+            inside = _cut_segments(self._texts(segments), tokens.document(index), vocabulary, normalize)
+            if inside is not None:
+                placed[segments], continued[segments] = True, inside
         return placed, continued
 
     def _texts(self, segments: slice) -> list[str]:
@@ -106,6 +108,11 @@ def _kind(segment: bytes) -> int:
     """Return 1 for a word, 2 for one of a script without spaces, else 0."""
     text = segment.decode()
     return 0 if WORD_LIKE.search(text) is None else 1 if UNSEGMENTED.search(text) is None else 2
+
+
+_NOT_ASCII = 3
+# A kind is decided by single characters: an ASCII segment has the largest kind of its bytes.
+_BYTE_KINDS = np.array([_kind(bytes([byte])) for byte in range(128)] + [_NOT_ASCII] * 128, np.uint8)
 
 
 def _cut_segments(

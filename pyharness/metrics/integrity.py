@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,14 +58,14 @@ def _split_characters(batch: Batch) -> NDArray[np.int64]:
 def invalid_utf8_vocabulary(vocabulary: Vocabulary) -> int:
     """Count the entries of V whose bytes are not valid UTF-8."""
 
-    def broken(token: int) -> bool:
+    def broken(token: bytes) -> bool:
         try:
-            vocabulary[token].decode()
+            token.decode()
         except UnicodeDecodeError:
             return True
         return False
 
-    return sum(broken(int(token)) for token in np.flatnonzero(vocabulary.counted))
+    return sum(map(broken, compress(vocabulary.strings(), vocabulary.counted.tolist())))
 
 
 COUNTERS = (Counter("split_characters", _split_characters),)

@@ -136,13 +136,14 @@ class PipelineTest:
         """Exclude the ids that are not under test."""
         self.verdicts = np.full(len(self.vocabulary), Verdict.NO_WITNESS_FOUND, np.uint8)
         self.texts, self.arguments, self.witnesses, self.unexaminable = {}, {}, {}, []
+        strings = self.vocabulary.strings()
         for token, kind in enumerate(self.vocabulary.kinds.tolist()):
             if self.only is not None and token not in self.only:
                 continue
             if kind in _KINDS:
                 self.verdicts[token] = _KINDS[TokenKind(kind)]
                 continue
-            data = self.vocabulary[token]
+            data = strings[token]
             try:
                 self.texts[token] = data.decode()
             except UnicodeDecodeError:
@@ -244,14 +245,15 @@ def scaffold_like(
     A token is used when it is emitted, and in every use of a token that is merged from it. ``parts`` [n, 2] as in
     ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
-    uses = emitted.astype(np.int64)
+    uses, pairs = emitted.tolist(), parts.tolist()
     merged = np.flatnonzero(parts[:, 0] != bpe.NEVER)
     # longest first: uses flow down to the parts
     for token in merged[np.argsort(-lengths[merged], kind="stable")].tolist():
-        left, right = parts[token]
+        left, right = pairs[token]
         uses[left] += uses[token]
         uses[right] += uses[token]
-    return int(((emitted[merged] < share * uses[merged]) & (uses[merged] > 0)).sum())
+    used = np.array(uses, np.int64)[merged]
+    return int(((emitted[merged] < share * used) & (used > 0)).sum())
 
 
 REPORTED = (

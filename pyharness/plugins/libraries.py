@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,17 @@ def load(
     except ImportError as problem:
         what = f"{purpose} needs {distribution or module}, which cannot be imported ({problem})"
         raise error(f"{what}: {_advice(extra, otherwise)}") from None
+
+
+def import_all(distribution: str) -> None:
+    """Import the top modules of an installed distribution; one that is not installed has none."""
+    try:
+        paths = metadata.files(distribution) or ()
+    except metadata.PackageNotFoundError:
+        return
+    names = {path.parts[0] if len(path.parts) > 1 else inspect.getmodulename(path.name) or "" for path in paths}
+    for name in sorted(name for name in names if name.isidentifier() and name[0] != "_"):
+        importlib.import_module(name)
 
 
 def _advice(extra: str | Sequence[str], otherwise: str) -> str:

@@ -38,8 +38,9 @@ class Schedule:
 
     @property
     def timed(self) -> list[Case]:
-        """Timed cases, each run alone, after all checks."""
-        return [case for case in self.cases if benchmarks()[case.benchmark].timed and not rounds_of(case)]
+        """Timed cases, each run alone, after all checks; last those that start processes of their own."""
+        timed = [case for case in self.cases if benchmarks()[case.benchmark].timed and not rounds_of(case)]
+        return sorted(timed, key=lambda case: benchmarks()[case.benchmark].own_process)
 
     @property
     def in_turns(self) -> list[Case]:

@@ -66,7 +66,7 @@ from pyharness.types.tokenizers import (
 )
 from pyharness.types.tokens import Ids, Offsets, Tokens, offsets_of
 from pyharness.types.trainings import DemolitionRule, FileContent, Streamed, TieRule, TrainingProgress
-from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
+from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary, cut
 
 __all__ = [
     "COUNT", "MEGABYTES", "MEGABYTES_PER_SECOND", "MILLISECONDS", "PERCENT", "PLAIN", "RATIO", "SECONDS", "WORK",
@@ -76,5 +76,5 @@ __all__ = [
     "Instead", "Listing", "Measurement", "MergeModel", "Metric", "Mismatch", "NotSpelled", "Note", "Offsets",
     "ParallelCorpus", "Pick", "Piece", "Plot", "Published", "RoundTrip", "Segments", "State", "Status", "Streamed",
     "Table", "Tally", "TextRead", "TieRule", "TokenKind", "Tokenizer", "TokenizerFamily", "TokenizerSpec", "Tokens",
-    "TrainingProgress", "Unsupported", "Vocabulary", "counted", "digest_of", "kind_of", "listed", "offsets_of",
+    "TrainingProgress", "Unsupported", "Vocabulary", "counted", "cut", "digest_of", "kind_of", "listed", "offsets_of",
 ]  # fmt: skip

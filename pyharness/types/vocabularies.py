@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def cut(data: bytes, offsets: Offsets) -> list[bytes]:
+    """Cut bytes at offsets: int64 [n + 1] give n strings.
+
+    >>> import numpy as np
+    >>> cut(b"abc", np.array([0, 2, 3]))
+    [b'ab', b'c']
+    """
+    return [data[start:end] for start, end in pairwise(offsets.tolist())]
+
+
 class TokenKind(IntEnum):
     """Meaning of an id. All kinds but ``SPECIAL``, ``UNKNOWN`` and ``ABSENT`` count towards V."""
 
@@ -63,6 +73,10 @@ class Vocabulary:
     def __getitem__(self, token: int) -> bytes:
         return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
 
+    def strings(self) -> list[bytes]:
+        """Return the bytes of all ids, faster than one by one."""
+        return cut(self.data.tobytes(), self.offsets)
+
     @property
     def counted(self) -> NDArray[np.bool_]:
         """bool [n]: the ids that make up V (distinct, non-special, not unknown, present)."""
@@ -102,5 +116,4 @@ class MergeModel:
 
     def strings(self) -> list[bytes]:
         """Return the strings of all tokens, faster than one by one."""
-        data = self.data.tobytes()
-        return [data[start:end] for start, end in pairwise(self.offsets.tolist())]
+        return cut(self.data.tobytes(), self.offsets)

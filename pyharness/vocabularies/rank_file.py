@@ -102,7 +102,8 @@ def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label:
     Raises:
         InputError: there is such a token.
     """
-    taken = {rank: token for token, rank in ranks.items()}
+    ids = set(special.values())
+    taken = {rank: token for token, rank in ranks.items() if rank in ids}
     seen: dict[int, str] = {}
     for content, token in special.items():
         if token in taken or token in seen:

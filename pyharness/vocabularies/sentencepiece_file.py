@@ -186,15 +186,23 @@ def _text(value: int | bytes, label: str, what: str) -> str:
         raise InputError(f"{label}: {what} is not valid UTF-8") from None
 
 
+# As trainers write a piece: at most 127 bytes of text, a score and, unless it is NORMAL, a type.
+_PIECE = re.compile(rb"\x0a([\x00-\x7f])(.*)\x15(....)(?:\x18([\x01-\x06]))?", re.DOTALL)
+_TYPES = {int(kind): kind for kind in PieceType}
+
+
 def _piece(data: bytes, label: str, token: int) -> tuple[str, float, PieceType]:
-    values = dict(fields(data, label))
-    score, kind = values.get(2, b"\0\0\0\0"), values.get(3, 1)
-    if not isinstance(score, bytes) or len(score) != 4 or kind not in list(PieceType):
+    if (plain := _PIECE.fullmatch(data)) is not None and plain[1][0] == len(plain[2]):
+        text, score, kind = plain[2], plain[3], plain[4][0] if plain[4] else 1
+    else:
+        values = dict(fields(data, label))
+        text, score, kind = values.get(1, b""), values.get(2, b"\0\0\0\0"), values.get(3, 1)
+    if not isinstance(score, bytes) or len(score) != 4 or kind not in _TYPES:
         raise InputError(f"{label}: piece {token} has a score or type that is none")
     number: float = struct.unpack("<f", score)[0]
     if number != number:
         raise InputError(f"{label}: the score of piece {token} is not a number")
-    return _text(values.get(1, b""), label, f"piece {token}"), number, PieceType(int(kind))
+    return _text(text, label, f"piece {token}"), number, _TYPES[int(kind)]
 
 
 def _check(pieces: list[tuple[str, float, PieceType]], label: str) -> None:

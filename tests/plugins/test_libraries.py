@@ -60,6 +60,22 @@ def test_asking_imports_nothing() -> None:
     assert "wave" not in set(sys.modules) - before
 
 
+def test_all_of_a_distribution_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, content in {
+        "tea_leaves/__init__.py": "", "teapot.py": "", "_steam.py": "raise ImportError", "tea-1.0.data/x.py": "",
+        "tea-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tea\nVersion: 1.0\n",
+        "tea-1.0.dist-info/RECORD": "tea_leaves/__init__.py,,\nteapot.py,,\n_steam.py,,\n../bin/tea,,\ntea-1.0.data/x.py,,\n",
+    }.items():  # fmt: skip
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(content, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("tea_leaves", "teapot"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    libraries.import_all("tea")
+    assert {"tea_leaves", "teapot"} <= set(sys.modules)
+    libraries.import_all("no-such-distribution")
+
+
 def wave_origin() -> str | None:
     spec = importlib.util.find_spec("wave")
     return spec.origin if spec else None

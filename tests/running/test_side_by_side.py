@@ -70,15 +70,29 @@ def test_what_is_timed_is_alone(tmp_path: Path) -> None:
     assert {case.benchmark for _, case in events[timed[0] :]} == {"load"}
 
 
-def test_a_row_that_dies_in_a_process_that_served_others_gets_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[int] = []
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """An item for each process that was started."""
+    each: list[int] = []
 
     class Counted(Child):
         def __init__(self, *arguments: Any, **more: Any) -> None:
-            started.append(1)
+            each.append(1)
             super().__init__(*arguments, **more)
 
     monkeypatch.setattr(process, "Child", Counted)
+    return each
+
+
+def test_a_timed_case_has_a_process_of_its_own_unless_it_starts_some(started: list[int]) -> None:
+    run = pyharness.run(["same", "raw_bytes", "home"], benchmarks=["load"])
+    assert [result.status for result in run.record.results] == ["ok"] * 3
+    assert len(started) == 1
+    pyharness.run(["raw_bytes"], ["sample:prose"], ["latency", {"name": "throughput", "threads": [1], "bytes": 5000}])
+    assert len(started) == 1 + 1 + 2  # the check, and a process for each
+
+
+def test_a_row_that_dies_in_a_process_that_served_others_gets_one_of_its_own(started: list[int]) -> None:
     run = pyharness.run(["same", "lonely", "aborting"], ["sample:prose"], ["compression"])
     assert statuses(run)["lonely", "compression", "sample:prose"] == "ok"
     assert statuses(run)["aborting", "integrity", "sample:prose"] == "failed"

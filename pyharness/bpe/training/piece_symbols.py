@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.types import InputError, Offsets, offsets_of
+from pyharness.types import InputError, Offsets, cut, offsets_of
 
 
 def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
@@ -123,7 +123,7 @@ def _without(pieces: WeightedPieces, kept: NDArray[np.bool_]) -> WeightedPieces:
 
 
 def _strings(pieces: WeightedPieces) -> list[bytes]:
-    return [pieces.data[start:end].tobytes() for start, end in pairwise(pieces.data_offsets.tolist())]
+    return cut(pieces.data.tobytes(), pieces.data_offsets)
 
 
 def _offsets(strings: Iterable[bytes]) -> Offsets:

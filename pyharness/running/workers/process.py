@@ -45,9 +45,10 @@ class Workers(Asked):
 
     def measure(self, request: Request, progress: Callable[[int], None]) -> CaseAnswer:
         """Send a request and return the answer; raise ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
-        timed = benchmarks()[request.case.benchmark].timed
+        benchmark = benchmarks()[request.case.benchmark]
+        alone = benchmark.timed and not benchmark.own_process
         libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
-        if timed or len(libraries) > 1 or self._threads != request.threads:
+        if alone or (len(libraries) > 1 and not benchmark.own_process) or self._threads != request.threads:
             self.leave()
         self._threads = request.threads
         message, limit = encoded(as_json(Request, request)).encode(), self.suite.time_limit_seconds
@@ -64,7 +65,7 @@ class Workers(Asked):
         except ChildDied as death:
             raise WorkerDied(f"the process {death}") from None
         finally:
-            if timed:
+            if alone:
                 self.leave()
 
     def _start(self) -> Child:

@@ -123,7 +123,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     @cached_property
     def _token_bytes(self) -> list[bytes]:
-        return [self._vocabulary[token] for token in range(self.id_limit)]
+        return self._vocabulary.strings()
 
     def _cut_added(self, text: str) -> list[str]:
         """Cut a text where added tokens are extracted before normalisation."""

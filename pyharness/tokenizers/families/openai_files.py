@@ -86,14 +86,13 @@ def read_quicktok(data: bytes, label: str) -> dict[bytes, int]:
         InputError: the data end too early.
     """
     ranks: dict[bytes, int] = {}
+    short, long = struct.Struct("<H").unpack_from, struct.Struct("<I").unpack_from
     try:
-        (count,) = struct.unpack_from("<I", data)
-        position = 4
+        (count,), position = long(data), 4
         for _ in range(count):
-            (size,) = struct.unpack_from("<H", data, position)
-            token = data[position + 2 : position + 2 + size]
-            (ranks[token],) = struct.unpack_from("<I", data, position + 2 + size)
-            position += 6 + size
+            end = position + 2 + short(data, position)[0]
+            (ranks[data[position + 2 : end]],) = long(data, end)
+            position = end + 4
     except struct.error:
         raise InputError(f"{label} is cut off or no quicktok vocabulary") from None
     return ranks

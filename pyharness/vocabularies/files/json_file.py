@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.types import InputError, Offsets, offsets_of
+from pyharness.types import InputError, Offsets, cut, offsets_of
 from pyharness.vocabularies.files.byte_alphabet import of_letters
 
 _NAMES = {
@@ -111,5 +110,4 @@ def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offse
 def byte_strings(values: Sequence[Any], label: str) -> list[bytes]:
     """Return the bytes of each string in the byte alphabet."""
     data, offsets = strings(values, label)
-    content = data.tobytes()
-    return [content[start:end] for start, end in pairwise(offsets.tolist())]
+    return cut(data.tobytes(), offsets)
