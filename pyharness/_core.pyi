@@ -60,12 +60,7 @@ class BpeEncoder:
     def encode_batch(self, base: _Ids, base_offsets: _Offsets, threads: int = 1) -> _Laid: ...
 
 class PieceMerger:
-    def __init__(
-        self,
-        model: Any,
-        whole_pieces: bool = False,
-        expansion: _Laid | None = None,
-    ) -> None: ...
+    def __init__(self, model: Any, whole_pieces: bool = False, expansion: _Laid | None = None) -> None: ...
     def encode_batch(self, data: _Bytes, offsets: _Offsets, threads: int = 1) -> _Laid: ...
 
 def philox(counter: Sequence[int], key: int) -> list[int]: ...
@@ -102,12 +97,7 @@ class SymbolEncoder:
         longest_match: bool,
         expansion: _Laid | None,
     ) -> None: ...
-    def encode_batch(
-        self,
-        texts: _Texts,
-        pieces: tuple[_Offsets, _Offsets] | None,
-        threads: int,
-    ) -> _Laid: ...
+    def encode_batch(self, texts: _Texts, pieces: tuple[_Offsets, _Offsets] | None, threads: int) -> _Laid: ...
     def encode_pieces(self, data: _Bytes, offsets: _Offsets, threads: int) -> _Laid: ...
     def sample_batch(
         self,
@@ -124,12 +114,7 @@ class AddedTokenCutter:
     def __init__(self, tokens: Sequence[tuple[str, int, bool, bool, bool, bool]]) -> None: ...
     def cut(self, texts: _Texts, threads: int) -> tuple[_Texts, _Offsets, _Offsets] | None: ...
 
-def join_stretches(
-    ids: _Ids,
-    offsets: _Offsets,
-    items: _Offsets,
-    item_offsets: _Offsets,
-) -> _Laid: ...
+def join_stretches(ids: _Ids, offsets: _Offsets, items: _Offsets, item_offsets: _Offsets) -> _Laid: ...
 def decode(data: _Bytes, offsets: _Offsets, ids: _Ids) -> bytes: ...
 
 # ---- training
@@ -177,12 +162,7 @@ def extend_bpe(
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
 def demolition(
-    *,
-    data: _Bytes,
-    token_offsets: _Offsets,
-    rules: _Ids,
-    scaffold: NDArray[np.bool_],
-    rule: str,
+    *, data: _Bytes, token_offsets: _Offsets, rules: _Ids, scaffold: NDArray[np.bool_], rule: str
 ) -> _Laid: ...
 
 # ---- reachability
@@ -209,10 +189,7 @@ def pair_histogram(
 def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) -> None: ...
 def token_frequency(ids: _Ids, offsets: _Offsets, groups: _Bytes, out: NDArray[np.uint64]) -> None: ...
 def id_digests(
-    ids: _Ids,
-    offsets: _Offsets,
-    keys: NDArray[np.uint64],
-    token_bytes: NDArray[np.uint16] | None,
+    ids: _Ids, offsets: _Offsets, keys: NDArray[np.uint64], token_bytes: NDArray[np.uint16] | None
 ) -> tuple[int, _Ids, _Ids]: ...
 
 # ---- entropy
@@ -233,13 +210,7 @@ def entropy(
 ) -> None: ...
 def entropy_workspace(rows: int, columns: int) -> int: ...
 def entropy_states(
-    logits: Any,
-    targets: Any,
-    states: Any,
-    *,
-    first_column: int = 0,
-    temperature: float = 1.0,
-    threads: int = 1,
+    logits: Any, targets: Any, states: Any, *, first_column: int = 0, temperature: float = 1.0, threads: int = 1
 ) -> None: ...
 def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, threads: int = 1) -> None: ...
 def entropy_finish(

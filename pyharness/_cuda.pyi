@@ -74,11 +74,7 @@ def entropy_finish(
     allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def check_targets(
-    targets: Any,
-    vocab_size: int,
-    *,
-    stream: int | None = None,
-    allocate: Callable[[int, str], Any] | None = None,
+    targets: Any, vocab_size: int, *, stream: int | None = None, allocate: Callable[[int, str], Any] | None = None
 ) -> None: ...
 
 # ---- pairs
@@ -94,11 +90,7 @@ class PairCounter:
     def write(self, left: Any, right: Any, count: Any, stream: int | None = None) -> None: ...
 
 def find_bad_id(
-    tokens: Any,
-    narrow: Any,
-    *,
-    stream: int | None = None,
-    allocate: Callable[[int, str], Any] | None = None,
+    tokens: Any, narrow: Any, *, stream: int | None = None, allocate: Callable[[int, str], Any] | None = None
 ) -> int: ...
 def check_segments(
     offsets: Any,

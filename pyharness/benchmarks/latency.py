@@ -66,10 +66,7 @@ def run(work: Work) -> Findings:
 
 TABLE = Table(
     "Latency of one call, µs",
-    columns=(
-        Column("latency_p50", "{part} p50", each=True),
-        Column("latency_p99", "{part} p99", each=True),
-    ),
+    columns=(Column("latency_p50", "{part} p50", each=True), Column("latency_p99", "{part} p99", each=True)),
     notes=(rounds.no_ratio(RATIOS),),
     sized=False,
 )

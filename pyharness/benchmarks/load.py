@@ -104,8 +104,7 @@ def run(work: Work) -> Findings:
 
 
 TABLE = Table(
-    "Load, in a fresh process",
-    columns=(Column("load_seconds", "seconds"), Column("peak_memory_bytes", "memory MB")),
+    "Load, in a fresh process", columns=(Column("load_seconds", "seconds"), Column("peak_memory_bytes", "memory MB"))
 )
 
 PLOTS = (

@@ -70,17 +70,11 @@ PLOTS = (
         "Bits that the model needs per byte of text, which compare tokenizers. Lines: 95 % CIs.",
     ),
     Plot(
-        Table(
-            "Next token by place in the word",
-            columns=(Column("word_position_nll", "{part}", each=True),),
-        ),
+        Table("Next token by place in the word", columns=(Column("word_position_nll", "{part}", each=True),)),
         "Bits that the model needs for a token, by the number of tokens since the start of its word: 0 begins it.",
     ),
     Plot(
-        Table(
-            "Next token by length",
-            columns=(Column("token_length_bits_per_byte", "{part}", each=True),),
-        ),
+        Table("Next token by length", columns=(Column("token_length_bits_per_byte", "{part}", each=True),)),
         "Bits that the model needs for a byte of tokens of 1, 2, 3, ... bytes.",
     ),
 )
@@ -271,10 +265,7 @@ def run(work: Work) -> Findings:
             work.progress(tally.bytes)
     except NoNumber as reason:
         return Findings(details=details, status="failed", reason=str(reason))
-    details |= {
-        "unscored_tokens": scoring.unscored,
-        "documents_without_word_positions": scoring.unspelled,
-    }
+    details |= {"unscored_tokens": scoring.unscored, "documents_without_word_positions": scoring.unspelled}
     findings = _findings(scoring.state)
     kept = state_arrays.of_counters(scoring.state.counters)
     return replace(findings, details={**details, **findings.details}, tally=tally, state=kept)

@@ -51,10 +51,7 @@ TABLES = (
             Column("tokens_per_whitespace_word", "tok/ws word", optional=True),
             Column("embedding_parameters", "{part}", each=True),
         ),
-        notes=(
-            "d=...: parameters V x d of an embedding, in millions. V: without special tokens.",
-            notes.provenance,
-        ),
+        notes=("d=...: parameters V x d of an embedding, in millions. V: without special tokens.", notes.provenance),
         sized=False,
         joined=("width",),
         needs=("vocabulary_size",),

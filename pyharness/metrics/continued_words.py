@@ -75,8 +75,6 @@ class SampleSegments:
 
     def kinds(self) -> tuple[Flags, Flags]:
         """Return whether a segment is a word, and whether it is one of a script without spaces: bool [segments]."""
-        if not self.data:
-            return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         kinds = np.maximum.reduceat(_BYTE_KINDS[np.frombuffer(self.data, np.uint8)], self.starts)
         kind_of = cache(_kind)
         for index in np.flatnonzero(kinds == _NOT_ASCII).tolist():

@@ -115,8 +115,7 @@ METRICS = (
         Metric("renyi_entropy_inf", "bit", "none", "-log2 of the commonest token's share"), _entropy(math.inf)
     ),
     CorpusMetric(
-        Metric("renyi_efficiency", "share", "higher", "Renyi entropy (2.5) / log2 V", primary=True),
-        renyi_efficiency,
+        Metric("renyi_efficiency", "share", "higher", "Renyi entropy (2.5) / log2 V", primary=True), renyi_efficiency
     ),
     CorpusMetric(
         Metric(

