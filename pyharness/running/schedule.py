@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,14 +27,15 @@ class Schedule:
     def untimed(self) -> tuple[list[list[Case]], list[list[Case]]]:
         """Untimed cases by row: first those of home rows, whose ids others are compared with, then all others.
 
-        Rows of one library follow each other.
+        Rows of one library follow each other; those of the libraries with most rows come first, so that lanes end together.
         """
         by_row: dict[str, list[Case]] = {}
         for case in self.cases:
             if not benchmarks()[case.benchmark].timed:
                 by_row.setdefault(case.tokenizer, []).append(case)
         homes = set(self.compared_with.values())
-        rows = sorted(by_row, key=lambda row: self.rows[row].library)
+        size = Counter(self.rows[row].library for row in by_row)
+        rows = sorted(by_row, key=lambda row: (-size[self.rows[row].library], self.rows[row].library))
         return [by_row[row] for row in rows if row in homes], [by_row[row] for row in rows if row not in homes]
 
     @property

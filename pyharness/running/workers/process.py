@@ -47,8 +47,10 @@ class Workers(Asked):
         """Send a request and return the answer; raise ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
         benchmark = benchmarks()[request.case.benchmark]
         alone = benchmark.timed and not benchmark.own_process
+        if benchmark.own_process:
+            self.served.clear()  # what earlier rows did to the worker does not reach the processes that it starts
         libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
-        if alone or (len(libraries) > 1 and not benchmark.own_process) or self._threads != request.threads:
+        if alone or len(libraries) > 1 or self._threads != request.threads:
             self.leave()
         self._threads = request.threads
         message, limit = encoded(as_json(Request, request)).encode(), self.suite.time_limit_seconds
