@@ -67,7 +67,9 @@ class Grammar:
         if not self.globs and (not name or (plus and not engine) or (colon and not argument)):
             raise InputError(f"incomplete {self.kind} specification {text!r}; {self._write()}")
         options = self._options(text, query) if mark else {}
-        return Specification(text, name, _unescape(argument) if colon else None, options, engine or None, head)
+        # The escape of "?" is the only one in an argument: a file may be called 100%25.txt.
+        argument = argument.replace("%3F", "?").replace("%3f", "?")
+        return Specification(text, name, argument if colon else None, options, engine or None, head)
 
     def of_path(self, text: str, names: Callable[[], Container[str]]) -> str:
         """Return a specification; a path that exists, and is no such name, gets the family of files before it."""
@@ -121,11 +123,6 @@ def escaped(value: str) -> str:
     '50%25 %26 more'
     """
     return value.replace("%", "%25").replace("&", "%26")
-
-
-def _unescape(argument: str) -> str:
-    """Replace the escape of ``?``, the only one in an argument: a file may be called ``100%25.txt``."""
-    return argument.replace("%3F", "?").replace("%3f", "?")
 
 
 TOKENIZER = Grammar("tokenizer", "[engine+]name[:argument][?key=value&...]", "mistral:v3", engines=True, files="file")

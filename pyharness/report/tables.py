@@ -249,13 +249,11 @@ class Filling:
     def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
         """Return whether a row is in the table: it has results on the text, and the required numbers."""
         about_text = label is None or any(result.case.corpus == label for result, _ in used)
-        measured = any(result.case.benchmark in self._benchmarks() for result, _ in used) or any(
+        own = {result.case.benchmark for result in self.own}
+        measured = any(result.case.benchmark in own for result, _ in used) or any(
             known.has(row, column.metric) for column in self.table.columns if isinstance(column, Column)
         )
         return about_text and measured and all(known.has(row, metric) for metric in self.table.needs)
-
-    def _benchmarks(self) -> set[str]:
-        return {result.case.benchmark for result in self.own}
 
     def _notes(self, label: str | None, results: Sequence[CaseResult]) -> Iterator[str]:
         if not results:

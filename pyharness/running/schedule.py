@@ -27,7 +27,7 @@ class Schedule:
     def untimed(self) -> tuple[list[list[Case]], list[list[Case]]]:
         """Untimed cases by row: first those of home rows, whose ids others are compared with, then all others.
 
-        Rows of one library follow each other; those of the libraries with most rows come first, so that lanes end together.
+        Rows of one library follow each other; libraries with most rows come first, so that lanes end together.
         """
         by_row: dict[str, list[Case]] = {}
         for case in self.cases:
