@@ -362,14 +362,11 @@ def _of_benchmark(
     columns: dict[str, dict[str, Ranked]] = {}
     for (digest, *_), read in by_text.items():
         if len({name for name, _ in read}) > 1:
-            title = _title(next(iter(read.values())), everything)
+            result = next(iter(read.values()))
+            title = ", ".join(filter(None, (result.case.corpus, variant(result, everything))))
             rows = [Contender(labels[name, row], records[name], result) for (name, row), result in read.items()]
             columns[_unlike(title, columns, digest[:8])] = ranked(rows, metric)
     return sheets_of(benchmark, metric, columns, _notes(records, benchmark, columns))
-
-
-def _title(result: CaseResult, among: Sequence[CaseResult]) -> str:
-    return ", ".join(filter(None, (result.case.corpus, variant(result, among))))
 
 
 def _rankable_results(record: Record, benchmark: str, metric: str) -> Iterator[CaseResult]:

@@ -136,7 +136,7 @@ class SymbolEncoder:
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
         """The fastest function that encodes one text: uint32 [tokens]."""
-        return self._encode
+        return lambda text: self.encode_batch([text]).ids
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, places: Places | None = None) -> Tokens:
         """Split texts and encode them, with ``threads`` in parallel.
@@ -157,9 +157,6 @@ class SymbolEncoder:
             TypeError: a text is neither ``str`` nor ``bytes``; an array has another dtype.
         """
         return self._tokens(texts, pieces, threads, places)
-
-    def _encode(self, text: str | bytes) -> Ids:
-        return self.encode_batch([text]).ids
 
     def _tokens(
         self, texts: Sequence[str | bytes], pieces: Pieces | None, threads: int, places: Places | None
