@@ -13,6 +13,7 @@ from pyharness.cli.console import (
     check_output,
     check_target,
     color,
+    complain,
     reports_errors,
     show,
     show_in_pager,
@@ -143,7 +144,7 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
     exporters: dict[str, Callable[[], str]] = {
         "text": lambda: room.to_text(shown.sheets(content), width=width(), color=color() and output is None),
         "markdown": lambda: room.to_markdown(shown.sheets(content)),
-        "html": lambda: room.to_page(shown.sheets(content), f"History {path.name}"),
+        "html": lambda: _page(content, path.name),
         "csv": lambda: room.to_csv(shown.flat(content)),
         "json": lambda: room.to_json(shown.flat(content)),
     }
@@ -199,6 +200,19 @@ def check(db: str | None, since: str | None, effect: str, strict: bool, force: b
     if not content.comparable:
         sys.exit(2)
     sys.exit(3 if strict and content.suspected else 0)
+
+
+def _page(content: History, name: str) -> str:
+    """Return a page; without the library that draws charts, a page of only tables, and report that."""
+    from pyharness import report as room
+    from pyharness.features.history import page
+    from pyharness.features.history import report as shown
+    from pyharness.report import page as pages
+
+    if (lack := pages.lack()) is not None:
+        complain(lack)
+        return room.to_page(shown.sheets(content), f"History {name}")
+    return pages.render(page.page_of(content, name))
 
 
 def _read(path: Path, effect: str, since: str | None) -> History:

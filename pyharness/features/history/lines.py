@@ -115,7 +115,8 @@ def _merged(rows: Sequence[tuple[str, int, str, str, float, float | None, float 
     """Return the mean of the points of one revision and machine: of those that are judged, if there are any."""
     best = [row for row in rows if row[7] > 0] or list(rows)
     _, place, revision, machine, *_ = best[0]
-    middle, low, high = (_mean([row[column] for row in best]) for column in (4, 5, 6))
+    middle = _mean([row[4] for row in best])
+    low, high = _mean([row[5] for row in best]), _mean([row[6] for row in best])
     return LinePoint(place, revision, machine, middle or 0.0, low, high, best[0][7] > 0)
 
 
