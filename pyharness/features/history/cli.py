@@ -58,8 +58,8 @@ def history() -> None:
 def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -> None:
     """Add records of gates and runs, files of pytest-benchmark, and other histories.
 
-    Adding twice adds once. Either all of them are added, or none. Revisions are placed on the branch as far as this
-    clone knows it.
+    Adding twice adds once. Records of one command are added together, or none of them. Revisions are placed on the
+    branch as far as this clone knows it.
     """
     from pyharness.features.history import collecting
     from pyharness.features.history.database import is_history, opened, place_of
@@ -72,8 +72,6 @@ def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -
     for other in histories:
         if path.exists() and other.samefile(path):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
-        with opened(other) as read:
-            entries += read.entries()
     with opened(path, create=True) as database:
         results = [database.add(entries, line)]
         for other in histories:
@@ -96,8 +94,9 @@ def _full(revision: str) -> str:
 
 
 def _in_words(results: Sequence[Added]) -> str:
-    first, last = results[0], results[-1]
-    words = [f"{counted(first.new, 'record')} added", f"{first.known:,} known"]
+    last = results[-1]
+    new, known = sum(one.new for one in results), sum(one.known for one in results)
+    words = [f"{counted(new, 'record')} added", f"{known:,} known"]
     if last.waiting:
         words.append(f"{counted(last.waiting, 'revision')} not on the line yet")
     if gone := [one for result in results for one in result.rewritten]:

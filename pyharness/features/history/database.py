@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.history.collecting import KeptRecord, kept
+from pyharness.features.history.collecting import KeptRecord, is_commit, kept
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
 from pyharness.types import InputError
 
@@ -98,17 +98,16 @@ class Database:
 
     def join(self, other: Database, line: BranchLine | None) -> Added:
         """Add another history: its records, its revisions, and its line."""
-        rows = other.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
-        entries = list(other.entries())
         with self._writing():
-            new = sum(self._add(entry) for entry in entries)
-            self._extend([LineRevision(*row) for row in rows], other.about("tip"))
+            news = [self._add(entry) for entry in other.entries()]
+            self._extend(*other.known_revisions())
             gone = self._extend(line.revisions, line.tip) if line is not None else ()
-            return Added(new, len(entries) - new, len(self.waiting()), tuple(gone))
+            return Added(sum(news), len(news) - sum(news), len(self.waiting()), tuple(gone))
 
     def entries(self) -> Iterator[KeptRecord]:
         """Make all entries again from the records, in the order of their digests."""
-        for digest, revision, content in self.rows("SELECT id, revision, content FROM records ORDER BY id"):
+        for digest, revision in self.rows("SELECT id, revision FROM records ORDER BY id"):
+            ((content,),) = self.rows("SELECT content FROM records WHERE id = ?", (digest,))
             yield kept(content, str(digest), str(revision))
 
     def waiting(self) -> list[str]:
@@ -120,7 +119,7 @@ class Database:
         """Make all tables again from the records; return their number. Commits and their order stay."""
         with self._writing():
             entries = list(self.entries())
-            revisions, tip = self._earlier_revisions()
+            revisions, tip = self.known_revisions()
             for table in _TABLES:
                 self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._create()
@@ -131,13 +130,21 @@ class Database:
                 self._extend(line.revisions, line.tip)
             return len(entries)
 
-    def _earlier_revisions(self) -> tuple[list[LineRevision], str | None]:
-        """Return what another schema has of revisions; none where it names them otherwise."""
+    def known_revisions(self) -> tuple[list[LineRevision], str | None]:
+        """Return what is known of commits, and the tip of the line; nothing where another schema names them otherwise.
+
+        What a stranger's file has in place of commits and texts is left out.
+        """
         try:
             rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
-            return [LineRevision(*row) for row in rows], self.about("tip")
         except sqlite3.OperationalError:
             return [], None
+        known = [
+            LineRevision(commit, parent if _is_commit(parent) else None, *(_text(value) for value in texts))
+            for commit, parent, *texts in rows if _is_commit(commit)
+        ]  # fmt: skip
+        tip = self.about("tip")
+        return known, tip if _is_commit(tip) else None
 
     def _create(self) -> None:
         for statement in SCHEMA_FILE.read_text(encoding="utf-8").split(";\n"):
@@ -217,6 +224,14 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _is_commit(value: object) -> bool:
+    return isinstance(value, str) and is_commit(value)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 @contextmanager

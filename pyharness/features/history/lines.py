@@ -87,11 +87,21 @@ class Change:
 def lines_of(database: Database) -> list[HistoryLine]:
     """Return all lines, by series and machine."""
     rows = database.rows(_POINTS)
+    for row in rows:
+        _check(row)
     lines: list[HistoryLine] = []
     for text, group in groupby(rows, key=lambda row: row[0]):
         points = [_merged(list(same)) for _, same in groupby(group, key=lambda row: row[1:4])]
         lines += _by_machine(series_of(str(text)), points)
     return lines
+
+
+def _check(row: Sequence[object]) -> None:
+    """Refuse a point that this version does not write: a file may be a stranger's."""
+    texts, value, ends = (row[0], row[2], row[3]), row[4], [end for end in row[5:7] if end is not None]
+    whole = all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in (row[1], row[7]))
+    if not whole or not all(isinstance(one, float) and math.isfinite(one) for one in (value, *ends)):
+        raise InputError("the history is damaged: a point is not what this version writes; pyharness history rebuild")
 
 
 def series_of(text: str) -> SeriesName:

@@ -18,8 +18,8 @@ class LineRevision:
 
     id: str
     parent: str | None  # None: it has none
-    committed: str = ""
-    subject: str = ""
+    committed: str | None = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

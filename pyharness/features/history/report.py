@@ -100,7 +100,7 @@ def machine_name(machine: str) -> str:
 def changes_sheet(history: History) -> Sheet:
     """Return all changes of times, memory and instructions, the largest growth first."""
     headings = (
-        Heading("benchmark", "name", whole=True), Heading("figure", "word"), Heading("change", direction="lower"),
+        Heading("benchmark", "name", whole=True), Heading("figure", "word"), Heading("change"),
         Heading("after", "word"), Heading("at or before", "word"), Heading("subject", "prose", dispensable=1),
         Heading("machine", "name", dispensable=3), Heading("note", "prose", dispensable=2),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def _exact(history: History) -> Sheet:
 def _levels(history: History) -> Sheet:
     headings = (
         Heading("benchmark", "name", whole=True), Heading("figure", "word"),
-        Heading("since the anchor", direction="lower"), Heading(f"last {RECENT}", direction="lower"), Heading("points"),
+        Heading("since the anchor"), Heading(f"last {RECENT}"), Heading("points"),
         Heading("anchor", "word", dispensable=1), Heading("machine", "name", dispensable=2),
     )  # fmt: skip
     last = history.places[-1].place if history.places else 0

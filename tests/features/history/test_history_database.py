@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from gating.histories import commit, entries, entry, line_of
 from pyharness.features.history.collecting import KeptRecord
 from pyharness.features.history.database import Added, opened, place_of
+from pyharness.features.history.lines import history_of
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip
 from pyharness.types import InputError
 
@@ -186,12 +186,56 @@ def test_a_locked_history_is_given_up_and_stays(tmp_path: Path, monkeypatch: pyt
         assert len(database.rows("SELECT 1 FROM records")) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anything")
 def test_a_history_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = filled(tmp_path / "history.db", ENTRIES[:1])
-    path.chmod(0o444)
-    with pytest.raises(InputError, match="cannot be written"), opened(path, create=True) as database:
+    before = tables(path)
+    with pytest.raises(InputError, match="cannot be written"), opened(path) as database:  # as of a file that is closed
         database.add(ENTRIES[1:], None)
+    assert tables(path) == before
+
+
+def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
+    path = filled(tmp_path / "history.db", ENTRIES[:1])
+    before = tables(path)
+    with opened(path, create=True) as database:
+        ((pages,),) = database.rows("PRAGMA page_count")
+        database.rows(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(InputError, match="full"):
+            database.add(ENTRIES[1:], None)
+    assert tables(path) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE points SET value = 'much'",
+        "UPDATE points SET value = 9e999",
+        "UPDATE points SET low = X'00'",
+        "UPDATE points SET series = '[]'",
+        "UPDATE points SET samples = 'many'",
+        "UPDATE revisions SET place = 'first'",
+        "UPDATE records SET machine = X'00'",
+    ],
+)
+def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
+    path = filled(tmp_path / "history.db", ENTRIES)
+    with sqlite3.connect(path) as connection:
+        connection.execute(change)
+    with pytest.raises(InputError, match="damaged"), opened(path) as database:
+        history_of(database)
+
+
+def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
+    other = filled(tmp_path / "other.db", ENTRIES)
+    with sqlite3.connect(other) as connection:
+        connection.execute("UPDATE revisions SET subject = 5, parent = X'00'")
+        connection.execute("INSERT INTO revisions (id) VALUES ('no commit')")
+        connection.execute("UPDATE about SET value = 'no commit' WHERE name = 'tip'")
+    path = tmp_path / "history.db"
+    with opened(path, create=True) as database, opened(other) as read:
+        assert database.join(read, None) == Added(6, 0, 6)
+        assert database.join(read, LINE) == Added(0, 6, 0)
+    assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES))
 
 
 def test_a_server_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
