@@ -72,6 +72,8 @@ def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -
     for other in histories:
         if path.exists() and other.samefile(path):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
+        with opened(other):  # what is refused is refused before anything is made
+            pass
     with opened(path, create=True) as database:
         results = [database.add(entries, line)]
         for other in histories:

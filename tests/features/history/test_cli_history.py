@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,14 @@ def test_what_is_no_record_is_named_and_nothing_is_made(tmp_path: Path, content:
     good = tmp_path / "good.json"
     good.write_text(gate_text(commit(1), {"encode": 0.0}), encoding="utf-8")
     assert "own.json" in refused("history", "add", str(good), str(file), "--db", str(path))
+    assert not path.exists()
+
+
+def test_a_database_of_others_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "photos.db")) as connection:
+        connection.execute("CREATE TABLE photos (name TEXT)")
+    path = tmp_path / "history.db"
+    assert "photos.db" in refused("history", "add", str(tmp_path / "photos.db"), "--db", str(path))
     assert not path.exists()
 
 
