@@ -213,7 +213,7 @@ def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
         "UPDATE points SET low = X'00'",
         "UPDATE points SET series = '[]'",
         "UPDATE points SET samples = 'many'",
-        "UPDATE revisions SET place = 'first'",
+        "UPDATE revisions SET committed = 'then', place = 'first'",
         "UPDATE records SET machine = X'00'",
     ],
 )
@@ -229,7 +229,7 @@ def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
     other = filled(tmp_path / "other.db", ENTRIES)
     with sqlite3.connect(other) as connection:
         connection.execute("UPDATE revisions SET subject = 5, parent = X'00'")
-        connection.execute("INSERT INTO revisions (id) VALUES ('no commit')")
+        connection.execute("INSERT INTO revisions VALUES ('no commit', NULL, NULL, NULL, NULL)")
         connection.execute("UPDATE about SET value = 'no commit' WHERE name = 'tip'")
     path = tmp_path / "history.db"
     with opened(path, create=True) as database, opened(other) as read:
