@@ -36,6 +36,7 @@ OF_FEATURES = {
     "adaptation": {"adapt", "adaptation", "adaptation-own", "adaptation-curves"},
     "curriculum": {"curriculum"},
     "gate": {"gate"},
+    "history": {"history"},
     "profiling": {"profile"},
     "segmentation": {"segmentation", "segmentation-full"},
 }

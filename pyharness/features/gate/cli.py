@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import click
 from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
 from pyharness.cli.usage import Example
 from pyharness.features.gate.measurement.plan import GateListener
-from pyharness.features.gate.types import GateRules
+from pyharness.features.gate.types import BELOW_ALL, GateRules
 from pyharness.types import InputError
 
 
@@ -73,10 +74,11 @@ _SHARE = re.compile(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", re.ASCII)
 _FILE = click.Path(path_type=Path)
 _OF_TWO_SIDES = (
     "head", "tests", "requirements", "counter", "declared", "strict", "output", "markdown", "junit", "form",
+    "launches", "only",
 )  # fmt: skip
 
 
-def share(text: str) -> float:
+def share(text: str, option: str = "--budget") -> float:
     """Read ``3%`` or ``0.03``.
 
     >>> share("2.5%"), share("0.1")
@@ -88,9 +90,9 @@ def share(text: str) -> float:
     match = _SHARE.fullmatch(text.strip())
     value = 0.0 if match is None else float(match[1]) / (100 if match[2] else 1)
     if match is not None and not match[2] and value >= 1:
-        raise InputError(f"--budget {text!r} would be {value:.0%}; write {match[1]}% or {value / 100:g}")
+        raise InputError(f"{option} {text!r} would be {value:.0%}; write {match[1]}% or {value / 100:g}")
     if not 0 < value <= LARGEST_BUDGET:
-        raise InputError(f"--budget {text!r} is not a slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
+        raise InputError(f"{option} {text!r} is not a slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
     return value
 
 
@@ -122,6 +124,11 @@ def minutes(text: str | None) -> float | None:
 @click.option("--library", metavar="NAME", help="Library under test [default: the one that is built, or that differs].")
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
+@click.option("--launches", type=click.IntRange(2, 100), metavar="N",
+              help="Launches of every benchmark, whatever the first shows: for a history [default: up to 10, of what "
+              "looks changed].")  # fmt: skip
+@click.option("--only", multiple=True, metavar="BENCHMARK", help="Measure this benchmark and the controls; may be "
+              "repeated.")  # fmt: skip
 @click.option("--max-minutes", "minutes", metavar="M",
               help="Stop after so many minutes: what was not measured is inconclusive, and a gate that still builds is "
               "incomparable [default: no limit].")  # fmt: skip
@@ -172,11 +179,14 @@ def gate(**given: Any) -> None:
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=minutes(given["minutes"]), strict=given["strict"])
+    if given["launches"] is not None:
+        rules = replace(rules, launches=given["launches"], screen=BELOW_ALL)
     head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it comes from an unset variable
     options = {name: given[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
     asked = GateRequest(
         given["base"], head, given["suite"], given["tests"], rules, given["declared"],
         instructions=given["counter"] is not None, force=given["force"], build=BuildOptions(**options),
+        only=given["only"],
     )  # fmt: skip
     if given["calibrate"]:
         _calibrate(asked)

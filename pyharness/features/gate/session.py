@@ -14,8 +14,9 @@ from pyharness.features.gate import calibration, suites, texts
 from pyharness.features.gate.builds import names, variables
 from pyharness.features.gate.builds.arms import Arms, prepare
 from pyharness.features.gate.builds.workshop import BuildOptions
+from pyharness.features.gate.drivers import project_tests
 from pyharness.features.gate.drivers.processes import CountingProcess, DriverProcess, valgrind
-from pyharness.features.gate.drivers.project_tests import check_there, plant
+from pyharness.features.gate.drivers.project_tests import FOLDER, check_there, plant
 from pyharness.features.gate.drivers.pytest_process import OwnTests, benchmarks_of_tests, starting
 from pyharness.features.gate.measurement.plan import GateListener, GatePlan
 from pyharness.features.gate.measurement.series import Measured, measure
@@ -55,6 +56,7 @@ class GateRequest:
     force: bool = False
     folder: Path = Path()
     build: BuildOptions = field(default_factory=BuildOptions)
+    only: tuple[str, ...] = ()  # benchmarks of the suite, and its controls; (): all
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def checked(asked: GateRequest) -> ResolvedRequest:
     if asked.tests is not None and (asked.suite is not None or asked.instructions):
         other = "--suite" if asked.suite is not None else "--counter instructions"
         raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
+    if asked.tests is not None and asked.only:
+        raise InputError(f"--only names benchmarks of a suite: name a test as in --pytest {asked.tests}::test_name")
     variables.further(asked.build.passed, os.environ)
     path = asked.declared or asked.folder / waivers.FILE
     if asked.declared is not None and not path.exists():
@@ -91,7 +95,7 @@ def checked(asked: GateRequest) -> ResolvedRequest:
     if suite is None:
         check_there(request.sources, str(asked.tests), asked.folder)
     else:
-        suites.of_library(suite, library)
+        suites.only(suites.of_library(suite, library), asked.only, library)
         if (kept := calibration.kept(calibration.machine(), suite.digest)) is not None:
             calibration.check_budget(kept, asked.rules.budget, suite.benchmarks)
     return replace(request, declared=declared)
@@ -114,12 +118,17 @@ class ReadyGate:
     suite: suites.GateSuite  # without benchmarks where the gate runs tests: these name them later
     arms: Arms
     plan: GatePlan
+    tests: Path | None = None  # the tree of the head's tests, where it runs tests
     own: OwnTests | None = None  # the base's own tests, where the head's tests run
 
     @property
     def under_test(self) -> str:
         """The distribution under test; "" for two tokenizers."""
         return self.arms.base.under_test
+
+    def definitions(self, names: Iterable[str]) -> dict[str, str]:
+        """Return a digest of what each benchmark does, as far as it is known."""
+        return suites.definitions(self.suite) if self.tests is None else project_tests.definitions(self.tests, names)
 
     def benchmarks(self, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
         """Return the benchmarks of the suite, or those of tests: of ``rounds``, then ``unmeasured``."""
@@ -150,7 +159,7 @@ def ready(request: ResolvedRequest, listener: GateListener, deadline: float = ma
 def _of_suite(
     asked: GateRequest, suite: suites.GateSuite, both: Arms, room: Path, listener: GateListener, deadline: float
 ) -> ReadyGate:
-    suite = suites.of_library(suite, both.base.under_test)
+    suite = suites.only(suites.of_library(suite, both.base.under_test), asked.only, both.base.under_test)
     text = texts.written(suite.corpora, room)
     sides = {"base": both.base, "head": both.head}
 
@@ -173,7 +182,7 @@ def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateLi
     asked, tests = request.asked, str(request.asked.tests)
     start, own = starting(both, plant(both, request.sources, tests, asked.folder, room), deadline)
     plan = GatePlan(start, texts.written({}, room), asked.rules, {}, listener, deadline)
-    return ReadyGate(suites.GateSuite(tests, "", (), {}, Path(), ""), both, plan, own)
+    return ReadyGate(suites.GateSuite(tests, "", (), {}, Path(), ""), both, plan, both.head.folder / FOLDER, own)
 
 
 def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
@@ -209,7 +218,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
         suite.name, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
         figures, tested, judgements.overall(figures, tested), waivers.faults(figures, declared, today, suite.changed),
         (*gate.arms.notes, *_other_work(suite, allowed), *_notes(measured, gate.own), *unlike.notes),
-        {"suite_digest": suite.digest},
+        {"suite_digest": suite.digest, "definitions": gate.definitions(one.name for one in compared)},
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -120,7 +120,7 @@ def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
         benchmarks=benchmarks,
         corpora={kind: shape.get(corpora, kind, str) for kind in kinds_read},
         workloads=workloads,
-        digest=_digest(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
+        digest=digest_of(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
         work=_work(data, code),
     )
 
@@ -200,6 +200,28 @@ def of_library(suite: GateSuite, under_test: str) -> GateSuite:
     return replace(suite, benchmarks=benchmarks)
 
 
+def only(suite: GateSuite, names: Collection[str], under_test: str) -> GateSuite:
+    """Leave out all benchmarks but ``names`` and the controls, which test the gate itself; no names: none.
+
+    Raises:
+        InputError: no benchmark has a name.
+    """
+    if not names:
+        return suite
+    by_name = {one.name: one for one in suite.benchmarks}
+    for name in names:
+        pick("benchmark", name, by_name)
+    kept = [one for one in suite.benchmarks if one.name in names or one.is_control(under_test)]
+    changed = {one.name: suite.changed[one.name] for one in kept if one.name in suite.changed}
+    return replace(suite, benchmarks=tuple(kept), gone=(), changed=changed)
+
+
+def definitions(suite: GateSuite) -> dict[str, str]:
+    """Return a digest of each benchmark's work, code included: figures of one name are comparable where it is equal."""
+    work = {one.name: suite.work[one.name] for one in suite.benchmarks if one.name in suite.work}
+    return {name: digest_of(json.dumps(one, sort_keys=True, default=str).encode()) for name, one in work.items()}
+
+
 def _check_keys(data: Mapping[str, Any], keys: set[str]) -> None:
     for key in data.keys() - keys:
         raise suggest("key", key, keys)
@@ -222,13 +244,7 @@ def _code(source: bytes, whose: str) -> dict[str, str]:
     Raises:
         InputError: the file is not valid Python; ``whose`` begins the message.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"{whose} not valid Python: {error}") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+    tree = plain_tree(source, whose)
     named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     own, shared = dict[str, str](), []
     for statement in tree.body:
@@ -237,8 +253,20 @@ def _code(source: bytes, whose: str) -> dict[str, str]:
         else:
             shared.append(ast.dump(statement))
     functions = [statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef)]
-    return {name: _digest(*(part.encode("utf-8", "surrogatepass") for part in (own.get(name, name), *shared)))
+    return {name: digest_of(*(part.encode("utf-8", "surrogatepass") for part in (own.get(name, name), *shared)))
             for name in functions}  # fmt: skip
+
+
+def plain_tree(source: bytes, whose: str) -> ast.Module:
+    """Return the tree of a source without docstrings; raise ``InputError`` where it is not valid Python."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{whose} not valid Python: {error}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+    return tree
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -246,7 +274,8 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _digest(*parts: bytes) -> str:
+def digest_of(*parts: bytes) -> str:
+    """Return the SHA-256 of parts, each with its length."""
     whole = hashlib.sha256()
     for part in parts:
         whole.update(len(part).to_bytes(8, "little"))

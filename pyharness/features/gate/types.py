@@ -14,6 +14,7 @@ GONE = "the base has it, and the head does not: removed or renamed"  # why a ben
 Figure: TypeAlias = Literal["time", "memory", "instructions"]
 LEAST_TIMEOUT = 10.0  # seconds: a shorter silence is no hang
 SCREEN = 0  # number of the screening launch, whose times enter no test of a benchmark
+BELOW_ALL = -0.99  # a ``GateRules.screen`` that asks for launches whatever it saw
 
 
 def normalised(distribution: str) -> str:
@@ -174,6 +175,11 @@ class GateRules:
     batch_seconds: float = 0.005  # shorter calls are batched
     minutes: float | None = None
     strict: bool = False  # whether inconclusive is a failure
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every benchmark gets all launches: the screen leaves none out, and no look ends one early."""
+        return self.screen <= BELOW_ALL
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ package, and both arms would measure the same code.
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +19,10 @@ from pyharness.features.gate.builds import environments
 from pyharness.features.gate.builds.arms import Arm, Arms
 from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
 from pyharness.features.gate.builds.names import Pair, Revision, Source, Specified, absent
+from pyharness.features.gate.suites import MOST_BYTES as MOST_BYTES_OF_A_FILE
+from pyharness.features.gate.suites import digest_of, plain_tree
 from pyharness.features.gate.types import Side
+from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 FOLDER = "tests"  # within the working folder of an arm
@@ -240,3 +245,16 @@ def _sources(source: Path, test: Path, files: frozenset[PurePosixPath]) -> Itera
                 yield here / name
         skipped = {*own, *NOT_COPIED(place, folders)}
         folders[:] = [one for one in folders if one not in skipped and not (here / one / "pyvenv.cfg").is_file()]
+
+
+def definitions(tree: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a digest of the code of the file that holds each test; none for a file that cannot be read.
+
+    A test shares its file with its fixtures and helpers, so all of the file counts; conftest.py does not.
+    """
+    digests: dict[str, str] = {}
+    for name in names:
+        with suppress(InputError, OSError):
+            source = bounded_file.read(tree / name.partition("::")[0], MOST_BYTES_OF_A_FILE, name)
+            digests[name] = digest_of(ast.dump(plain_tree(source, name)).encode("utf-8", "surrogatepass"))
+    return digests

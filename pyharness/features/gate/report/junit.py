@@ -20,7 +20,11 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _TestCase:
+class TestCase:
+    """A test case of JUnit XML."""
+
+    __test__ = False  # pytest would collect it
+
     kind: str
     name: str
     outcome: str = ""  # "": passed
@@ -34,36 +38,41 @@ def to_junit(gate: Gate) -> str:
     Under ``strict``, inconclusive is a failure. A gate with a status other than 0 has a failure or an error.
     """
     cases = [_test_case(gate, one) for one in gate.judgements]
-    cases += [_TestCase("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]
-    cases += [_TestCase("gate", "self-test", "error", fault) for fault in gate.self_test.faults]
+    cases += [TestCase("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]
+    cases += [TestCase("gate", "self-test", "error", fault) for fault in gate.self_test.faults]
     if gate.exit_code and not any(one.outcome in ("failure", "error") for one in cases):
         text = "\n".join(gate.notes)
-        cases.append(_TestCase("gate", "gate", "error" if gate.exit_code == 2 else "failure", verdict_line(gate), text))
-    root = ET.Element("testsuites", {"name": "pyharness gate", **_counts(cases, "tests", "failures", "errors")})
-    suite = ET.SubElement(root, "testsuite", {"name": _clean(gate.suite) or "gate", **_counts(cases)})
+        cases.append(TestCase("gate", "gate", "error" if gate.exit_code == 2 else "failure", verdict_line(gate), text))
+    return junit_xml("pyharness gate", gate.suite or "gate", cases)
+
+
+def junit_xml(program: str, suite: str, cases: list[TestCase]) -> str:
+    """Return XML of one suite of test cases."""
+    root = ET.Element("testsuites", {"name": program, **_counts(cases, "tests", "failures", "errors")})
+    element = ET.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(cases)})
     for case in cases:
-        _add(suite, case)
+        _add(element, case)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _test_case(gate: Gate, one: Judgement) -> _TestCase:
+def _test_case(gate: Gate, one: Judgement) -> TestCase:
     outcome = _OUTCOMES.get(one.verdict, "")
     if outcome == "skipped" and gate.rules.strict:
         outcome = "failure"
     sheet = judgement_sheet([one])
     shown = dict(zip(sheet.columns, sheet.texts[0], strict=True))
     figures = ", ".join(f"{name} {text}" for name, text in shown.items() if name not in ("benchmark", "reason"))
-    return _TestCase(f"gate.{one.figure}", one.benchmark, outcome, reason(one) or one.verdict.value, figures)
+    return TestCase(f"gate.{one.figure}", one.benchmark, outcome, reason(one) or one.verdict.value, figures)
 
 
-def _counts(cases: list[_TestCase], *names: str) -> dict[str, str]:
+def _counts(cases: list[TestCase], *names: str) -> dict[str, str]:
     of = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     numbers = {name: sum(case.outcome == outcome for case in cases) for name, outcome in of.items()}
     return {name: str(count) for name, count in ({"tests": len(cases)} | numbers).items() if not names or name in names}
 
 
-def _add(suite: ET.Element, case: _TestCase) -> None:
+def _add(suite: ET.Element, case: TestCase) -> None:
     element = ET.SubElement(suite, "testcase", {"classname": case.kind, "name": _clean(case.name)})
     if case.outcome == "skipped":
         ET.SubElement(element, "skipped", {"message": _clean(case.message)})

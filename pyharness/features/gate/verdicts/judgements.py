@@ -7,6 +7,7 @@ depends on chance: a single launch may differ from the others.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -125,8 +126,11 @@ def escalated(
     After the screen these are its suspects and those whose memory grew; after further launches, the benchmarks still
     open. Controls (of another library than ``under_test``) come last, as long as they are not calm: their effects in
     the same launches separate a change of the code from a difference of the arms. After the first further launch they
-    may continue alone.
+    may continue alone. Under fixed rules, all measured benchmarks, in the order of the suite.
     """
+    if rules.fixed:
+        seen = Counter(part.benchmark for part in rounds)
+        return tuple(one.name for one in benchmarks if 0 < seen[one.name] <= rules.launches)
     effects = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
     own = [one for one in benchmarks if not one.is_control(under_test)]
     times = zip(own, still_open([effects[one.name] for one in own], rules), strict=True)

@@ -58,8 +58,8 @@ class Decision:
 
 
 def looks(rules: GateRules) -> tuple[int, ...]:
-    """Return the numbers of launches at the looks before the last."""
-    return tuple(count for count in EARLY if count < rules.launches)
+    """Return the numbers of launches at the looks before the last; none where all launches are made anyway."""
+    return () if rules.fixed else tuple(count for count in EARLY if count < rules.launches)
 
 
 def fewest(rules: GateRules) -> int:

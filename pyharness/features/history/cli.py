@@ -1,0 +1,230 @@
+"""``pyharness history``: add, rebuild, report, check."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli.console import (
+    check_output,
+    check_target,
+    color,
+    complain,
+    reports_errors,
+    show,
+    show_in_pager,
+    summarise,
+    width,
+)
+from pyharness.cli.usage import Example
+from pyharness.types import InputError, counted
+
+if TYPE_CHECKING:
+    from pyharness.features.history.database import Added
+    from pyharness.features.history.lines import History
+
+FORMATS = ["text", "markdown", "html", "csv", "json"]
+_DB = click.option("--db", metavar="FILE", help="The history [default: PYHARNESS_HISTORY, or pyharness-history.db].")
+_BRANCH = click.option("--branch", default="HEAD", show_default=True, metavar="NAME",
+                       help="The branch whose first-parent line orders the revisions.")  # fmt: skip
+_EFFECT = click.option("--effect", default="1.5%", show_default=True, help="Smaller steps of times are left out.")
+_FILE = click.Path(path_type=Path)
+
+
+@click.group()
+def history() -> None:
+    """Keep gates over months, and find what became slower and since which revision.
+
+    \b
+    pyharness gate --base ANCHOR --head HEAD --launches 5 -o gate.json
+    pyharness history add gate.json
+    pyharness history check
+    pyharness history report
+
+    Every revision is measured against one anchor. Steps are found by ranks: docs/history.md.
+    """
+
+
+@history.command()
+@click.argument("records", metavar="RECORD...", type=_FILE, nargs=-1, required=True)
+@_DB
+@_BRANCH
+@click.option("--revision", default="", metavar="COMMIT", help="What a record measured that names no commit.")
+@reports_errors
+def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -> None:
+    """Add records of gates and runs, files of pytest-benchmark, and other histories.
+
+    Adding twice adds once. Records of one command are added together, or none of them. Revisions are placed on the
+    branch as far as this clone knows it.
+    """
+    from pyharness.features.history import collecting
+    from pyharness.features.history.database import is_history, opened, place_of
+    from pyharness.features.history.places import branch_line
+
+    path, line = place_of(db), branch_line(Path(), branch)
+    histories = [record for record in records if is_history(record)]
+    commit = _full(revision)
+    entries = [collecting.read(record, commit) for record in records if record not in histories]
+    for other in histories:
+        if path.exists() and other.samefile(path):
+            raise InputError(f"{str(other)!r} is the history itself: name another one")
+        with opened(other):  # what is refused is refused before anything is made
+            pass
+    with opened(path, create=True) as database:
+        results = [database.add(entries, line)]
+        for other in histories:
+            with opened(other) as read:
+                results.append(database.join(read, line))
+    show(f"{path}: {_in_words(results)}\n")
+
+
+def _full(revision: str) -> str:
+    """Return the commit that ``--revision`` names: a whole id as it is, else as this checkout knows it."""
+    from pyharness.features.gate.builds.checkouts import Checkout
+    from pyharness.features.history.collecting import is_commit
+
+    if not revision or is_commit(revision):
+        return revision
+    checkout = Checkout.around(Path())
+    if checkout is None or (commit := checkout.commit(revision)) is None:
+        raise InputError(f"--revision {revision!r} names no commit here: give its whole id, or run it in the checkout")
+    return commit
+
+
+def _in_words(results: Sequence[Added]) -> str:
+    last = results[-1]
+    new, known = sum(one.new for one in results), sum(one.known for one in results)
+    words = [f"{counted(new, 'record')} added", f"{known:,} known"]
+    if last.waiting:
+        words.append(f"{counted(last.waiting, 'revision')} not on the line yet")
+    if gone := [one for result in results for one in result.rewritten]:
+        words.append(f"{counted(len(gone), 'revision')} kept that a rewritten branch has left: {gone[0][:10]}")
+    return ", ".join(words)
+
+
+@history.command()
+@_DB
+@_BRANCH
+@reports_errors
+def rebuild(db: str | None, branch: str) -> None:
+    """Make all tables again from the records, as after an update of pyharness."""
+    from pyharness.features.history.database import opened, place_of
+    from pyharness.features.history.places import branch_line
+
+    path = place_of(db)
+    with opened(path, any_schema=True) as database:
+        count = database.rebuild(branch_line(Path(), branch))
+    show(f"{path}: made again of {counted(count, 'record')}\n")
+
+
+@history.command()
+@_DB
+@_EFFECT
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of --output, or text]")
+@click.option("-o", "--output", type=_FILE, help="File to write instead of standard output.")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def report(db: str | None, effect: str, form: str | None, output: Path | None, force: bool) -> None:
+    """Show what changed, the largest growth first, and every line of the history.
+
+    Formats: tables (text, markdown, html), or a row for each point (csv, json).
+    """
+    from pyharness import report as room
+    from pyharness.features.history import report as shown
+    from pyharness.features.history.database import place_of
+    from pyharness.system import atomic_file
+
+    path = place_of(db)
+    check_target(output, force, [path])
+    form = form or room.FORMATS_OF_SUFFIXES.get("" if output is None else output.suffix, "text")
+    content = _read(path, effect, None)
+    exporters: dict[str, Callable[[], str]] = {
+        "text": lambda: room.to_text(shown.sheets(content), width=width(), color=color() and output is None),
+        "markdown": lambda: room.to_markdown(shown.sheets(content)),
+        "html": lambda: _page(content, path.name),
+        "csv": lambda: room.to_csv(shown.flat(content)),
+        "json": lambda: room.to_json(shown.flat(content)),
+    }
+    if form not in exporters:
+        raise InputError(f"a history is not written as {form}: choose {', '.join(FORMATS)} with --format")
+    if output is None:
+        show_in_pager(exporters[form]())
+    else:
+        atomic_file.write(output, exporters[form](), overwrite=force)
+
+
+@history.command()
+@_DB
+@_EFFECT
+@click.option(
+    "--since", metavar="REV", help="Count changes at this revision and later: the beginning of a commit's id."
+)
+@click.option("--strict", is_flag=True, help="End with 3 where something is suspected.")
+@click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
+@click.option("--junit", type=_FILE, help="Write JUnit XML.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@reports_errors
+def check(db: str | None, since: str | None, effect: str, strict: bool, force: bool, **outputs: Any) -> None:
+    """Look for growth that is still there.
+
+    What is suspected is no verdict yet: a gate of the revision before against the last one confirms it.
+
+    \b
+    Exit status:
+      0  nothing is suspected, or something without --strict
+      2  nothing to compare, or wrong usage
+      3  something is suspected, with --strict
+    """
+    from pyharness import report as room
+    from pyharness.features.history import report as shown
+    from pyharness.features.history.database import place_of
+    from pyharness.system import atomic_file
+
+    path = place_of(db)
+    files: dict[str, Path] = {name: file for name, file in outputs.items() if file is not None}
+    check_output()
+    for file in files.values():
+        check_target(file, force, [path])
+    if len({file.resolve() for file in files.values()}) < len(files):
+        raise InputError("--markdown and --junit name one file: give each a name of its own")
+    content = _read(path, effect, since)
+    comment = room.to_pull_request(shown.comment(content))
+    texts = {"markdown": comment, "junit": shown.to_junit(content, strict=strict)}
+    for name, file in files.items():
+        atomic_file.write(file, texts[name], overwrite=force)
+    summarise(comment)
+    show(room.to_text(shown.sheets(content)[:2], width=width(), color=color()))
+    if not content.comparable:
+        sys.exit(2)
+    sys.exit(3 if strict and content.suspected else 0)
+
+
+def _page(content: History, name: str) -> str:
+    """Return a page; without the library that draws charts, a page of only tables, and report that."""
+    from pyharness import report as room
+    from pyharness.features.history import page
+    from pyharness.features.history import report as shown
+    from pyharness.report import page as pages
+
+    if (lack := pages.lack()) is not None:
+        complain(lack)
+        return room.to_page(shown.sheets(content), f"History {name}")
+    return pages.render(page.page_of(content, name))
+
+
+def _read(path: Path, effect: str, since: str | None) -> History:
+    from pyharness.features.gate.cli import share
+    from pyharness.features.history.database import opened
+    from pyharness.features.history.lines import history_of
+
+    size = share(effect, "--effect")
+    with opened(path) as database:
+        return history_of(database, size, since)
+
+
+COMMANDS = (history,)
+EXAMPLES = (Example("pyharness history check", "what became slower over months", 95),)

@@ -1,0 +1,226 @@
+"""From a record to points: one for each figure of a benchmark at a revision."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from pyharness.features.gate.records import GATE_KIND, gate_from_json
+from pyharness.features.gate.types import Gate, GateVerdict, Judgement
+from pyharness.features.gate.verdicts.effects import effects_of
+from pyharness.features.gate.verdicts.judgements import ALLOWED
+from pyharness.features.gate.verdicts.times import trimmed_interval, trimmed_mean
+from pyharness.statistics.intervals import interval_of
+from pyharness.store import KIND, Record
+from pyharness.store.json_lines import MOST_BYTES, load, parsed
+from pyharness.types import InputError
+
+FOREIGN = "pytest-benchmark"
+# ratio: a time over the anchor's, judged by its steps. count: memory or instructions over the anchor's, judged at once.
+# exact: what a text determines. shown: times of one process, which are never judged.
+Nature: TypeAlias = Literal["ratio", "count", "exact", "shown"]
+_IDENTIFYING = ("machine", "cpu", "cores", "memory_bytes", "gpus")  # as a calibration's machine
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class SeriesName(NamedTuple):
+    """What points of one line have in common, but for the machine."""
+
+    nature: Nature
+    suite: str
+    benchmark: str  # of a run: the case
+    figure: str  # of a run: the metric, and its part
+    definition: str  # digest of what is measured; "" where it is not known
+    anchor: str  # commit or version that all are measured against; "" without one
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPoint:
+    """One figure at one revision: a logarithm of head / anchor, or a metric's value."""
+
+    series: SeriesName
+    value: float
+    low: float | None
+    high: float | None
+    samples: int  # 0: not judged
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecord:
+    """A record as a history keeps it, and what is made of it."""
+
+    id: str
+    kind: str
+    created: str
+    suite: str
+    machine: str
+    named: str  # the revision that the user named; "": the record says it
+    content: bytes  # packed
+    revision: str
+    points: tuple[SeriesPoint, ...]
+    subjects: Mapping[str, str] = field(default_factory=dict)  # of commits, as the record says
+
+
+def is_commit(text: str) -> bool:
+    """Whether a text is the whole id of a commit."""
+    return _COMMIT.fullmatch(text) is not None
+
+
+def read(path: Path, revision: str = "") -> KeptRecord:
+    """Read a record: of a gate, of a run, or a file of pytest-benchmark.
+
+    Args:
+        path: its file.
+        revision: the commit that it measured, where the record does not say it; "": as the record says.
+
+    Raises:
+        InputError: it cannot be read, is no such record, is of an unfinished run, or names no commit.
+    """
+    data = load(path)
+    content = json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")
+    return entry_of(data, content, f"record {str(path)!r}", revision)
+
+
+def unpacked(packed: bytes, digest: str) -> bytes:
+    """Return the content of a kept record.
+
+    Raises:
+        InputError: it is damaged, too large, or not what its digest says.
+    """
+    try:
+        reader = zlib.decompressobj()
+        content = reader.decompress(packed, MOST_BYTES)
+    except (zlib.error, TypeError):
+        content = b""
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise InputError(f"the history is damaged: record {digest[:12]!r} has another digest; take a copy of it")
+    return content
+
+
+def kept(packed: bytes, digest: str, revision: str) -> KeptRecord:
+    """Make the entry of a kept record again; raise ``InputError`` where it is damaged."""
+    content = unpacked(packed, digest)
+    try:
+        data = parsed(content)
+    except ValueError as error:
+        raise InputError(f"the history is damaged: record {digest[:12]!r} is not JSON: {error}") from None
+    return entry_of(data, content, f"record {digest[:12]!r} of the history", revision)
+
+
+def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
+    """Make an entry of JSON values; ``name`` is what messages call the record.
+
+    Raises:
+        InputError: as ``read``.
+    """
+    if isinstance(data, dict) and data.get("kind") == GATE_KIND:
+        gate = gate_from_json(data, name)
+        facts = _of_gate(gate, name, revision)
+    else:
+        record = Record.from_json(data, name)
+        if record.data["kind"] != KIND:
+            raise InputError(f"{name} is no gate, run or file of pytest-benchmark: a history takes these")
+        facts = _of_run(record, data, name, revision)
+    kind, created, suite, environment, commit, points, subjects = facts
+    machine = {fact: environment[fact] for fact in _IDENTIFYING if environment.get(fact) is not None}
+    return KeptRecord(
+        hashlib.sha256(content).hexdigest(), kind, created, suite, json.dumps(machine, sort_keys=True), revision,
+        zlib.compress(content, 9), commit, tuple(points), subjects,
+    )  # fmt: skip
+
+
+_Facts: TypeAlias = tuple[str, str, str, Mapping[str, Any], str, Iterator[SeriesPoint], Mapping[str, str]]
+
+
+def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
+    commits = gate.about.get("commits")
+    sides: Mapping[str, Any] = commits if isinstance(commits, dict) else {}
+    version, subject = (_text(sides, "head", part) for part in ("commit", "subject"))
+    commit = revision or version
+    if not is_commit(commit):
+        what = "a working tree with changes" if "+" in commit else "a version without a commit"
+        raise InputError(f"{name} measures {what}: --revision COMMIT says where it belongs")
+    base = gate.arms.get("base")
+    anchor = _text(sides, "base", "commit") or ("" if base is None else base.version)
+    points = _gate_points(gate, anchor) if not gate.self_test.faults else iter(())
+    environment = gate.about.get("environment")
+    known = {commit: subject} if subject and not revision else {}
+    return (
+        GATE_KIND, str(gate.about.get("created", "")), gate.suite, environment if isinstance(environment, dict) else {},
+        commit, points, known,
+    )  # fmt: skip
+
+
+def _text(sides: Mapping[str, Any], side: str, part: str) -> str:
+    facts = sides.get(side)
+    value = facts.get(part, "") if isinstance(facts, dict) else ""
+    return value if isinstance(value, str) else ""
+
+
+def _gate_points(gate: Gate, anchor: str) -> Iterator[SeriesPoint]:
+    digests = gate.about.get("definitions")
+    definitions: Mapping[str, Any] = digests if isinstance(digests, dict) else {}
+    for one in gate.judgements:
+        if one.effect is None or one.effect <= -1 or one.verdict in (GateVerdict.FAILED, GateVerdict.INCOMPARABLE):
+            continue
+        definition = str(definitions.get(one.benchmark, ""))
+        nature: Nature = "ratio" if one.figure == "time" else "count"
+        series = SeriesName(nature, gate.suite, one.benchmark, one.figure, definition, anchor)
+        if one.figure == "time":
+            yield _of_launches(gate, one, series)
+        else:
+            yield SeriesPoint(series, _grown(one), None, None, one.launches + 1)
+
+
+def _grown(one: Judgement) -> float:
+    """Return the logarithm of a count over the base's; 0 where both differ by no more than chance makes a process."""
+    apart = abs(one.values.get("head", 0.0) - one.values.get("base", 0.0))
+    return math.log1p(one.effect or 0.0) if apart > ALLOWED[one.figure].least else 0.0
+
+
+def _of_launches(gate: Gate, one: Judgement, series: SeriesName) -> SeriesPoint:
+    """Return the mean of all launches; of a gate that screened, its effect: what it saw chose its launches."""
+    benchmark = next((known for known in gate.benchmarks if known.name == one.benchmark), None)
+    if gate.rules.fixed and benchmark is not None:
+        logs = [launch.log for launch in effects_of(benchmark, gate.rounds, gate.rules).launches]
+        if (interval := trimmed_interval(logs)) is not None:
+            return SeriesPoint(series, trimmed_mean(logs), *interval, len(logs))
+    low, high = one.interval or (-1.0, -1.0)
+    known = low > -1
+    return SeriesPoint(series, math.log1p(one.effect or 0.0), math.log1p(low) if known else None,
+                 math.log1p(high) if known else None, 0)  # fmt: skip
+
+
+def _of_run(record: Record, data: Any, name: str, revision: str) -> _Facts:
+    if not record.data["complete"]:
+        raise InputError(f"{name} is of an unfinished run: finish it with pyharness run --resume, then add it")
+    foreign = "commit_info" in data and "kind" not in data
+    about = data["commit_info"] if foreign and isinstance(data["commit_info"], dict) else {}
+    commit = revision or ("" if about.get("dirty") else str(about.get("id", "")))
+    if not is_commit(commit):
+        raise InputError(f"{name} names no commit: --revision COMMIT says what it measured")
+    suite = str(record.data["suite"].get("name", ""))
+    environment: Mapping[str, Any] = record.data["environment"]
+    kind = FOREIGN if "kind" not in data else KIND
+    return kind, str(record.data["created"]), suite, environment, commit, _run_points(record, suite), {}
+
+
+def _run_points(record: Record, suite: str) -> Iterator[SeriesPoint]:
+    metrics = record.data["metrics"]
+    for result in record.results:
+        text = "" if result.tally is None else result.tally.digest
+        for one in result.measurements:
+            if one.value is None:
+                continue
+            exact = metrics.get(one.metric, {}).get("deterministic") is True
+            figure = one.metric if one.part is None else f"{one.metric} {one.part}"
+            series = SeriesName("exact" if exact else "shown", suite, result.case.key, figure, text, "")
+            low, high = interval_of(one) or (None, None)
+            yield SeriesPoint(series, float(one.value), low, high, len(one.samples))

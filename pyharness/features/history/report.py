@@ -1,0 +1,220 @@
+"""A history as sheets, as rows for programs, as a comment on a pull request, and as JUnit XML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+
+from pyharness.features.gate.report.junit import TestCase, junit_xml
+from pyharness.features.history.lines import Change, History, HistoryLine, can_be_judged, level
+from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.types import COUNT, Format, counted
+
+OF_A_COMMIT = 10  # characters of a commit's id
+RECENT = 30  # revisions
+MOST_GAPS = 20  # runs of revisions that are listed
+NOT_JUDGED = "Nothing is judged by these times: they change with the machine, the weather and the neighbours."
+_EFFECT = Format("{:+.1f} %", 100, "%")
+_PLAIN = Format("{:.4g}")
+_POINT = ("nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "place", "revision", "value",
+          "low", "high", "judged")  # fmt: skip
+
+
+def sheets(history: History) -> list[Sheet]:
+    """Return tables for people: the answer, what changed, each line's figures, gaps, and absolute times."""
+    tables = (
+        _answer(history),
+        changes_sheet(history),
+        _exact(history),
+        _levels(history),
+        _gaps(history),
+        _shown(history),
+    )
+    return [one for one in tables if one.rows]
+
+
+def headline(history: History) -> str:
+    """Return the verdict in a line."""
+    if not history.comparable:
+        return "Nothing to compare: no line has enough points."
+    judged = [one for one in history.lines if one.series.nature in ("ratio", "count") and can_be_judged(one)]
+    if not (suspected := history.suspected):
+        return f"Nothing is suspected in {counted(len(judged), 'line')}."
+    figures = {(one.line.series.benchmark, one.line.series.figure) for one in suspected}
+    return f"Suspected: {counted(len(figures), 'figure')} grew, of {counted(len(judged), 'line')}."
+
+
+def _answer(history: History) -> Sheet:
+    rows = [("verdict", headline(history)), *(("suspected", in_words(one)) for one in history.suspected)]
+    measured = len(history.measured)
+    rows.append(("revisions", f"{measured:,} measured of {counted(len(history.places), 'revision')} on the line"))
+    if history.waiting:
+        rows.append(
+            ("waiting", f"{counted(len(history.waiting), 'revision')} not on the line: {_some(history.waiting)}")
+        )
+    few = sum(one.series.nature == "ratio" and not can_be_judged(one) for one in history.lines)
+    if few:
+        rows.append(("too few", f"{counted(few, 'line')} of times with fewer than 10 points that can be judged"))
+    return Sheet(
+        "History", (Heading("about", "word"), Heading("result", "prose")), tuple(text_row(*row) for row in rows)
+    )
+
+
+def _some(revisions: Sequence[str]) -> str:
+    shown = ", ".join(one[:OF_A_COMMIT] for one in revisions[:3])
+    return shown + ", ..." * (len(revisions) > 3)
+
+
+def in_words(change: Change) -> str:
+    """Return a change in a line: benchmark, figure, size, where, and what is to be said of it."""
+    series = change.line.series
+    size = (
+        _EFFECT.show(change.effect) if series.nature in ("ratio", "count") else f"{change.old:.6g} -> {change.new:.6g}"
+    )
+    where = f"{change.before.revision[:OF_A_COMMIT]}..{change.after.revision[:OF_A_COMMIT]}"
+    return "; ".join(filter(None, (f"{series.benchmark} {series.figure} {size} in {where}", _notes(change))))
+
+
+def _notes(change: Change) -> str:
+    notes = []
+    if change.taken_back:
+        notes.append("taken back since")
+    if change.alone:
+        notes.append(f"on one machine alone: {machine_name(change.line.machine)}")
+    return "; ".join(notes)
+
+
+def machine_name(machine: str) -> str:
+    """Return a machine in words; "" is several."""
+    try:
+        facts = json.loads(machine) if machine else {}
+    except ValueError:
+        facts = {}
+    if not isinstance(facts, dict) or not facts:
+        return "several machines" if not machine else "an unknown machine"
+    return ", ".join(filter(None, (str(facts.get("cpu", "")), f"{facts.get('cores', '?')} cores")))
+
+
+def changes_sheet(history: History) -> Sheet:
+    """Return all changes of times, memory and instructions, the largest growth first."""
+    headings = (
+        Heading("benchmark", "name", whole=True), Heading("figure", "word"), Heading("change"),
+        Heading("after", "word"), Heading("at or before", "word"), Heading("subject", "prose", dispensable=1),
+        Heading("machine", "name", dispensable=3), Heading("note", "prose", dispensable=2),
+    )  # fmt: skip
+    subjects = {one.revision: one.subject for one in history.places}
+    rows = tuple(
+        (Cell(one.line.series.benchmark), Cell(one.line.series.figure), Cell(one.effect, _EFFECT),
+         Cell(one.before.revision[:OF_A_COMMIT]), Cell(one.after.revision[:OF_A_COMMIT]),
+         Cell(subjects.get(one.after.revision) or None), Cell(machine_name(one.line.machine)),
+         Cell(_notes(one) or None))
+        for one in history.changes if one.line.series.nature in ("ratio", "count")
+    )  # fmt: skip
+    return Sheet("What changed", headings, rows, ("Change: of the level, which is a median of ratios to the anchor.",))
+
+
+def _exact(history: History) -> Sheet:
+    headings = (Heading("case", "name", whole=True), Heading("metric", "word"), Heading("old"), Heading("new"),
+                Heading("after", "word"), Heading("at or before", "word"))  # fmt: skip
+    rows = tuple(
+        (Cell(one.line.series.benchmark), Cell(one.line.series.figure), Cell(one.old), Cell(one.new),
+         Cell(one.before.revision[:OF_A_COMMIT]), Cell(one.after.revision[:OF_A_COMMIT]))
+        for one in history.changes if one.line.series.nature == "exact"
+    )  # fmt: skip
+    return Sheet("What a text determines, and where it changed", headings, rows)
+
+
+def _levels(history: History) -> Sheet:
+    headings = (
+        Heading("benchmark", "name", whole=True), Heading("figure", "word"),
+        Heading("since the anchor"), Heading(f"last {RECENT}"), Heading("points"),
+        Heading("anchor", "word", dispensable=1), Heading("machine", "name", dispensable=2),
+    )  # fmt: skip
+    last = history.places[-1].place if history.places else 0
+    judged = [one for one in history.lines if one.series.nature in ("ratio", "count")]
+    rows = [
+        (Cell(one.series.benchmark), Cell(one.series.figure), Cell(math.expm1(level(one, history.changes)), _EFFECT),
+         Cell(_recent(one, history, last - RECENT), _EFFECT), Cell(len(one.judged), COUNT),
+         Cell(one.series.anchor[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
+        for one in judged
+    ]  # fmt: skip
+    return Sheet("Each line", headings, tuple(sorted(rows, key=lambda row: -float(row[2].value or 0))))
+
+
+def _recent(line: HistoryLine, history: History, after: int) -> float:
+    """Return what the changes of the last revisions add up to."""
+    return math.expm1(sum(one.new - one.old for one in history.changes if one.line == line and one.after.place > after))
+
+
+def _gaps(history: History) -> Sheet:
+    """Return runs of revisions without a point, from the first measured one on; the longest are listed."""
+    measured = history.measured
+    runs: list[list[str]] = [[]]
+    for one in history.places:
+        if one.place in measured or (measured and one.place < min(measured)):
+            runs.append([])
+        else:
+            runs[-1].append(one.revision)
+    gaps = sorted(filter(None, runs), key=lambda run: -len(run)) if measured else []
+    notes = (f"{counted(len(gaps) - MOST_GAPS, 'shorter run')} left out.",) if len(gaps) > MOST_GAPS else ()
+    rows = tuple(
+        (Cell(run[0][:OF_A_COMMIT]), Cell(run[-1][:OF_A_COMMIT]), Cell(len(run), COUNT)) for run in gaps[:MOST_GAPS]
+    )
+    headings = (Heading("from", "word"), Heading("to", "word"), Heading("revisions"))
+    return Sheet("Revisions that were not measured", headings, rows, notes)
+
+
+def _shown(history: History) -> Sheet:
+    headings = (Heading("case", "name", whole=True), Heading("metric", "word"), Heading("latest"), Heading("points"),
+                Heading("at", "word"), Heading("machine", "name", dispensable=1))  # fmt: skip
+    rows = tuple(
+        (Cell(one.series.benchmark), Cell(one.series.figure), Cell(one.points[-1].value, _PLAIN),
+         Cell(len(one.points), COUNT), Cell(one.points[-1].revision[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
+        for one in history.lines if one.series.nature == "shown"
+    )  # fmt: skip
+    return Sheet("Times of one process", headings, rows, (NOT_JUDGED,))
+
+
+def flat(history: History) -> Sheet:
+    """Return a row for each point: logarithms of ratios to the anchor, or values of metrics."""
+    words = {"nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "revision"}
+    headings = tuple(Heading(name, "word" if name in words else "number") for name in _POINT)
+    rows = tuple(tuple(Cell(value) for value in row) for row in _point_rows(history))
+    return Sheet("points", headings, rows)
+
+
+def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ...]]:
+    for line in history.lines:
+        for one in line.points:
+            yield (*line.series, one.machine, one.place, one.revision, one.value, one.low, one.high, int(one.judged))
+
+
+def comment(history: History) -> Comment:
+    """Return the comment on a history: what is suspected first, all else folded."""
+    first, *others = sheets(history)
+    lines = tuple(map(in_words, history.suspected))
+    about = first.rows[-1][1].text if first.rows else ""
+    return Comment(
+        headline(history), about, lines,
+        (CommentPart(tuple(others), "all changes, lines and gaps", MOST_BYTES_OF_A_TABLE),),
+    )  # fmt: skip
+
+
+def to_junit(history: History, *, strict: bool) -> str:
+    """Return XML: a test case for each judged figure; what is suspected is skipped, under ``strict`` a failure."""
+    of_figure: dict[tuple[str, str], list[Change]] = {}
+    for line in history.lines:
+        if line.series.nature in ("ratio", "count"):
+            of_figure.setdefault((line.series.benchmark, line.series.figure), [])
+    for change in history.suspected:
+        of_figure[change.line.series.benchmark, change.line.series.figure].append(change)
+    outcome = "failure" if strict else "skipped"
+    cases = [
+        TestCase(f"history.{figure}", name, outcome if changes else "", "; ".join(map(in_words, changes)))
+        for (name, figure), changes in of_figure.items()
+    ]
+    if not history.comparable:
+        cases.append(TestCase("history", "history", "error", headline(history)))
+    return junit_xml("pyharness history", "history", cases)

@@ -1,0 +1,29 @@
+-- A history. SQLite takes it, and PostgreSQL would. Records are what is kept; points are made of them (rebuild).
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE records (
+    id TEXT PRIMARY KEY,        -- SHA-256 of the content
+    kind TEXT NOT NULL,
+    created TEXT NOT NULL,      -- as the record says: for readers, nothing is ordered by it
+    suite TEXT NOT NULL,
+    machine TEXT NOT NULL,      -- JSON: what identifies it
+    revision TEXT NOT NULL,     -- as --revision named it; '': as the record says
+    content BYTEA NOT NULL      -- JSON, packed by zlib
+);
+CREATE TABLE revisions (
+    id TEXT PRIMARY KEY,        -- commit
+    place INTEGER,              -- on the first-parent line; NULL: not on it, as far as the clones knew
+    parent TEXT,                -- NULL: not known, or none
+    committed TEXT,
+    subject TEXT
+);
+CREATE TABLE points (
+    record TEXT NOT NULL,
+    series TEXT NOT NULL,       -- JSON: lines.Series
+    revision TEXT NOT NULL,
+    anchor TEXT NOT NULL,       -- '' without one
+    value DOUBLE PRECISION NOT NULL,
+    low DOUBLE PRECISION,       -- of a 95 % interval
+    high DOUBLE PRECISION,
+    samples INTEGER NOT NULL,   -- launches of a gate; 0: of a gate that chose by what it saw, so it is not judged
+    PRIMARY KEY (record, series)
+);

@@ -1,0 +1,95 @@
+"""Made-up gates of a line of revisions, and git checkouts that have such a line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gating.gates import ABOUT, gate, judgement
+from gating.small_project import git
+from pyharness.features.gate.records import dump_gate
+from pyharness.features.gate.types import BELOW_ALL, GateRules, Launch, Rounds, Timing
+from pyharness.features.history import collecting
+from pyharness.features.history.collecting import KeptRecord
+from pyharness.features.history.places import BranchLine, LineRevision
+
+ANCHOR, SUBJECT = "a" * 40, "a subject"
+FIXED = GateRules(launches=5, screen=BELOW_ALL)
+MACHINE = {"machine": "x86_64", "cpu": "a processor", "cores": 2, "memory_bytes": 8 << 30}
+OTHER = {**MACHINE, "cpu": "another <processor>"}
+
+
+def commit(number: int) -> str:
+    return hashlib.sha1(str(number).encode(), usedforsecurity=False).hexdigest()
+
+
+def line_of(count: int, first: int = 0, root: str | None = None) -> BranchLine:
+    """Revisions ``first`` to ``count - 1``, newest first, as a clone that knows no more of them."""
+    revisions = [
+        LineRevision(commit(number), commit(number - 1) if number else root, f"2026-01-{number % 28 + 1:02}", SUBJECT)
+        for number in range(first, count)
+    ]
+    return BranchLine(revisions[-1].id, tuple(revisions[::-1]))
+
+
+def gate_text(
+    head: str, effects: Mapping[str, float], *, machine: Mapping[str, Any] = MACHINE, anchor: str = ANCHOR,
+    seed: int = 0,
+    rules: GateRules = FIXED, created: str = "2026-01-01T00:00:00+00:00", definition: str = "d", memory: float = 0.0,
+    **about: Any,
+) -> str:  # fmt: skip
+    """Record of a gate whose launches scatter by 1.3 % around these logarithms of head / anchor."""
+    draws, figures, rounds = np.random.default_rng(seed), [], []
+    for name, effect in effects.items():
+        figures.append(judgement(name, effect=float(np.expm1(effect)), launches=rules.launches))
+        if memory:
+            values = {"base": 1e8, "head": 1e8 * (1 + memory)}
+            figures.append(judgement(name, effect=memory, figure="memory", interval=None, values=values))
+        for launch in range(rules.launches + 1):
+            head_time = round(1e6 * float(np.exp(effect + draws.normal(0, 0.013))))
+            rounds.append(Rounds(name, launch, 1, (Timing(10**6, 10**6),) * 4, (Timing(head_time, head_time),) * 4,
+                                 (True, False, True, False)))  # fmt: skip
+    facts: dict[str, Any] = {
+        **ABOUT, "environment": {**machine, "python": "3.11.7"}, "created": created,
+        "commits": {"base": {"commit": anchor, "subject": "anchor"}, "head": {"commit": head, "subject": SUBJECT}},
+        "definitions": dict.fromkeys(effects, definition), **about,
+    }  # fmt: skip
+    launches = tuple(Launch(number, "base") for number in range(rules.launches + 1))
+    return dump_gate(gate(*figures, rules=rules, rounds=tuple(rounds), launches=launches, about=facts))
+
+
+def entry(head: str, effects: Mapping[str, float], **fields: Any) -> KeptRecord:
+    data = json.loads(gate_text(head, effects, **fields))
+    return collecting.entry_of(data, json.dumps(data, sort_keys=True).encode(), "made up", "")
+
+
+def entries(levels: Sequence[float], name: str = "encode", **fields: Any) -> list[KeptRecord]:
+    """A gate for each level, at revisions 0, 1, 2 and so on, with launches drawn for each."""
+    return [entry(commit(number), {name: level}, seed=number, **fields) for number, level in enumerate(levels)]
+
+
+def run_of_pytest(path: Path, *, revision: str | None, seconds: float = 0.5, dirty: bool = False) -> Path:
+    """Write a file as pytest-benchmark does."""
+    stats = {"median": seconds, "data": [seconds] * 8, "rounds": 8, "iterations": 1, "total": 8 * seconds}
+    data = {
+        "machine_info": {"machine": "x86_64", "cpu": {"brand_raw": "a processor", "count": 2}},
+        "commit_info": {} if revision is None else {"id": revision, "dirty": dirty},
+        "benchmarks": [{"fullname": "tests/test_a.py::test_x", "group": None, "stats": stats}],
+        "datetime": "2026-01-01T00:00:00", "version": "5.0",
+    }  # fmt: skip
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def checkout(folder: Path, commits: int) -> list[str]:
+    """Make a repository with so many commits; return their ids, oldest first."""
+    folder.mkdir()
+    git(folder, "init", "--quiet", "-b", "main")
+    for number in range(commits):
+        git(folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
+    return git(folder, "log", "--format=%H", "--reverse").split()
