@@ -5,7 +5,7 @@ times. Counted is how many histories without a change have an alarm, at the end 
 revision from the 21st on. Then planted: a step, a drift, a rise that is taken back. An alarm there must be within five
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
-``--null`` prints the thresholds of ``statistics.steps`` and how often random orders exceed them. ``--peers`` has
+``--null`` prints the thresholds of steps and how often random orders exceed them. ``--peers`` has
 the step detections of asv and Otava instead, where these packages are installed.
 """
 
@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.statistics import steps
+from pyharness.features.history import steps
 from pyharness.statistics.hypotheses import rate_bound
 
 REVISIONS = 100

@@ -62,9 +62,11 @@ def test_asking_imports_nothing() -> None:
 
 def test_all_of_a_distribution_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path, content in {
-        "tea_leaves/__init__.py": "", "teapot.py": "", "_steam.py": "raise ImportError", "tea-1.0.data/x.py": "",
+        "tea_leaves/__init__.py": "", "teapot.py": "", "_steam.py": "raise ImportError", "tea-1.0.data/x": "",
         "tea-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tea\nVersion: 1.0\n",
-        "tea-1.0.dist-info/RECORD": "tea_leaves/__init__.py,,\nteapot.py,,\n_steam.py,,\n../bin/tea,,\ntea-1.0.data/x.py,,\n",
+        "tea-1.0.dist-info/RECORD": "".join(
+            f"{name},,\n" for name in ("tea_leaves/__init__.py", "teapot.py", "_steam.py", "../tea", "tea-1.0.data/x")
+        ),
     }.items():  # fmt: skip
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(content, encoding="utf-8")

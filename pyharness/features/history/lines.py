@@ -1,7 +1,7 @@
 """Lines of a history: points of one series, in the order of revisions, and where they change.
 
 A line is of one machine where that machine has ``ENOUGH`` points, and of all other machines together. What is suspected
-is a step of times (``pyharness/statistics/steps.py``), or a change of memory or instructions beyond the gate's budget.
+is a step of times (``steps``), or a change of memory or instructions beyond the budget of the gate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyharness.features.gate.types import Figure
 from pyharness.features.gate.verdicts.judgements import ALLOWED
 from pyharness.features.history.collecting import Nature, SeriesName
 from pyharness.features.history.database import Database
-from pyharness.statistics.steps import FEWEST, LevelStep, steps
+from pyharness.features.history.steps import FEWEST, LevelStep, steps
 from pyharness.types import InputError
 
 ENOUGH = 20  # points of a machine for a line of its own

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layout.thoroughness import examples
-from pyharness.statistics.steps import FEWEST, LEVEL, LevelStep, scan, seeded_intervals, steps, threshold
+from pyharness.features.history.steps import FEWEST, LEVEL, LevelStep, scan, seeded_intervals, steps, threshold
 
 EFFECT = 0.015
 MADE_UP = st.lists(st.sampled_from([0.0, 0.01, 0.02, 0.05]) | st.floats(-0.1, 0.1), max_size=70)
