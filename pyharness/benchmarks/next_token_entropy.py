@@ -52,7 +52,6 @@ from pyharness.vocabularies.files import vocabulary_file
 
 MOST_LOGITS = 1 << 28  # stored at once if a model must, and one window does not need more: 1 GiB of float32
 MODEL_OF_ROW = ""
-LONGEST_CONTEXT = 2048  # that of GPT-3; if a model allows 64 times as much, hidden states would fill the memory
 DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
 AUTO = "auto"
 UNCHECKED = "not checked"
@@ -71,17 +70,11 @@ PLOTS = (
         "Bits that the model needs per byte of text, which compare tokenizers. Lines: 95 % CIs.",
     ),
     Plot(
-        Table(
-            "Next token by place in the word",
-            columns=(Column("word_position_nll", "{part}", each=True),),
-        ),
+        Table("Next token by place in the word", columns=(Column("word_position_nll", "{part}", each=True),)),
         "Bits that the model needs for a token, by the number of tokens since the start of its word: 0 begins it.",
     ),
     Plot(
-        Table(
-            "Next token by length",
-            columns=(Column("token_length_bits_per_byte", "{part}", each=True),),
-        ),
+        Table("Next token by length", columns=(Column("token_length_bits_per_byte", "{part}", each=True),)),
         "Bits that the model needs for a byte of tokens of 1, 2, 3, ... bytes.",
     ),
 )
@@ -236,22 +229,6 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
     raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: next_token_entropy?model=FOLDER")
 
 
-def window_sizes(parameters: Mapping[str, Any], model: CausalModel) -> tuple[int, int]:
-    """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context.
-
-    Raises:
-        InputError: the context is longer than the model's, or the stride is longer than the context.
-    """
-    longest, context = model.longest, parameters["context"]
-    if longest is not None and context > longest:
-        raise InputError(f"context = {context} is more than the {longest} tokens of model {model.folder.name!r}")
-    context = context or min(longest or LONGEST_CONTEXT, LONGEST_CONTEXT)
-    stride = parameters["stride"] or max(context // 2, 1)
-    if stride > context:
-        raise InputError(f"stride = {stride} leaves tokens out: the model's context is {context}")
-    return context, stride
-
-
 # ---------------------------------------------------------------------------------------------- the case
 
 
@@ -325,7 +302,7 @@ def starts(work: Work) -> ScoringPass:
     """Load the model and start its pass over a corpus."""
     parameters = work.case.parameters
     model = language_models.load(model_name(parameters, work.spec), work.device, parameters["dtype"])
-    context, stride = window_sizes(parameters, model)
+    context, stride = model.window_sizes(parameters["context"], parameters["stride"])
     tokenizer, (own, pairing) = work.load(), own_tokenizer(model, work.spec)
     columns = min(model.columns, tokenizer.id_limit) if parameters["ignore_padding"] else model.columns
     scoring = Scoring(model, tokenizer, own, columns, context, stride, parameters["batch_tokens"], work.threads)

@@ -44,14 +44,14 @@ def plan(suite_name: str, parts: int | None, output: Path | None, script: str | 
                 hung up, interrupted, told to end
     """
     from pyharness import suite
-    from pyharness.features.parts import planning, scripts
+    from pyharness.features.parts import executors, planning
 
     if script is not None:
         if parts is not None or output is not None:
             raise InputError("--script is of a folder that has a plan: leave --parts and --output out")
         check_output()
         run = planning.opened(Path(suite_name))
-        show(scripts.SCRIPTS[script](run.folder.path, run.folder.missing(), at_once))
+        show(executors.SCRIPTS[script](run.folder.path, run.folder.missing(), at_once))
         return
     if parts is None or output is None or at_once is not None:
         raise InputError("a plan needs --parts N and --output DIR; --at-once is of a --script")

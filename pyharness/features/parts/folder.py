@@ -4,7 +4,7 @@
 
     plan.json               what is measured, of which files, with which versions
     PART/CASE.part.zip      the pass of a case over a part; CASE is a digest of the key of the case
-    PART.done.json          written last: the digests of these files, or why there is none
+    PART.done.json          written last: the digests of these files, or why a case has no file
     PART.lock               held while a process works on the part
 
 Files of parts hold ids of sampled documents, which a tokenizer decodes: they are made for their owner alone.
@@ -34,7 +34,7 @@ _DONE = ".done.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRow:
+class DividedRow:
     """What must be the same of a row wherever a part is read."""
 
     spec: str
@@ -51,14 +51,14 @@ class Division:
     parts: int
     suite: Mapping[str, Any]  # the declaration, as a record holds it
     pyharness: str  # version
-    rows: Mapping[str, PlannedRow]  # by label
+    rows: Mapping[str, DividedRow]  # by label
     listings: Mapping[str, str]  # by label of a corpus: SHA-256 of the names, sizes and times of its files
     cases: tuple[str, ...]  # keys of the cases that are read in parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """What became of a case in a part: a file with its pass, or the reason why there is none."""
+    """What became of a case in a part: a file with its pass, or why it has no pass."""
 
     case: str  # its key
     sha256: str | None = None  # of the file
@@ -122,7 +122,7 @@ class PartsFolder:
         return cls.opened(path)
 
     def check(self, part: int) -> None:
-        """Raise ``InputError`` for a number that is none of a part."""
+        """Raise ``InputError`` for a number that no part has."""
         if not 0 <= part < self.plan.parts:
             raise InputError(f"there is no part {part} of {self.plan.parts}; parts are 0 to {self.plan.parts - 1}")
 

@@ -20,7 +20,7 @@ class PartsMissing(Exception):
 
 
 def merge(run: PartsRun, output: Path, listener: Listener, *, force: bool = False) -> store.Record:
-    """Write the record of a run whose parts are all done, and the state of its numbers beside it.
+    """Write the record of a run whose parts are all done, and the state of its numbers next to it.
 
     Raises:
         PartsMissing: some are not.

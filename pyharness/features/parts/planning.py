@@ -11,7 +11,7 @@ from pyharness import suite as suites
 from pyharness.benchmarks import Role, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.corpora.parts import MOST_PARTS, FileListing, whole_of
-from pyharness.features.parts.folder import Division, PartsFolder, PlannedRow
+from pyharness.features.parts.folder import DividedRow, Division, PartsFolder
 from pyharness.running import run_record
 from pyharness.running.schedule import Schedule
 from pyharness.store import Misshapen
@@ -80,7 +80,7 @@ def _divided(plan: Plan, parts: int) -> Division:
         raise InputError(f"suite {plan.suite.name!r} has nothing to read in parts: its benchmarks are none of {names}")
     header = run_record.header(plan, Schedule.of(plan))
     rows = {
-        label: PlannedRow(
+        label: DividedRow(
             spec=row.name, version=str(version_of(row.library)), revision=row.revision, vocabulary=row.vocabulary,
             sha256=header["files"].get(label),
         )

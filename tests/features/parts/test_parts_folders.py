@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cases import divided
 from cases.command_line import call, refused
+from divided import runs as divided
 from pyharness import store
 from pyharness.features.parts import folder as folders
 from pyharness.features.parts import planning

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import divided
 from cases.command_line import RUN
+from divided import runs as divided
 from layout.thoroughness import examples
 from pyharness import store
 

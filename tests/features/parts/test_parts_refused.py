@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import divided
 from cases.command_line import call, refused
+from divided import runs as divided
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_texts_without_parts(texts: Path, corpus: str, name: str) -> None:
     assert {path.name for path in texts.iterdir()} == {"rows.jsonl", "rows.parquet", "packed", "plain"}
 
 
-@pytest.mark.parametrize("benchmark", ["reachability", "replaced_tokens"])
-def test_benchmarks_without_passes(texts: Path, benchmark: str) -> None:
+@pytest.mark.parametrize("name", ["reachability", "replaced_tokens"])
+def test_benchmarks_without_passes(texts: Path, name: str) -> None:
     spec, output = f"path:{texts / 'rows.jsonl'}", texts / "record.json"
-    words = ("-t", "deepseek", "-c", spec, "-b", benchmark, "-b", "compression", "--parts", "2", "-o", str(output))
-    assert benchmark in refused("run", *words)
+    words = ("-t", "deepseek", "-c", spec, "-b", name, "-b", "compression", "--parts", "2", "-o", str(output))
+    assert name in refused("run", *words)
 
 
 def test_nothing_to_read_in_parts(texts: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import divided
 from cases.command_line import call
+from divided import runs as divided
 from pyharness import store
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cases import divided
 from cases.command_line import call
-from pyharness.features.parts.scripts import parallel, slurm
+from divided import runs as divided
+from pyharness.features.parts.executors import parallel, slurm
 
 
 def asked(script: str) -> list[int]:
