@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -107,6 +107,8 @@ def run(
     if resume and (finished := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{finished.path} is finished: nothing is left to resume{anew}")
+        if parts is not None and output is not None:
+            _executor().clear(output)
         sys.exit(_status(finished))
     if dry_run:
         _foresee(declared, output, force, resume, as_json=as_json)
@@ -145,17 +147,13 @@ def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
 
 
 def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool) -> Record:
-    """Run a suite in parts, on the executor of a feature; raise ``InputError`` without one."""
+    """Run a suite in parts."""
     from pyharness.cli.progress import listener
-    from pyharness.plugins import registry
 
-    executor = next(iter(registry.of_features("pyharness.running", "EXECUTORS").values()), None)
-    if executor is None:
-        raise InputError("this pyharness cannot run in parts: leave --parts out")
     said = (lambda _: None) if quiet else complain
     try:
         with listener(quiet) as watching:
-            record: Record = executor.run(declared, parts, output, watching, said, force=force, resume=resume)
+            record: Record = _executor().run(declared, parts, output, watching, said, force=force, resume=resume)
             return record
     except (KeyboardInterrupt, lifeline.Ended) as end:
         end.add_note(_to_go_on(output, output))
@@ -176,6 +174,15 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
         show(json.dumps(run.as_json(), indent=1) + "\n")
     else:
         show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
+
+
+def _executor() -> Any:
+    """Return who runs parts, of the feature that offers it; raise ``InputError`` without one."""
+    from pyharness.plugins import registry
+
+    for executor in registry.of_features("pyharness.running", "EXECUTORS").values():
+        return executor
+    raise InputError("this pyharness cannot run in parts: leave --parts out")
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +40,10 @@ class LocalExecutor:
         """
         from pyharness.features.parts import merging, planning, working
 
-        merging.check_output(output, force)
         folder = output.with_name(output.name + ENDING)
+        # A killed run may have written the state, and not yet the record.
+        force |= resume and folder.exists() and not output.exists()
+        merging.check_output(output, force)
         if resume and not folder.exists():
             raise InputError(f"there is no unfinished run in parts to resume: {str(folder)!r} does not exist")
         if not resume and folder.exists():
@@ -60,6 +63,16 @@ class LocalExecutor:
         record = merging.merge(run, output, listener, force=force)
         run.folder.remove()
         return record
+
+    def clear(self, output: Path) -> None:
+        """Remove the folder that a run has left which was killed after it had written its record."""
+        from pyharness.features.parts.folder import PLAN, PartsFolder
+
+        folder = output.with_name(output.name + ENDING)
+        if (folder / PLAN).is_file():
+            PartsFolder.opened(folder).remove()
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 EXECUTORS = (LocalExecutor(),)

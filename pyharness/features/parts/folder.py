@@ -31,6 +31,7 @@ KIND, VERSION = "pyharness-parts", 1
 PLAN = "plan.json"
 MOST_BYTES = 1 << 26  # of a plan, or of what is said of a part
 _DONE = ".done.json"
+_UNFINISHED = ".*.part"  # what a killed process was writing (``atomic_file``)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +177,14 @@ class PartsFolder:
         """Remove what is ours in the folder, and the folder if nothing else is in it."""
         with contextlib.suppress(OSError):
             for part in range(self.plan.parts):
-                for path in (*map(partial(self.file_of, part), self.plan.cases), *self._about(part)):
+                inner = self.path / str(part)
+                files = map(partial(self.file_of, part), self.plan.cases)
+                for path in (*files, *self._about(part), *inner.glob(_UNFINISHED)):
                     path.unlink(missing_ok=True)
                 with contextlib.suppress(FileNotFoundError):
-                    (self.path / str(part)).rmdir()
-            (self.path / PLAN).unlink()
+                    inner.rmdir()
+            for path in (self.path / PLAN, *self.path.glob(_UNFINISHED)):
+                path.unlink()
             self.path.rmdir()
 
     def _about(self, part: int) -> tuple[Path, Path]:

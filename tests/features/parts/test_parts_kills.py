@@ -38,7 +38,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(tmp_path: Path, seed: int) -> 
     folder, kills, status = output.with_name(f"{output.name}.parts"), 0, 1
     while status != 0:
         words = ["run", str(suite), "--parts", "6", "-q", "-o", str(output), *(["--resume"] if folder.exists() else [])]
-        status = ended(words, moments.uniform(0.5, 6.0) if kills < examples(20) else 300)
+        status = ended(words, moments.uniform(0.5, 2.5) if kills < examples(20) else 300)
         kills += status == -signal.SIGKILL
         assert status in (0, -signal.SIGKILL)
     assert kills

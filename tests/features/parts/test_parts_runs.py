@@ -55,6 +55,21 @@ def test_one_command_does_it_all_and_leaves_nothing_else(texts: Path, whole: sto
     assert "Compression" in done.stdout
 
 
+def test_what_a_killed_merge_leaves_is_no_hindrance(texts: Path, whole: store.Record, tmp_path: Path) -> None:
+    output, folder = tmp_path / "record.json", tmp_path / "record.json.parts"
+    words = ("run", str(texts / "suite.toml"), "--parts", "2", "-q", "-o", str(output))
+    divided.planned(texts / "suite.toml", 2, folder)
+    assert divided.worked(folder, 0).returncode == 0
+    (folder / "0" / ".0.part.zip.01234567.part").write_bytes(b"cut")
+    store.path_beside(output).write_bytes(b"the state was written and the record was not")
+    assert call(*words, "--resume").returncode == 0
+    divided.assert_equal(store.read(output), whole)
+    assert not folder.exists()
+    divided.planned(texts / "suite.toml", 2, folder)  # and here, killed before it was removed
+    assert call(*words, "--resume").returncode == 0
+    assert not folder.exists()
+
+
 def test_side_by_side_changes_nothing(texts: Path, whole: store.Record, tmp_path: Path) -> None:
     suite = divided.write_suite(texts, more="workers = 2\n").rename(tmp_path / "two.toml")
     divided.write_suite(texts)
