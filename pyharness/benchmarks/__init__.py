@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pyharness.plugins.registry import discover
 from pyharness.tokenizers import segmenting
@@ -80,6 +80,54 @@ class Findings:
     fingerprint: str = ""  # of the ids or files that were timed: the same in every round
     # Integers from which the numbers are computed, the argument of ``Benchmark.rederive``.
     state: State = field(default_factory=dict, repr=False, compare=False)
+
+
+class Pass(Protocol):
+    """A pass of one row over a corpus. Passes over the parts of a corpus add up to the pass over all of it."""
+
+    def read(self, corpus: Any, threads: int, progress: Callable[[int], None]) -> object:
+        """Read a corpus; tell ``progress`` the bytes read so far. Raises ``NoFindings`` if it can have no numbers."""
+        ...
+
+    def merge(self, other: Any) -> None:
+        """Add another pass of the same row, over the text behind its own."""
+        ...
+
+    def arrays(self) -> State:
+        """Return all that the pass has read, as integers: what ``restore`` of another process needs."""
+        ...
+
+    def restore(self, arrays: State) -> None:
+        """Become the pass that gave these arrays; raise ``InputError`` for those of another row, or of no pass."""
+        ...
+
+    def findings(self) -> Findings:
+        """Compute the numbers of all that was read. Raises ``NoFindings`` if there can be none."""
+        ...
+
+
+class NoFindings(Exception):
+    """A pass can have no numbers; ``findings`` have the reason."""
+
+    def __init__(self, findings: Findings) -> None:
+        super().__init__(findings.reason)
+        self.findings = findings
+
+
+@dataclass(frozen=True, slots=True)
+class PassRun:
+    """The ``run`` of a benchmark that reads its text in one pass: a whole run is a run of one part."""
+
+    starts: Callable[[Work], Pass]
+
+    def __call__(self, work: Work) -> Findings:
+        """Read the whole text once."""
+        passed = self.starts(work)
+        try:
+            passed.read(work.text, work.threads, work.progress)
+            return passed.findings()
+        except NoFindings as none:
+            return none.findings
 
 
 def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
@@ -151,6 +199,11 @@ class Benchmark:
         """Refuse a verifying benchmark that has no limit of bytes to read."""
         if self.role is Role.VERIFIES and "bytes" not in self.parameters:
             raise InputError(f"benchmark {self.name!r} verifies, and has no parameter 'bytes': how much it reads")
+
+    @property
+    def starts(self) -> Callable[[Work], Pass] | None:
+        """The function that starts its pass over a text; None for a benchmark that does not read in one pass."""
+        return self.run.starts if isinstance(self.run, PassRun) else None
 
     @property
     def timed(self) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Pace, Work, notes
+from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
@@ -32,31 +33,43 @@ from pyharness.types import (
     Tally,
     Tokenizer,
     Tokens,
+    offsets_of,
 )
 
 # Documents are cut at 1 MiB by default: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
 WORD_SAMPLE_BYTES = 2 << 20
 MOST_PAIRS = 1 << 24  # distinct pairs in a state that is read: twice as many as the sample has bytes
+_PAIRS, _WORDS = "pairs documents", "words documents"  # arrays of a part: the samples
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
 @dataclass(slots=True)
+class SampledWords:
+    """A document of the sample for words. Of a part that was read elsewhere it is known by its counts alone."""
+
+    text: str
+    ids: Ids
+    counts: NDArray[np.int64] | None = None  # int64 [4], as ``continued_words.count`` gives; None: not counted yet
+
+
+@dataclass(slots=True)
 class CorpusPass:
-    """One pass of one tokenizer over a corpus, or over a shard of it. ``merge`` adds the pass over another."""
+    """One pass of one tokenizer over a corpus, or over a part of it. ``merge`` adds the pass over another."""
 
     tokenizer: Tokenizer
     state: CorpusState
     tally: Tally = field(default_factory=Tally)
     for_pairs: DocumentSample[Ids] = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
-    for_words: DocumentSample[Ids] = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
+    for_words: DocumentSample[SampledWords] = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
     ids: IdDigests = field(default_factory=IdDigests)
+    work: Work | None = None  # what ``findings`` are of
 
     @classmethod
-    def start(cls, tokenizer: Tokenizer) -> CorpusPass:
+    def start(cls, tokenizer: Tokenizer, work: Work | None = None) -> CorpusPass:
         """Return a pass that has read nothing yet."""
         facts = Facts.of(tokenizer)
-        return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts))
+        return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts), work=work)
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
@@ -69,14 +82,15 @@ class CorpusPass:
             self.state.update(texts, tokens, groups, counting, threads, opens)
             self.ids.add([one.digest for one in batch], tokens, [one.key for one in batch])
             for index, one in enumerate(batch):
-                for sample in (self.for_pairs, self.for_words):
-                    if sample.wants(one.digest):
-                        sample.add(one.digest, one.text, tokens.document(index).copy())
+                if self.for_pairs.wants(one.digest) or self.for_words.wants(one.digest):
+                    size, ids = len(one.text.encode()), tokens.document(index).copy()
+                    self.for_pairs.add(one.digest, size, ids)
+                    self.for_words.add(one.digest, size, SampledWords(one.text, ids))
             progress(self.tally.bytes)
         return self
 
     def merge(self, other: CorpusPass) -> None:
-        """Add the pass over another shard."""
+        """Add the pass over the text behind its own."""
         self.state.merge(other.state)
         self.tally.merge(other.tally)
         self.for_pairs.merge(other.for_pairs)
@@ -87,11 +101,58 @@ class CorpusPass:
         """Count the sampled documents; pairs are counted on ``device``, with the same counts on any."""
         return Counted(
             self.state,
-            pairs.count(Tokens.from_lists([ids for _, ids in self.for_pairs.documents()]), threads, device),
+            pairs.count(Tokens.from_lists(self.for_pairs.documents()), threads, device),
             Sampled.of(self.for_pairs),
-            continued_words.count(self.tokenizer, self.for_words.documents(), self.state.facts.vocabulary),
+            continued_words.WordCuts.of(self._word_counts()),
             Sampled.of(self.for_words),
         )
+
+    def _word_counts(self) -> NDArray[np.int64]:
+        """Count the words of the documents of the sample that are not counted yet; return all, int64 [documents, 4]."""
+        documents = self.for_words.documents()
+        new = [one for one in documents if one.counts is None]
+        texts = [(one.text, one.ids) for one in new]
+        for one, counts in zip(
+            new, continued_words.count(self.tokenizer, texts, self.state.facts.vocabulary), strict=True
+        ):
+            one.counts = counts
+        return np.array([one.counts for one in documents], np.int64).reshape(-1, 4)
+
+    def arrays(self) -> State:
+        """Return all that was read, without any text: documents by digest, size, ids and counts."""
+        pairs_ids = self.for_pairs.documents()
+        return {
+            **state_arrays.of_part(self.state),
+            **state_arrays.of_tally(self.tally),
+            **self.for_pairs.arrays(_PAIRS),
+            f"{_PAIRS} lengths": state_arrays.compact(np.array(list(map(len, pairs_ids)), np.int64)),
+            f"{_PAIRS} ids": state_arrays.compact(np.concatenate([np.zeros(0, np.uint32), *pairs_ids])),
+            **self.for_words.arrays(_WORDS),
+            f"{_WORDS} counts": state_arrays.compact(self._word_counts()),
+            **self.ids.part_arrays(),
+        }
+
+    def restore(self, arrays: State) -> None:
+        """Invert ``arrays``; raise ``InputError`` for arrays of another vocabulary."""
+        self.for_pairs, self.for_words = DocumentSample(PAIR_SAMPLE_BYTES), DocumentSample(WORD_SAMPLE_BYTES)
+        self.ids = IdDigests(self.ids.token_bytes)
+        self.state = state_arrays.part_of(arrays, self.state.facts)
+        self.tally = state_arrays.tally_of(arrays)
+        lengths, ids = (state_arrays.taken(arrays, f"{_PAIRS} {what}") for what in ("lengths", "ids"))
+        if int(lengths.astype(object).sum()) != len(ids) or int(ids.max(initial=0)) >= len(self.state.facts.counted):
+            raise InputError("the ids of sampled documents are of another vocabulary, or not of one size")
+        tokens = Tokens(ids.astype(np.uint32), offsets_of(lengths))
+        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index) for index in range(len(tokens))])
+        counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
+        self.for_words.restore(_WORDS, arrays, [SampledWords("", np.zeros(0, np.uint32), one) for one in counts])
+        self.ids.restore(arrays)
+
+    def findings(self) -> Findings:
+        """Return every number, and the arrays to keep with a record."""
+        assert self.work is not None  # noqa: S101 -- only a pass that a case started has findings
+        counted = self.counted(self.work.threads, self.work.device)
+        state = {**counted.arrays(), **self.ids.arrays()}
+        return replace(_findings(counted, self.work.case, state), tally=self.tally, state=state)
 
     def measurements(self, threads: int = 1, device: str = "cpu") -> list[Measurement]:
         """Return every metric of the pass."""
@@ -107,7 +168,7 @@ class Sampled:
     is_too_small: bool
 
     @classmethod
-    def of(cls, sample: DocumentSample[Ids]) -> Sampled:
+    def of(cls, sample: DocumentSample[Any]) -> Sampled:
         """Describe a sample."""
         return cls(sample.bytes, sample.byte_cap, sample.is_too_small)
 
@@ -178,12 +239,9 @@ def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
     return pairs.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
 
 
-def run(work: Work) -> Findings:
-    """Read the whole corpus once."""
-    passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
-    counted = passed.counted(work.threads, work.device)
-    state = {**counted.arrays(), **passed.ids.arrays()}
-    return replace(_findings(counted, work.case, state), tally=passed.tally, state=state)
+def starts(work: Work) -> CorpusPass:
+    """Start the pass of a row over a text."""
+    return CorpusPass.start(work.load(), work)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -249,7 +307,7 @@ BENCHMARKS = (
     Benchmark(
         "compression",
         "compression, distribution and integrity metrics of one pass over a corpus",
-        run,
+        PassRun(starts),
         corpus="required",
         whole_text=True,
         pace=Pace(0.45, 0.55),

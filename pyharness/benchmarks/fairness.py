@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Pace, Work
+from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pace, PassRun, Work
 from pyharness.corpora.streaming import batches, work_key
 from pyharness.metrics import fairness
+from pyharness.metrics.counting import state_arrays
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     WORK,
@@ -21,7 +22,9 @@ from pyharness.types import (
     Column,
     Format,
     HasCalibration,
+    InputError,
     NotSpelled,
+    ParallelCorpus,
     Plot,
     State,
     Table,
@@ -69,18 +72,50 @@ def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np
     return units
 
 
-def run(work: Work) -> Findings:
-    """Stream the rows of the corpus."""
-    corpus, tally, count = work.aligned, Tally(), _counting(work)
-    state = fairness.FairnessState.empty(corpus.languages, corpus.reference)
-    try:
-        for rows in batches(corpus.rows(tally), count=ROWS_PER_BATCH):
-            add_rows(state, count, rows, tally)
-            work.progress(tally.bytes)
-    except NotSpelled as reason:
-        return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
-    findings = _findings(state)
-    return replace(findings, tally=tally, state=state.arrays())
+@dataclass(slots=True)
+class FairnessPass:
+    """One pass of one row over aligned text. ``merge`` adds the pass over the rows behind its own."""
+
+    row: str
+    count: Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]
+    state: fairness.FairnessState
+    tally: Tally = field(default_factory=Tally)
+
+    def read(self, corpus: ParallelCorpus, threads: int, progress: Callable[[int], None]) -> None:
+        """Stream the rows of the corpus."""
+        del threads  # ``count`` knows them
+        try:
+            for rows in batches(corpus.rows(self.tally), count=ROWS_PER_BATCH):
+                add_rows(self.state, self.count, rows, self.tally)
+                progress(self.tally.bytes)
+        except NotSpelled as reason:
+            raise NoFindings(Findings(status="failed", reason=f"{self.row}: {reason}", tally=self.tally)) from None
+
+    def merge(self, other: FairnessPass) -> None:
+        """Add another pass of the same row over rows of the same languages."""
+        self.state.merge(other.state)
+        self.tally.merge(other.tally)
+
+    def arrays(self) -> State:
+        """Return the costs by group, and the tally."""
+        return {**self.state.arrays(), **state_arrays.of_tally(self.tally)}
+
+    def restore(self, arrays: State) -> None:
+        """Invert ``arrays``; raise ``InputError`` for rows of other languages."""
+        state = fairness.FairnessState.of_arrays(arrays)
+        if (state.languages, state.reference) != (self.state.languages, self.state.reference):
+            raise InputError("a part was read with other languages; read all parts with the same")
+        self.state, self.tally = state, replace(state_arrays.tally_of(arrays), beginnings=None)
+
+    def findings(self) -> Findings:
+        """Return every number, and the arrays to keep with a record."""
+        return replace(_findings(self.state), tally=self.tally, state=self.state.arrays())
+
+
+def starts(work: Work) -> FairnessPass:
+    """Start the pass of a row over aligned text."""
+    state = fairness.FairnessState.empty(work.aligned.languages, work.aligned.reference)
+    return FairnessPass(work.spec.name, _counting(work), state)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -159,7 +194,7 @@ BENCHMARKS = (
     Benchmark(
         "fairness",
         "premiums of languages on aligned sentences",
-        run,
+        PassRun(starts),
         corpus="parallel",
         place=4,
         metrics=tuple(metric.name for metric in fairness.METRICS),

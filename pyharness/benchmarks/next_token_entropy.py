@@ -10,7 +10,7 @@ A model may have more logits than the tokenizer has ids: padding. It predicts th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import corpora, language_models, tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, NoFindings, PassRun, Work
 from pyharness.corpora.streaming import batches
 from pyharness.language_models import CausalModel, Layout, Window
 from pyharness.metrics import language_model
@@ -34,6 +34,7 @@ from pyharness.types import (
     Case,
     CaseResult,
     Column,
+    Corpus,
     HasVocabulary,
     Ids,
     InputError,
@@ -51,7 +52,6 @@ from pyharness.vocabularies.files import vocabulary_file
 
 MOST_LOGITS = 1 << 28  # stored at once if a model must, and one window does not need more: 1 GiB of float32
 MODEL_OF_ROW = ""
-LONGEST_CONTEXT = 2048  # that of GPT-3; if a model allows 64 times as much, hidden states would fill the memory
 DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
 AUTO = "auto"
 UNCHECKED = "not checked"
@@ -229,46 +229,84 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
     raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: next_token_entropy?model=FOLDER")
 
 
-def window_sizes(parameters: Mapping[str, Any], model: CausalModel) -> tuple[int, int]:
-    """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context.
-
-    Raises:
-        InputError: the context is longer than the model's, or the stride is longer than the context.
-    """
-    longest, context = model.longest, parameters["context"]
-    if longest is not None and context > longest:
-        raise InputError(f"context = {context} is more than the {longest} tokens of model {model.folder.name!r}")
-    context = context or min(longest or LONGEST_CONTEXT, LONGEST_CONTEXT)
-    stride = parameters["stride"] or max(context // 2, 1)
-    if stride > context:
-        raise InputError(f"stride = {stride} leaves tokens out: the model's context is {context}")
-    return context, stride
-
-
 # ---------------------------------------------------------------------------------------------- the case
 
 
-def run(work: Work) -> Findings:
-    """Score the whole corpus."""
+@dataclass(slots=True)
+class ScoringPass:
+    """One pass of a model over a corpus. ``merge`` adds the pass over the text behind its own."""
+
+    scoring: Scoring
+    pairing: str
+    tally: Tally = field(default_factory=Tally)
+
+    def read(self, corpus: Corpus, threads: int, progress: Callable[[int], None]) -> None:
+        """Score a corpus, a batch at a time."""
+        del threads  # ``scoring`` knows them
+        try:
+            for batch in batches(
+                corpora.read(corpus, self.tally), size=BYTES_AT_ONCE, size_of=lambda one: len(one.text)
+            ):
+                groups = [group_of(one.key) for one in batch]
+                self.scoring.read([one.text for one in batch], groups, [one.opens for one in batch])
+                progress(self.tally.bytes)
+        except NoNumber as reason:
+            raise NoFindings(Findings(details=self._about(), status="failed", reason=str(reason))) from None
+
+    def _about(self) -> dict[str, Any]:
+        return {"model": about(self.scoring), "pairing": self.pairing}
+
+    def merge(self, other: ScoringPass) -> None:
+        """Add another pass of the same model and tokenizer."""
+        self.scoring.state.merge(other.scoring.state)
+        self.scoring.documents += other.scoring.documents
+        self.scoring.unscored += other.scoring.unscored
+        self.scoring.unspelled += other.scoring.unspelled
+        self.tally.merge(other.tally)
+
+    def arrays(self) -> State:
+        """Return the sums of bits by group, what was left out, the tally, and the digest of the model."""
+        left_out = (self.scoring.documents, self.scoring.unscored, self.scoring.unspelled)
+        return {
+            **state_arrays.of_counters(self.scoring.state.counters),
+            **state_arrays.of_tally(self.tally),
+            "left out": np.array(left_out, np.int64),
+            "model": self._model(),
+        }
+
+    def _model(self) -> NDArray[np.uint8]:
+        return state_arrays.of_text(self.scoring.model.folder.digest())
+
+    def restore(self, arrays: State) -> None:
+        """Invert ``arrays``; raise ``InputError`` for the scores of another model."""
+        if not np.array_equal(state_arrays.taken(arrays, "model"), self._model()):
+            raise InputError("a part was scored by another model; read all parts with one")
+        self.scoring.state = CorpusState.of_sums(state_arrays.counters_of(arrays))
+        left_out = state_arrays.taken(arrays, "left out", 3).tolist()
+        self.scoring.documents, self.scoring.unscored, self.scoring.unspelled = left_out
+        self.tally = state_arrays.tally_of(arrays)
+
+    def findings(self) -> Findings:
+        """Return every number, and the sums of bits to keep with a record."""
+        details = {
+            **self._about(),
+            "unscored_tokens": self.scoring.unscored,
+            "documents_without_word_positions": self.scoring.unspelled,
+        }
+        findings = _findings(self.scoring.state)
+        kept = state_arrays.of_counters(self.scoring.state.counters)
+        return replace(findings, details={**details, **findings.details}, tally=self.tally, state=kept)
+
+
+def starts(work: Work) -> ScoringPass:
+    """Load the model and start its pass over a corpus."""
     parameters = work.case.parameters
     model = language_models.load(model_name(parameters, work.spec), work.device, parameters["dtype"])
-    context, stride = window_sizes(parameters, model)
+    context, stride = model.window_sizes(parameters["context"], parameters["stride"])
     tokenizer, (own, pairing) = work.load(), own_tokenizer(model, work.spec)
     columns = min(model.columns, tokenizer.id_limit) if parameters["ignore_padding"] else model.columns
     scoring = Scoring(model, tokenizer, own, columns, context, stride, parameters["batch_tokens"], work.threads)
-    details: dict[str, Any] = {"model": about(scoring), "pairing": pairing}
-    tally = Tally()
-    try:
-        for batch in batches(corpora.read(work.text, tally), size=BYTES_AT_ONCE, size_of=lambda one: len(one.text)):
-            groups = [group_of(one.key) for one in batch]
-            scoring.read([one.text for one in batch], groups, [one.opens for one in batch])
-            work.progress(tally.bytes)
-    except NoNumber as reason:
-        return Findings(details=details, status="failed", reason=str(reason))
-    details |= {"unscored_tokens": scoring.unscored, "documents_without_word_positions": scoring.unspelled}
-    findings = _findings(scoring.state)
-    kept = state_arrays.of_counters(scoring.state.counters)
-    return replace(findings, details={**details, **findings.details}, tally=tally, state=kept)
+    return ScoringPass(scoring, pairing)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -340,7 +378,7 @@ BENCHMARKS = (
     Benchmark(
         "next_token_entropy",
         "entropy, NLL and bits per byte of a causal language model over a corpus; by place in a word and length",
-        run,
+        PassRun(starts),
         corpus="required",
         whole_text=True,
         place=9,

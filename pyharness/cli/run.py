@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,6 +45,8 @@ RESULTS = "pyharness-results"
               "documents. A smaller max_bytes= of a corpus applies [default: all].")  # fmt: skip
 @click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this time, such as 10m or 2h. "
               "--resume runs the rest [default: no limit].")  # fmt: skip
+@click.option("--parts", type=click.IntRange(1), metavar="N", help="Read each text in N parts, each kept once it is "
+              "read: --resume loses no more than a part. Needs --output.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")
@@ -58,7 +60,8 @@ RESULTS = "pyharness-results"
 def run(
     suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
     reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
-    output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool, tracebacks: bool, quiet: bool,
+    parts: int | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool, tracebacks: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Measure tokenizers on texts and write a record.
 
@@ -83,7 +86,7 @@ def run(
                 hung up, interrupted, told to end
     Finished cases are kept. The last line says how to go on.
     """
-    from pyharness import report, suite
+    from pyharness import suite
     from pyharness.cli.progress import listener
     from pyharness.corpora.options import size
     from pyharness.running import runner
@@ -91,6 +94,8 @@ def run(
 
     if as_json and not dry_run:
         raise InputError("--json needs --dry-run; for the numbers of a run, use pyharness report --format json")
+    if parts is not None and (output is None or limit is not None or dry_run or tracebacks):
+        raise InputError("--parts needs --output, and knows no --time-limit, --dry-run or --traceback")
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -102,9 +107,14 @@ def run(
     if resume and (finished := _find_finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{finished.path} is finished: nothing is left to resume{anew}")
+        if parts is not None and output is not None:
+            _executor().clear(output)
         sys.exit(_status(finished))
     if dry_run:
         _foresee(declared, output, force, resume, as_json=as_json)
+        return
+    if parts is not None and output is not None:
+        _end(_in_parts(declared, parts, output, force, resume, quiet), output, quiet)
         return
     with _claim(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
@@ -116,16 +126,38 @@ def run(
             raise
     for result in record.results if tracebacks else ():
         _show_traceback(result)
+    late = "" if record.data["complete"] else f"time limit of {limit} reached; {_to_go_on(journal.record, output)}"
+    _end(record, journal.record, quiet, late)
+
+
+def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
+    """Show a record, say where it is and what comes next, and exit."""
+    from pyharness import report
+
     if not quiet:
         show(report.to_text(report.sheets(record), width=width(), color=color()))
-    complain(f"record: {journal.record}")
-    if not quiet and record.data["complete"]:
-        page = shlex.quote(str(journal.record.with_suffix(".html")))
-        complain(f"next: pyharness report {shlex.quote(str(journal.record))} \\")
+    complain(f"record: {path}")
+    if not quiet and not late:
+        page = shlex.quote(str(path.with_suffix(".html")))
+        complain(f"next: pyharness report {shlex.quote(str(path))} \\")
         complain(f"  --format html -o {page}")
-    if not record.data["complete"]:
-        complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
+    if late:
+        complain(late)
     sys.exit(_status(record))
+
+
+def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool) -> Record:
+    """Run a suite in parts."""
+    from pyharness.cli.progress import listener
+
+    said = (lambda _: None) if quiet else complain
+    try:
+        with listener(quiet) as watching:
+            record: Record = _executor().run(declared, parts, output, watching, said, force=force, resume=resume)
+            return record
+    except (KeyboardInterrupt, lifeline.Ended) as end:
+        end.add_note(_to_go_on(output, output))
+        raise
 
 
 def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
@@ -142,6 +174,15 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
         show(json.dumps(run.as_json(), indent=1) + "\n")
     else:
         show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
+
+
+def _executor() -> Any:
+    """Return who runs parts, of the feature that offers it; raise ``InputError`` without one."""
+    from pyharness.plugins import registry
+
+    for executor in registry.of_features("pyharness.running", "EXECUTORS").values():
+        return executor
+    raise InputError("this pyharness cannot run in parts: leave --parts out")
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:

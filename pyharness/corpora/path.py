@@ -12,11 +12,12 @@ import difflib
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from pyharness.corpora.files import jsonl, parquet, reading
-from pyharness.corpora.files.reading import blocks, compression, decoded, named_errors
+from pyharness.corpora.files.reading import Extent, blocks, compression, decoded, named_errors
 from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
@@ -30,19 +31,27 @@ WHOLE = "file"  # a value of ``split``: a file of plain text is a document, and 
 ONE_WORK = "*"  # all documents belong to one work, or their works are unknown: no independent evidence
 
 
-def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
-    """Read files in sequence; ``binary``: whether to read binary ones as text."""
+@dataclass(slots=True, kw_only=True)
+class FileCorpus(TextCorpus):
+    """Documents of files. ``fragments`` reads ranges of them; ``read``, all."""
+
+    files: Callable[[], Iterable[Path]]
+    fragments: Callable[[Iterable[Extent]], Iterator[Fragment]]
+
+
+def fragments(extents: Iterable[Extent], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
+    """Read files, or ranges of them, in sequence; ``binary``: whether to read binary ones as text."""
     if work == ONE_WORK:
-        yield from (one._replace(work=work) for one in fragments(files, field, "", split, binary))
+        yield from (one._replace(work=work) for one in fragments(extents, field, "", split, binary))
         return
-    for file in files:
-        kind = reading.kind(file.name)
+    for extent in extents:
+        kind = reading.kind(extent.file.name)
         if kind == "parquet":
-            yield from _of_rows(map(Fragment, parquet.strings(file, field)), split)
+            yield from _of_rows(map(Fragment, parquet.strings(extent, field)), split)
         elif kind == "jsonl":
-            yield from _of_rows(jsonl.documents(file, field, work), split)
-        else:
-            yield from _plain(file, split, binary)
+            yield from _of_rows(jsonl.documents_within(extent, field, work), split)
+        elif extent.start == 0:
+            yield from _plain(extent.file, split, binary)
 
 
 def _of_rows(rows: Iterable[Fragment], split: str) -> Iterator[Fragment]:
@@ -117,9 +126,15 @@ def _corpus(
     spec: str, files: Callable[[], Iterable[Path]], options: Mapping[str, str], split: str, code: bool, binary: bool,
 ) -> Corpus:  # fmt: skip
     defaults = {"language": "code", "domain": "code"} if code else {}
-    return TextCorpus(
+
+    def of(extents: Iterable[Extent]) -> Iterator[Fragment]:
+        return fragments(extents, options.get("field", "text"), options.get("work", ""), split, binary)
+
+    return FileCorpus(
         name=spec,
-        read=lambda: fragments(files(), options.get("field", "text"), options.get("work", ""), split, binary),
+        read=lambda: of(map(Extent, files())),
+        files=files,
+        fragments=of,
         max_document_bytes=document_limit(options),
         **described(spec, options, **defaults),
     )

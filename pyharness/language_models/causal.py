@@ -17,6 +17,7 @@ from pyharness.types import InputError
 # Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB (of float32) stay in the cache, and
 # the pages are reused: 64 MiB took 1.7 times as long. On a GPU the limit is 1 GiB, which was not measured.
 LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}
+LONGEST_CONTEXT = 2048  # that of GPT-3; if a model allows 64 times as much, hidden states would fill the memory
 LEAST_ROWS = 64  # of logits in a chunk: each chunk reads all weights of the head
 
 # How logits follow from the hidden states of the body: as hidden @ weight^T + bias and nothing else; row by row, by
@@ -36,6 +37,22 @@ class CausalModel:
     longest: int | None  # tokens that its positions allow, if they are limited
     bos: int | None
     head: Head
+
+    def window_sizes(self, context: int, stride: int) -> tuple[int, int]:
+        """Return context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context.
+
+        Raises:
+            InputError: the context is longer than the model's, or the stride is longer than the context.
+        """
+        if self.longest is not None and context > self.longest:
+            raise InputError(
+                f"context = {context} is more than the {self.longest} tokens of model {self.folder.name!r}"
+            )
+        context = context or min(self.longest or LONGEST_CONTEXT, LONGEST_CONTEXT)
+        stride = stride or max(context // 2, 1)
+        if stride > context:
+            raise InputError(f"stride = {stride} leaves tokens out: the model's context is {context}")
+        return context, stride
 
     def score(self, batch: Layout, columns: int, threads: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return entropy and NLL of the scored predictions of a batch, in bits, float32 [scored] each.

@@ -40,9 +40,19 @@ class WordCuts:
     unplaced: int = 0  # words of the other documents
     unsegmented: int = 0  # of all words, with a character of a script written without spaces
 
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> WordCuts:
+        """Add up the counts of documents, int64 [documents, 4]."""
+        return cls(*counts.sum(axis=0).tolist())
 
-def count(tokenizer: Tokenizer, documents: Sequence[tuple[str, Ids]], vocabulary: Vocabulary | None) -> WordCuts:
-    """Count the words of documents, each with the ids that the tokenizer gave it; ``vocabulary``: None if hidden."""
+
+def count(
+    tokenizer: Tokenizer, documents: Sequence[tuple[str, Ids]], vocabulary: Vocabulary | None
+) -> NDArray[np.int64]:
+    """Count the words of documents, each with the ids that the tokenizer gave it; ``vocabulary``: None if hidden.
+
+    Returns int64 [documents, 4], in the order of the fields of ``WordCuts``.
+    """
     normalize = cache(tokenizer.normalize) if isinstance(tokenizer, HasNormalize) else None
     segments = SampleSegments.of([text for text, _ in documents])
     words, unsegmented = segments.kinds()
@@ -50,8 +60,8 @@ def count(tokenizer: Tokenizer, documents: Sequence[tuple[str, Ids]], vocabulary
     if vocabulary is not None and documents:
         tokens = Tokens.from_lists([ids for _, ids in documents])
         placed, continued = segments.cuts(tokens, vocabulary, normalize)
-    counts = (words & placed, words & continued, words & ~placed, unsegmented)
-    return WordCuts(*(int(np.count_nonzero(one)) for one in counts))
+    flags = (words & placed, words & continued, words & ~placed, unsegmented)
+    return np.stack([np.diff(offsets_of(one)[segments.offsets]) for one in flags], axis=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,14 @@ from pyharness.system.environment import cores
 from pyharness.types import Case, CaseResult, Failure, InputError
 
 
+@dataclass(frozen=True, slots=True)
+class PartsRead:
+    """Cases whose text was read in parts before the run, by key."""
+
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # passes of all parts, in order
+    unread: Mapping[str, CaseResult] = field(default_factory=dict)  # results of cases of which a part has no pass
+
+
 @dataclass
 class Run:
     """A run in progress."""
@@ -38,6 +46,7 @@ class Run:
     journal: store.Journal
     tracebacks: bool = False  # whether failures by an unexpected exception keep theirs
     deadline: Deadline | None = None
+    parts: PartsRead = field(default_factory=PartsRead)
     results: dict[str, CaseResult] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     turns: dict[tuple[str, int], Turn] = field(default_factory=dict)  # by key and round, of an interrupted run
@@ -97,7 +106,7 @@ class Run:
                 if self._out_of_time:
                     return
                 self.listener.started(case)
-                blocked = self.verification.blocked(case)
+                blocked = self.verification.blocked(case) or self.parts.unread.get(case.key)
             self._keep(blocked or self._measure(case, workers).result)
 
     @property
@@ -184,18 +193,20 @@ class Run:
             expected=None if expected is None else str(expected),
             keep_ids=None if kept is None else str(kept),
             keep_state=None if state is None else str(state.absolute()),
+            parts=self.parts.files.get(case.key, ()),
             traceback=self.tracebacks,
         )
 
 
 def run(
     plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False, tracebacks: bool = False,
-    deadline: Deadline | None = None,
+    deadline: Deadline | None = None, parts: PartsRead | None = None,
 ) -> store.Record:  # fmt: skip
     """Run a plan, and write the record under the name that the journal has claimed.
 
     ``tracebacks`` adds tracebacks of unexpected exceptions to the details of failures. No case begins after
-    ``deadline``; if that leaves out cases, the record is incomplete, and the journal stays to resume from.
+    ``deadline``; if that leaves out cases, the record is incomplete, and the journal stays to resume from. Texts that
+    were read in ``parts`` are not read again, but for their fronts.
 
     ``KeyboardInterrupt`` and ``SystemExit`` (from a signal) during measurement also leave the journal, and a valid
     record of the finished cases, if there are any and no other file has the name of the record.
@@ -209,7 +220,7 @@ def run(
         recording = Recording(plan, schedule, journal, run_record.header(plan, schedule), started)
         finished = journal.start(recording.header, resume)
         with folders.scratch() as workdir:
-            going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline)
+            going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline, parts or PartsRead())
             going.take_over(finished)
             if finished:
                 run_record.check_texts(plan, going.texts)

@@ -17,7 +17,7 @@ def digest_of(text: str | bytes) -> Digest:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one pass over a corpus: integers only; ``merge`` is associative and commutative."""
+    """Counts of one pass over a corpus: integers only; but for beginnings, ``merge`` is commutative, too."""
 
     documents: int = 0
     bytes: int = 0  # UTF-8 bytes of the documents, after replacement
@@ -44,14 +44,13 @@ class Tally:
             self.beginnings.append(self.digest)
 
     def merge(self, other: Tally) -> None:
-        """Add the counts of another pass (a shard, a machine)."""
+        """Add the counts of another pass, over text behind its own: the beginnings stay those of the first."""
         self.documents += other.documents
         self.bytes += other.bytes
         self.empty_documents += other.empty_documents
         self.cut_documents += other.cut_documents
         self.replaced_sequences += other.replaced_sequences
         self.digest = (self.digest + other.digest) % (1 << 128)
-        self.beginnings = None  # two passes have no common beginning
 
 
 @dataclass(frozen=True, slots=True)

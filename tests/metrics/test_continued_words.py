@@ -45,7 +45,7 @@ class Lower(Pieces):
 
 def cuts(text: str, pieces: list[bytes], kind: type[Pieces] = Pieces) -> WordCuts:
     tokenizer = kind(pieces)
-    return count(tokenizer, [(text, tokenizer.ids)], tokenizer.vocabulary())
+    return WordCuts.of(count(tokenizer, [(text, tokenizer.ids)], tokenizer.vocabulary()))
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -107,14 +107,17 @@ def test_documents_of_every_spelling_are_counted_together() -> None:
         ("the house", [0, 1, 2]),
     ]
     tokenizer = Pieces(pieces)
-    both = count(tokenizer, [(text, np.array(ids, np.uint32)) for text, ids in documents], tokenizer.vocabulary())
+    by_document = count(
+        tokenizer, [(text, np.array(ids, np.uint32)) for text, ids in documents], tokenizer.vocabulary()
+    )
+    both = WordCuts.of(by_document)
     assert both == WordCuts(words=6, continued=2, unplaced=1)
 
 
 def test_tokens_that_spell_another_text_have_no_cuts() -> None:
     assert cuts("a bc", [b"a", b"<unk>"]) == WordCuts(unplaced=2)
     assert cuts("A bc", [b"a", b"bc"]) == WordCuts(unplaced=2)
-    hidden = count(_Hidden(), [("a bc", np.array([97], np.uint32))], None)
+    hidden = WordCuts.of(count(_Hidden(), [("a bc", np.array([97], np.uint32))], None))
     assert hidden == WordCuts(unplaced=2)
 
 
@@ -188,7 +191,7 @@ def check(tokenizer: Tokenizer, library: Any, texts: list[str]) -> None:
     tokens = tokenizer.encode_batch(texts)
     assert isinstance(tokenizer, HasVocabulary)
     documents = [(text, tokens.document(index)) for index, text in enumerate(texts)]
-    word_cuts = count(tokenizer, documents, tokenizer.vocabulary())
+    word_cuts = WordCuts.of(count(tokenizer, documents, tokenizer.vocabulary()))
     by_library = np.array([of_library(library, text) for text in texts]).sum(axis=0).tolist()
     assert (word_cuts.words, word_cuts.continued, word_cuts.unplaced) == (*by_library, 0)
     assert word_cuts.continued > 100

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness.metrics.counting.sampling import DocumentSample
-from pyharness.types import Ids
+from pyharness.types import InputError, State
 
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=40)
 
 
-def sample_of(documents: list[tuple[int, int]], cap: int) -> DocumentSample[Ids]:
-    sample: DocumentSample[Ids] = DocumentSample(cap)
+def sample_of(documents: list[tuple[int, int]], cap: int) -> DocumentSample[str]:
+    sample: DocumentSample[str] = DocumentSample(cap)
     for name, length in documents:
         # One content has one digest and one length.
         digest = hashlib.blake2b(f"{name}/{length}".encode(), digest_size=16).digest()
-        sample.add(digest, f"{name}/{length}".rjust(length + 8), np.full(length, name, np.uint32))
+        text = f"{name}/{length}".rjust(length + 8)
+        sample.add(digest, len(text), text)
     return sample
 
 
-def texts_of(sample: DocumentSample[Ids]) -> list[str]:
-    return [text for text, _ in sample.documents()]
+def texts_of(sample: DocumentSample[str]) -> list[str]:
+    return sample.documents()
 
 
 def expected(documents: list[tuple[int, int]], cap: int) -> list[str]:
@@ -57,3 +60,38 @@ def test_merging_is_sampling_the_union(a: list[tuple[int, int]], b: list[tuple[i
     assert texts_of(merged) == expected(a + b, cap)
     assert merged.bytes == sum(map(len, texts_of(merged)))
     assert merged.is_too_small == (bool(a + b) and not texts_of(merged))
+
+
+def restored(sample: DocumentSample[str], cap: int) -> DocumentSample[str]:
+    again: DocumentSample[str] = DocumentSample(cap)
+    again.restore("of it", sample.arrays("of it"), sample.documents())
+    return again
+
+
+@given(DOCUMENTS, DOCUMENTS, st.integers(0, 300))
+def test_a_restored_sample_goes_on(a: list[tuple[int, int]], b: list[tuple[int, int]], cap: int) -> None:
+    first = restored(sample_of(a, cap), cap)
+    first.merge(restored(sample_of(b, cap), cap))
+    whole = sample_of(a + b, cap)
+    assert texts_of(first) == texts_of(whole)
+    assert (first.bytes, first.is_too_small) == (whole.bytes, whole.is_too_small)
+    for name, array in first.arrays("of it").items():
+        assert np.array_equal(array, whole.arrays("of it")[name]), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: arrays | {"of it digests": arrays["of it digests"][::-1]},
+        lambda arrays: arrays | {"of it digests": arrays["of it digests"][:, :8]},
+        lambda arrays: arrays | {"of it sizes": arrays["of it sizes"] + 100},
+        lambda arrays: arrays | {"of it sizes": arrays["of it sizes"][:1]},
+        lambda arrays: arrays | {"of it threshold": arrays["of it digests"][:1]},
+        lambda arrays: {name: array for name, array in arrays.items() if name != "of it threshold"},
+    ],
+)
+def test_damaged_arrays_are_refused(change: Callable[[State], State]) -> None:
+    sample = sample_of([(1, 2), (2, 3), (3, 4)], 60)
+    again: DocumentSample[str] = DocumentSample(60)
+    with pytest.raises(InputError):
+        again.restore("of it", change(sample.arrays("of it")), sample.documents())

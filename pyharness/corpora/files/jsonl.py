@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from pyharness.corpora.files.reading import decode, raw_lines
+from pyharness.corpora.files.reading import Extent, compression, decode, lines_within, raw_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.kernels.text import JsonStrings
 from pyharness.types import InputError
@@ -48,11 +48,30 @@ def value(file: Traversable, number: int, row: dict[str, Any], field: str, optio
     return row[field]
 
 
-def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragment]:
-    """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given."""
+def documents_within(extent: Extent, field: str, work: str = "") -> Iterator[Fragment]:
+    """Stream the rows that begin in a range of a file, like ``documents``; a compressed file is read whole."""
+    file, start, stop = extent
+    if stop is None or compression(file.name):
+        if start == 0:
+            yield from documents(file, field, work)
+        return
+    try:
+        yield from documents(file, field, work, lines_within(file, start, stop))
+    except InputError as error:
+        counted = f" (line 2 begins at byte {start:,}, or is the first after it)" if start else ""
+        raise InputError(f"{error}{counted}") from None
+
+
+def documents(
+    file: Traversable, field: str, work: str = "", lines: Iterable[tuple[int, bytes]] | None = None
+) -> Iterator[Fragment]:
+    """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given.
+
+    ``lines``: numbered lines of the file, by default all.
+    """
     # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
     strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
-    for number, line in raw_lines(file):
+    for number, line in raw_lines(file) if lines is None else lines:
         if plain := strings.of(line):
             yield Fragment(plain[0], work=_PART.sub("", plain[-1]) if work else "")
         elif (row := _row(file, number, line)) is not None:  # not plain: json says what it is

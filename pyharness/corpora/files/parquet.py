@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pyharness.corpora.files.reading import decode, named_errors
+from pyharness.corpora.files.reading import Extent, decode, named_errors
 from pyharness.plugins.libraries import load
 from pyharness.types import InputError
 
@@ -157,8 +157,9 @@ def _read_signed(data: bytes, position: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), position
 
 
-def strings(file: Path, field: str) -> Iterator[str]:
-    """Stream a string column; a null is an empty document."""
+def strings(extent: Extent, field: str) -> Iterator[str]:
+    """Stream a string column of the row groups that begin in a range of a file; a null is an empty document."""
+    file = extent.file
     pyarrow = load("reading Parquet files", "pyarrow", "files")
     parquet = load("reading Parquet files", "pyarrow.parquet", "files")
     row_number = 0
@@ -169,13 +170,30 @@ def strings(file: Path, field: str) -> Iterator[str]:
         parquet.ParquetFile(str(file), pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True) as table,
     ):
         _check(pyarrow, file, table.schema_arrow, field)
-        groups = [number for number in range(table.num_row_groups) if table.metadata.row_group(number).num_rows]
-        for group in groups:
+        for group in _groups(table.metadata, extent):
             rows = _rows_at_once(file, table.metadata.row_group(group), field)
             for batch in table.iter_batches(batch_size=rows, row_groups=[group], columns=[field]):
                 for data in _as_bytes(pyarrow, batch.column(0)):
                     yield decode(data) if data else ""
                 row_number += batch.num_rows
+
+
+def _groups(metadata: Any, extent: Extent) -> Iterator[int]:
+    """Yield the numbers of the row groups with rows whose first page begins in a range of the file."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        starts = [_start(group.column(column)) for column in range(group.num_columns)]
+        begins = min(starts, default=0)
+        if group.num_rows and extent.start <= begins and (extent.stop is None or begins < extent.stop):
+            yield number
+
+
+def _start(column: Any) -> int:
+    """Return the place of the first page of a column chunk."""
+    start = int(column.data_page_offset)
+    if column.has_dictionary_page and column.dictionary_page_offset is not None:
+        start = min(start, column.dictionary_page_offset)
+    return start
 
 
 def _check_footer(file: Path) -> None:
@@ -193,9 +211,7 @@ def _rows_at_once(file: Path, group: Any, field: str) -> int:
     columns = [group.column(number) for number in range(group.num_columns)]
     largest_row = 1.0
     for column in (column for column in columns if column.path_in_schema == field):
-        start = column.data_page_offset
-        if column.has_dictionary_page and column.dictionary_page_offset is not None:
-            start = min(start, column.dictionary_page_offset)
+        start = _start(column)
         with named_errors(file, lambda: "at a page"), file.open("rb") as content:
             for page in pages(content, start, column.total_compressed_size, str(file)):
                 if page.bytes > LARGEST_PAGE:

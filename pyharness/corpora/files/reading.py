@@ -13,12 +13,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
 
 BLOCK_BYTES = 1 << 17
+LINE_BUFFER = 1 << 15  # bytes read ahead of the line that is wanted, at most: a part of a file reads little beyond it
 MAX_LINE_BYTES = 1 << 28  # of a file whose lines are read whole: JSONL and aligned text
 _DAMAGE: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError)
 UNREADABLE = "\udfff"  # stands for an invalid sequence until its document is known
@@ -26,6 +28,14 @@ UNREADABLE = "\udfff"  # stands for an invalid sequence until its document is kn
 OPENERS: Mapping[str, Callable[[Any], Any]] = {
     ".gz": gzip.open, ".xz": open_xz, ".bz2": bz2.open, ".zst": open_zstd,
 }  # fmt: skip
+
+
+class Extent(NamedTuple):
+    """A file, or a range of it: the documents whose first byte is in the range."""
+
+    file: Path
+    start: int = 0
+    stop: int | None = None  # None: the end of the file
 
 
 def compression(name: str) -> str:
@@ -125,6 +135,29 @@ def raw_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int,
             )
     if held:
         yield number, b"".join(held)
+
+
+def lines_within(file: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    r"""Read the lines that begin in a range of an uncompressed file, without their ``\n``, like ``raw_lines``.
+
+    Lines are numbered from 1 if the range begins with the file, else from 2.
+    """
+    at, number = start, 1
+    with named_errors(file, lambda: f"after {at:,} bytes of its content"), file.open("rb", LINE_BUFFER) as content:
+        if start:
+            content.seek(start - 1)
+            skipped = content.readline(stop - start + 1)
+            at, number = start - 1 + len(skipped), 2
+            if not skipped.endswith(b"\n"):  # one line holds all of the range: it is of the part where it begins
+                return
+        while at < stop and (line := content.readline(MAX_LINE_BYTES + 1)):
+            if len(line) > MAX_LINE_BYTES:
+                raise InputError(
+                    f"{file} has a line of more than {MAX_LINE_BYTES >> 20} MiB at byte {at:,}; "
+                    "lines of this kind of file are read whole: split it, or read the file as plain text"
+                )
+            yield number, line.removesuffix(b"\n")
+            at, number = at + len(line), number + 1
 
 
 Kind: TypeAlias = Literal["text", "code", "jsonl", "parquet"]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Pace, Work
+from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pace, PassRun, Work
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.features.segmentation.metrics import extracts, numbers, units, words
 from pyharness.features.segmentation.metrics.extracts import ExtractCounts, extract
 from pyharness.features.segmentation.metrics.units import UnitCounts
-from pyharness.metrics.counting.sampling import DocumentSample
+from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting.sampling import DIGEST_BYTES, DocumentSample
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     Case,
@@ -24,6 +25,7 @@ from pyharness.types import (
     Digest,
     HasCalibration,
     HasSegments,
+    InputError,
     Measurement,
     NotSpelled,
     State,
@@ -31,23 +33,38 @@ from pyharness.types import (
     Tally,
 )
 
+_SAMPLE = "extracts documents"
+Extract: TypeAlias = tuple[str, Digest]  # with the key of its document
+
 
 @dataclass(slots=True)
 class SegmentationPass:
-    """One pass over a corpus or a shard of it. ``merge`` gives the pass over both."""
+    """One pass over a corpus or a part of it. ``merge`` gives the pass over both."""
 
     segmenter: HasSegments
     units: UnitCounts = field(default_factory=UnitCounts)
-    sample: DocumentSample[Digest] = field(default_factory=lambda: DocumentSample(extracts.SAMPLE_BYTES))
+    sample: DocumentSample[Extract] = field(default_factory=lambda: DocumentSample(extracts.SAMPLE_BYTES))
     tally: Tally = field(default_factory=Tally)
+    row: str = ""
+    threads: int = 1
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> SegmentationPass:
         """Stream the corpus, a batch at a time.
 
         Raises:
-            NotSpelled: the units of a text do not spell it, and the segmenter has not marked it as missing.
+            NoFindings: the units of a text do not spell it, and the segmenter has not marked it as missing.
             InputError: units were fitted to a text of the corpus.
         """
+        try:
+            self._read(corpus, threads, progress)
+        except NotSpelled as reason:
+            raise self._no_findings(reason) from None
+        return self
+
+    def _no_findings(self, reason: NotSpelled) -> NoFindings:
+        return NoFindings(Findings(status="failed", reason=f"{self.row}: {reason}"))
+
+    def _read(self, corpus: Corpus, threads: int, progress: Any) -> None:
         for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
             if isinstance(self.segmenter, HasCalibration):
                 for one in batch:
@@ -58,12 +75,12 @@ class SegmentationPass:
             self.units.update(texts, self.segmenter.segment_batch(texts, threads), groups, opens)
             for one in batch:
                 if self.sample.wants(one.digest):
-                    self.sample.add(one.digest, extract(one.text), one.key)
+                    beginning = extract(one.text)
+                    self.sample.add(one.digest, len(beginning.encode()), (beginning, one.key))
             progress(self.tally.bytes)
-        return self
 
     def merge(self, other: SegmentationPass) -> None:
-        """Add the pass over another shard."""
+        """Add the pass over the text behind its own."""
         self.units.merge(other.units)
         self.sample.merge(other.sample)
         self.tally.merge(other.tally)
@@ -71,6 +88,39 @@ class SegmentationPass:
     def counted(self, threads: int = 1) -> SegmentationCounts:
         """Cut the extracts again, with noise and as prefixes; raise ``NotSpelled``."""
         return SegmentationCounts(self.units, ExtractCounts.count(self.segmenter, self.sample.documents(), threads))
+
+    def arrays(self) -> State:
+        """Return the counts, the tally, and the extracts with their text: 512 KiB at most."""
+        documents = self.sample.documents()
+        return {
+            **self.units.arrays(),
+            **state_arrays.of_tally(self.tally),
+            **self.sample.arrays(_SAMPLE),
+            f"{_SAMPLE} texts": state_arrays.of_text("".join(text for text, _ in documents)),
+            f"{_SAMPLE} keys": np.frombuffer(b"".join(key for _, key in documents), np.uint8).reshape(-1, DIGEST_BYTES),
+        }
+
+    def restore(self, arrays: State) -> None:
+        """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
+        self.units, self.tally = UnitCounts.of_arrays(arrays), state_arrays.tally_of(arrays)
+        self.sample = DocumentSample(extracts.SAMPLE_BYTES)
+        sizes = state_arrays.taken(arrays, f"{_SAMPLE} sizes").astype(np.int64)
+        data = state_arrays.taken(arrays, f"{_SAMPLE} texts").astype(np.uint8)
+        keys = state_arrays.table(arrays, f"{_SAMPLE} keys", DIGEST_BYTES).astype(np.uint8)
+        if (sizes < 0).any() or int(sizes.sum()) != len(data) or len(keys) != len(sizes):
+            raise InputError("the extracts of a part are not of one size")
+        texts = map(state_arrays.text_of, np.split(data, np.cumsum(sizes)[:-1]) if len(sizes) else ())
+        self.sample.restore(_SAMPLE, arrays, list(zip(texts, map(bytes, keys), strict=True)))
+
+    def findings(self) -> Findings:
+        """Return every number, and the arrays to keep with a record; raise ``NoFindings`` for an unspelled extract."""
+        try:
+            counted = self.counted(self.threads)
+        except NotSpelled as reason:
+            raise self._no_findings(reason) from None
+        findings = counted.findings()
+        details = {**findings.details, "is_causal": self.segmenter.is_causal}
+        return replace(findings, details=details, tally=self.tally, state=counted.arrays())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +151,9 @@ class SegmentationCounts:
         return cls(UnitCounts.of_arrays(arrays), ExtractCounts.of_arrays(arrays))
 
 
-def run(work: Work) -> Findings:
-    """Read the whole corpus once, and its extracts several times."""
-    segmenter = work.segmenter()
-    passed = SegmentationPass(segmenter)
-    try:
-        counted = passed.read(work.text, work.threads, work.progress).counted(work.threads)
-    except NotSpelled as reason:
-        return Findings(status="failed", reason=f"{work.spec.name}: {reason}")
-    findings = counted.findings()
-    details = {**findings.details, "is_causal": segmenter.is_causal}
-    return replace(findings, details=details, tally=passed.tally, state=counted.arrays())
+def starts(work: Work) -> SegmentationPass:
+    """Start the pass of a row: the whole corpus is read once, its extracts several times."""
+    return SegmentationPass(work.segmenter(), row=work.spec.name, threads=work.threads)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -179,7 +221,7 @@ BENCHMARKS = (
     Benchmark(
         "segmentation",
         "lengths, cuts and stability of units of text (tokens, patches, words, sentences)",
-        run,
+        PassRun(starts),
         corpus="required",
         whole_text=True,
         pace=Pace(1.5, 0.2),

@@ -129,6 +129,19 @@ class IdDigests:
             **({"ids units": compact(np.concatenate(units))} if len(units) == len(parts) else {}),
         }
 
+    def part_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays from which ``restore`` goes on."""
+        return {**self.arrays(), "ids closed": np.array([self.closed], np.uint8)}
+
+    def restore(self, arrays: State) -> None:
+        """Fill empty digests from ``part_arrays``; raise ``InputError`` for arrays that contradict each other."""
+        total, documents = taken(arrays, "ids digest", 2).tolist()
+        kept = kept_of(arrays)
+        if (kept.bytes is None) != (self.token_bytes is None) or kept.size > MOST_BYTES:
+            raise InputError("the digests of ids of a part are of another vocabulary, or too many")
+        self._keep(kept)
+        self.total, self.documents, self.closed = total, documents, bool(taken(arrays, "ids closed", 1)[0])
+
 
 def _words(digests: Sequence[Digest]) -> Words:
     """Return the first half of every digest."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pyharness.types import Digest
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting.state_arrays import compact, table, taken
+from pyharness.types import Digest, InputError, State
 
 T = TypeVar("T")
+DIGEST_BYTES = 16
 
 
 @dataclass(slots=True)
@@ -22,19 +28,19 @@ class DocumentSample(Generic[T]):
     byte_cap: int
     bytes: int = 0
     _threshold: Digest | None = None  # documents from this digest on do not fit
-    _kept: dict[Digest, tuple[str, T]] = field(default_factory=dict)
+    _kept: dict[Digest, tuple[int, T]] = field(default_factory=dict)  # with the bytes of their text
     _largest: list[tuple[int, Digest]] = field(default_factory=list)  # heap: largest digest first
 
     def wants(self, digest: Digest) -> bool:
         """Tell whether a document could still belong to the sample: ask before copying it."""
         return digest not in self._kept and (self._threshold is None or digest < self._threshold)
 
-    def add(self, digest: Digest, text: str, known: T) -> None:
-        """Offer one document, with its payload ``known``."""
+    def add(self, digest: Digest, size: int, known: T) -> None:
+        """Offer one document of ``size`` bytes of UTF-8, with its payload ``known``."""
         if not self.wants(digest):
             return
-        self._kept[digest] = (text, known)
-        self.bytes += len(text.encode())
+        self._kept[digest] = (size, known)
+        self.bytes += size
         heapq.heappush(self._largest, (-int.from_bytes(digest, "big"), digest))
         while self.bytes > self.byte_cap:
             self._threshold = self._drop_largest()
@@ -43,8 +49,8 @@ class DocumentSample(Generic[T]):
         """Merge the sample of another pass."""
         if other._threshold is not None and (self._threshold is None or other._threshold < self._threshold):
             self._trim(other._threshold)
-        for digest, (text, value) in other._kept.items():
-            self.add(digest, text, value)
+        for digest, (size, value) in other._kept.items():
+            self.add(digest, size, value)
 
     def _trim(self, threshold: Digest) -> None:
         self._threshold = threshold
@@ -53,7 +59,7 @@ class DocumentSample(Generic[T]):
 
     def _drop_largest(self) -> Digest:
         _, gone = heapq.heappop(self._largest)
-        self.bytes -= len(self._kept.pop(gone)[0].encode())
+        self.bytes -= self._kept.pop(gone)[0]
         return gone
 
     @property
@@ -61,6 +67,37 @@ class DocumentSample(Generic[T]):
         """Whether no document fitted, although there were some."""
         return not self._kept and self._threshold is not None
 
-    def documents(self) -> list[tuple[str, T]]:
-        """Return the documents of the sample with their payloads, in the order of their digests."""
-        return [self._kept[digest] for digest in sorted(self._kept)]
+    def documents(self) -> list[T]:
+        """Return the payloads of the documents of the sample, in the order of their digests."""
+        return [self._kept[digest][1] for digest in sorted(self._kept)]
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return what ``restore`` needs besides the payloads: digests and sizes of the documents, and the threshold."""
+        digests = sorted(self._kept)
+        return {
+            f"{name} digests": np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES),
+            f"{name} sizes": compact(np.array([self._kept[digest][0] for digest in digests], np.int64)),
+            f"{name} threshold": np.frombuffer(self._threshold or b"", np.uint8).reshape(-1, DIGEST_BYTES),
+        }
+
+    def restore(self, name: str, arrays: State, payloads: Sequence[T]) -> None:
+        """Fill an empty sample from its arrays, with payloads in the order of ``documents``.
+
+        Raises:
+            InputError: the arrays contradict each other, or are more than the sample may hold.
+        """
+        digests, thresholds = (_digests(arrays, f"{name} {what}") for what in ("digests", "threshold"))
+        sizes = taken(arrays, f"{name} sizes", len(digests)).tolist()
+        ordered = all(a < b for a, b in zip(digests, [*digests[1:], *thresholds[:1]], strict=False))
+        if len(payloads) != len(digests) or len(thresholds) > 1 or not ordered or min(sizes, default=0) < 0:
+            raise InputError(f"the documents of {name!r} are not those of a sample")
+        for digest, size, payload in zip(digests, sizes, payloads, strict=True):
+            self.add(digest, size, payload)
+        if len(self._kept) != len(digests):
+            raise InputError(f"the documents of {name!r} have more than {self.byte_cap:,} bytes")
+        self._threshold = thresholds[0] if thresholds else None
+
+
+def _digests(arrays: State, name: str) -> list[Digest]:
+    data = table(arrays, name, DIGEST_BYTES).astype(np.uint8).tobytes()
+    return [data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)]

@@ -6,6 +6,7 @@ before it, with their counts. Sums, which may pass 64 bits, are rows of a lower 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyharness.metrics.counting.state import MOST_IDS, CorpusState, Facts, Sums
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.types import InputError, State, Vocabulary, offsets_of
+from pyharness.types import InputError, State, Tally, Vocabulary, offsets_of
 
 _HALF = 1 << 64
 _COUNTER = "counter "
@@ -35,8 +36,29 @@ def sums_of(array: NDArray[Any]) -> Sums:
     if array.shape != (GROUPS, 2):
         raise InputError(f"sums of a state have the shape {array.shape}, not {(GROUPS, 2)}")
     integers = np.empty(GROUPS, np.object_)
-    integers[:] = [int(low) + int(high) * _HALF for low, high in array.tolist()]
+    integers[:] = _integers_of(array)
     return integers
+
+
+def _integers_of(array: NDArray[Any]) -> list[int]:
+    return [int(low) + int(high) * _HALF for low, high in array.tolist()]
+
+
+def of_tally(tally: Tally) -> dict[str, NDArray[np.uint64]]:
+    """Return the arrays of a tally of a text that is read from its beginning."""
+    counts = (getattr(tally, name) for name in _TALLIED)
+    return {"tally": of_sums(counts), "tally beginnings": of_sums(tally.beginnings or ())}
+
+
+def tally_of(arrays: State) -> Tally:
+    """Invert ``of_tally``; raise ``InputError`` for another shape."""
+    counts, beginnings = (_integers_of(table(arrays, name, 2)) for name in ("tally", "tally beginnings"))
+    if len(counts) != len(_TALLIED) or min(counts) < 0:
+        raise InputError(f"a tally of {len(counts)} counts, where {len(_TALLIED)} are due")
+    return Tally(**dict(zip(_TALLIED, counts, strict=True)), beginnings=beginnings)
+
+
+_TALLIED = ("documents", "bytes", "empty_documents", "cut_documents", "replaced_sequences", "digest")
 
 
 def of_text(text: str) -> NDArray[np.uint8]:
@@ -54,12 +76,8 @@ def text_of(array: NDArray[Any]) -> str:
 
 def of_corpus_state(state: CorpusState, prefix: str = "") -> dict[str, NDArray[Any]]:
     """Return the arrays of a pass over a corpus."""
-    facts, vocabulary = state.facts, state.facts.vocabulary
-    arrays: dict[str, NDArray[Any]] = {
-        "facts": np.array([facts.vocab_size, len(facts.counted), facts.lossy], np.int64),
-        **_of_histogram(state.histogram),
-        **of_counters(state.counters),
-    }
+    vocabulary = state.facts.vocabulary
+    arrays = {"facts": _of_facts(state.facts), **_of_histogram(state.histogram), **of_counters(state.counters)}
     if vocabulary is not None:
         arrays["vocabulary bytes"] = vocabulary.data
         arrays["vocabulary lengths"] = compact(np.diff(vocabulary.offsets))
@@ -79,6 +97,34 @@ def corpus_state_of(arrays: State, prefix: str = "") -> CorpusState:
     return CorpusState(facts, _histogram(own, id_limit), counters_of(own))
 
 
+def of_part(state: CorpusState) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a pass over a part of a corpus: the vocabulary is in them by its digest alone."""
+    counts = {**_of_histogram(state.histogram), **of_counters(state.counters)}
+    return {"facts": _of_facts(state.facts), "vocabulary digest": _digest(state.facts.vocabulary), **counts}
+
+
+def part_of(arrays: State, facts: Facts) -> CorpusState:
+    """Invert ``of_part``; raise ``InputError`` for the pass of another vocabulary than that of ``facts``."""
+    same = np.array_equal(taken(arrays, "facts", 3), _of_facts(facts))
+    if not same or not np.array_equal(taken(arrays, "vocabulary digest"), _digest(facts.vocabulary)):
+        raise InputError("a part was read with another vocabulary; read all parts with one")
+    return CorpusState(facts, _histogram(arrays, len(facts.counted)), counters_of(arrays))
+
+
+def _of_facts(facts: Facts) -> NDArray[np.int64]:
+    return np.array([facts.vocab_size, len(facts.counted), facts.lossy], np.int64)
+
+
+def _digest(vocabulary: Vocabulary | None) -> NDArray[np.uint8]:
+    """Return the BLAKE2b of a vocabulary, uint8 [16]; no byte if it is hidden."""
+    digest = hashlib.blake2b(digest_size=16)
+    if vocabulary is None:
+        return np.zeros(0, np.uint8)
+    for array in (vocabulary.data, vocabulary.offsets, vocabulary.kinds):
+        digest.update(np.ascontiguousarray(array).data)
+    return np.frombuffer(digest.digest(), np.uint8)
+
+
 def of_counters(counters: Mapping[str, Sums]) -> dict[str, NDArray[Any]]:
     """Return the arrays of sums by group."""
     return {_COUNTER + name: of_sums(sums) for name, sums in sorted(counters.items())}
@@ -96,6 +142,14 @@ def taken(arrays: Mapping[str, NDArray[Any]], name: str, size: int | None = None
     array = arrays[name]
     if array.ndim != 1 or size not in (None, len(array)):
         raise InputError(f"{name!r} of a state has the shape {array.shape}, not {'(n,)' if size is None else (size,)}")
+    return array
+
+
+def table(arrays: State, name: str, columns: int) -> NDArray[Any]:
+    """Return a required array of rows of ``columns`` values; raise ``InputError`` for another shape."""
+    array = arrays.get(name, np.zeros(0))
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise InputError(f"{name!r} of a state has the shape {array.shape}, not {('n', columns)}")
     return array
 
 

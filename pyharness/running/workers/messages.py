@@ -87,4 +87,8 @@ class Request:
     expected: str | None = None  # file with the ids that this row must give
     keep_ids: str | None = None  # file to write, with ids for other rows to be compared with
     keep_state: str | None = None  # file to write, with the integers that the numbers are computed from
+    keep_part: str | None = None  # file to write, with the pass over the corpus, which is a part: no number is computed
+    parts: tuple[
+        str, ...
+    ] = ()  # such files of all parts, in order: their passes are added up, and the text is not read
     traceback: bool = False  # whether a failure by an unexpected exception keeps its traceback

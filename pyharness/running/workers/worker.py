@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pyharness import corpora, store, tokenizers
-from pyharness.benchmarks import Findings, Work, benchmarks
+from pyharness.benchmarks import Benchmark, Findings, Work, benchmarks
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
-from pyharness.running.workers import checks
+from pyharness.running.workers import checks, parts
 from pyharness.running.workers.messages import Request
 from pyharness.store.json_lines import encoded
 from pyharness.store.shape import from_json
@@ -113,12 +113,18 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
     case = request.case
     row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
     corpus = _corpus(request, row.spec)
-    findings = benchmark.run(_work(request, row, corpus, Reporter(out)))
+    findings = _findings(benchmark, request, _work(request, row, corpus, Reporter(out)))
     result = checks.findings(benchmark, findings, corpus.met.share if isinstance(corpus, Watched) else None)
     if request.keep_state is not None and findings.status == "ok":
         checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
     facts = None if benchmark.own_process else row.facts()
     return result, {"fingerprint": findings.fingerprint, "facts": facts}
+
+
+def _findings(benchmark: Benchmark, request: Request, work: Work) -> Findings:
+    if request.keep_part is not None:
+        return parts.read(benchmark, work, Path(request.keep_part))
+    return parts.added_up(benchmark, work, request.parts) if request.parts else benchmark.run(work)
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:

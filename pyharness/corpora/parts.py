@@ -1,0 +1,132 @@
+"""A share of the files of another corpus: ``part:INDEX/COUNT:SPEC``, which reads hardly more than its share.
+
+The files of ``path:`` are laid end to end, in their order, and cut into ``COUNT`` equal ranges of bytes. **A document
+belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where it begins, a row
+group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where its file begins.
+So the parts, in their order, are the documents of the whole, and nothing needs to know of the others. A part may be
+empty.
+
+``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.corpora import open_corpus
+from pyharness.corpora.files import reading
+from pyharness.corpora.files.reading import Extent
+from pyharness.corpora.files.splitting import pieces
+from pyharness.corpora.path import FileCorpus
+from pyharness.corpora.streaming import admitted
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
+
+MOST_PARTS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class FileListing:
+    """The files of a corpus as they are at one moment: names, sizes in bytes, and times of the last change in ns."""
+
+    files: tuple[Path, ...]
+    sizes: tuple[int, ...]
+    times: tuple[int, ...]
+
+    @classmethod
+    def of(cls, corpus: FileCorpus) -> FileListing:
+        """List the files of a corpus, in their order; raise ``InputError`` for one that cannot be looked at."""
+        files = tuple(corpus.files())
+        about = []
+        for file in files:
+            with reading.named_errors(file, lambda: "looking at it"):
+                about.append(file.stat())
+        return cls(files, tuple(one.st_size for one in about), tuple(one.st_mtime_ns for one in about))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the listing: parts of two listings are not parts of one text."""
+        digest = hashlib.sha256()
+        for file, size, time in zip(self.files, self.sizes, self.times, strict=True):
+            digest.update(f"{len(str(file))} {file} {size} {time}\n".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
+
+    def part(self, index: int, count: int) -> Iterator[Extent]:
+        """Yield what part ``index`` of ``count`` has of each file that begins or goes on in it."""
+        whole = sum(self.sizes)
+        start, stop = (whole * one // count for one in (index, index + 1))
+        at = 0
+        for file, size in zip(self.files, self.sizes, strict=True):
+            first, end = max(start - at, 0), min(stop - at, size)
+            # An empty file is a document without a byte; behind the last byte of all, it is of the last part.
+            empty = not size and (start <= at < stop or (at == whole and index == count - 1))
+            if first < end or empty:
+                yield Extent(file, first, end)
+            at += size
+
+
+@dataclass(slots=True)
+class PartCorpus:
+    """One part of the files of ``whole``. It may be empty, unlike other corpora."""
+
+    whole: FileCorpus
+    index: int
+    count: int
+    name: str
+    language: str
+    domain: str
+    licence: str
+    smoke_test: bool
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream the documents that begin in this part."""
+        return (piece.text for piece in self.keyed_documents(tally))
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream the documents that begin in this part, with the keys they have in the whole."""
+        extents = FileListing.of(self.whole).part(self.index, self.count)
+        return admitted(pieces(self.whole.fragments(extents), self.whole.max_document_bytes), None, tally)
+
+
+def whole_of(corpus: Corpus) -> FileCorpus:
+    """Return a corpus that can be read in parts; raise ``InputError`` for any other, with what to do instead."""
+    if not isinstance(corpus, FileCorpus):
+        raise InputError(
+            f"corpus {corpus.name!r} cannot be read in parts: only plain text, JSON Lines and Parquet of 'path:' can; "
+            "write its text to such a file, or leave parts out"
+        )
+    if corpus.max_bytes is not None:
+        raise InputError(f"corpus {corpus.name!r} cannot be read in parts with max_bytes=: leave max_bytes out")
+    return corpus
+
+
+def part_name(name: str, index: int, count: int) -> str:
+    """Return the specification of a part of a corpus."""
+    return f"part:{index}/{count}:{name}"
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
+    match = re.fullmatch(r"part:(\d{1,7})/(\d{1,7}):(.+)", spec, re.DOTALL | re.ASCII)
+    if match is None or not 0 <= int(match[1]) < int(match[2]) <= MOST_PARTS:
+        raise InputError(
+            f"cannot read {spec!r}; write part:INDEX/COUNT:CORPUS with INDEX from 0 to COUNT - 1 and at most "
+            f"{MOST_PARTS:,} parts, like 'part:0/20:path:texts/'"
+        )
+    whole = whole_of(open_corpus(match[3]))
+    about = (whole.language, whole.domain, whole.licence, whole.smoke_test)
+    return PartCorpus(whole, int(match[1]), int(match[2]), spec, *about)
+
+
+CORPORA = (
+    CorpusFamily(
+        name="part",
+        place=6,
+        open=_open,
+        summary="one of N shares of files, which reads its share alone (options are those of path:)",
+        example="part:0/20:path:texts/",
+        wraps=True,
+    ),
+)

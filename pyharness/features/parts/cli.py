@@ -1,0 +1,150 @@
+"""``pyharness plan``, ``work`` and ``merge``: a run in parts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyharness.cli import usage
+from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.usage import Example
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.parts.folder import PartDone
+
+
+@click.command()
+@click.argument("suite_name", metavar="SUITE|DIR", shell_complete=usage.suites)
+@click.option("--parts", type=int, metavar="N", help="Number of parts of each text.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.")
+@click.option("--script", type=click.Choice(["slurm", "parallel"]), help="Print a script that does the missing parts "
+              "of DIR, a folder that has a plan.")  # fmt: skip
+@click.option("--at-once", type=click.IntRange(1), metavar="K", help="Parts at a time in the script [default: all].")
+@reports_errors
+def plan(suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None) -> None:
+    """Divide the texts of a suite into parts, for many processes or machines.
+
+    \b
+    pyharness plan suite.toml --parts 100 -o DIR        write DIR/plan.json
+    pyharness plan DIR --script slurm --at-once 20      what submits the missing parts
+
+    Every text must be files of "path:". Parts of JSON Lines and Parquet are of equal size. Anything compressed, and
+    plain text, is divided between files. Then each "pyharness work DIR --part I" reads its share alone, and
+    "pyharness merge DIR" writes the record: the numbers are those of one process, to the last bit.
+
+    \b
+    Exit status:
+      0         planned, or printed
+      2         bad input
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness import suite
+    from pyharness.features.parts import executors, planning
+
+    if script is not None:
+        if parts is not None or output is not None:
+            raise InputError("--script is of a folder that has a plan: leave --parts and --output out")
+        check_output()
+        run = planning.opened(Path(suite_name))
+        show(executors.SCRIPTS[script](run.folder.path, run.folder.missing(), at_once))
+        return
+    if parts is None or output is None or at_once is not None:
+        raise InputError("a plan needs --parts N and --output DIR; --at-once is of a --script")
+    run = planning.made(suite.read(suite.find(suite_name)), parts, output)
+    complain(f"plan: {parts} parts of {len(run.cases)} cases in {output}")
+    complain(f"next: pyharness work {output} --part 0, and so on to {parts - 1}; then pyharness merge {output}")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--part", "parts", type=int, multiple=True, required=True, metavar="I", help="A part; repeatable.")
+@reports_errors
+def work(folder: Path, parts: tuple[int, ...]) -> None:
+    """Do a part of a planned run.
+
+    \b
+    pyharness work DIR --part 3
+
+    A part that is done is left alone, and a damaged one is done again. A case that fails is tried three times. To try
+    again later, remove I.done.json.
+
+    \b
+    Exit status:
+      0         the part is done
+      1         a case of it failed
+      2         bad input
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness.features.parts import planning, working
+
+    failures = []
+
+    def hear(done: PartDone) -> None:
+        failures.extend(tell(done))
+
+    working.work(planning.opened(folder), parts, hear)
+    sys.exit(1 if failures else 0)
+
+
+def tell(done: PartDone) -> list[str]:
+    """Say what became of a part on standard error; return the reasons of failures."""
+    from pyharness.features.parts import working
+
+    size = max((one.bytes for one in done.cases), default=0)
+    failures = [f"part {done.part}: {one.case}: {one.reason}" for one in working.failed(done)]
+    complain(f"part {done.part}: {len(done.cases)} cases, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s")
+    for line in failures:
+        complain(f"error: {line}")
+    return failures
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Record to write.")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
+@reports_errors
+def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
+    """Add up the parts of a run and write its record.
+
+    \b
+    pyharness merge DIR -o record.json
+
+    What is verified or timed is measured here, on the front of each text, as in any run.
+
+    \b
+    Exit status:
+      0         everything was measured
+      1         a part is missing, or a case failed
+      2         bad input
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness import report
+    from pyharness.cli.progress import listener
+    from pyharness.features.parts import merging, planning
+
+    if not quiet:
+        check_output()
+    merging.check_output(output, force)
+    run = planning.opened(folder)
+    try:
+        with listener(quiet) as watching:
+            record = merging.merge(run, output, watching, force=force)
+    except merging.PartsMissing as missing:
+        complain(f"error: {missing}")
+        sys.exit(1)
+    if not quiet:
+        show(report.to_text(report.sheets(record), width=width(), color=color()))
+    complain(f"record: {output}")
+    sys.exit(1 if any(result.status == "failed" for result in record.results) else 0)
+
+
+COMMANDS = (plan, work, merge)
+EXAMPLES = (Example("pyharness plan suite.toml --parts 9 -o DIR", "a run in parts, on many machines", 95),)

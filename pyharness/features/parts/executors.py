@@ -1,0 +1,117 @@
+"""Who does the parts: this machine, in ``pyharness run --parts``; or others, by a script for Slurm or GNU parallel."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyharness.features.parts.folder import in_ranges
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.parts.folder import PartDone
+    from pyharness.running.progress import Listener
+    from pyharness.store import Record
+    from pyharness.suite import Suite
+
+ENDING = ".parts"  # of the folder beside a record, until the record is written
+
+
+@dataclass(frozen=True, slots=True)
+class LocalExecutor:
+    """Plans, works and merges here. An interrupted run leaves its folder, and goes on from there."""
+
+    name: str = "local"
+
+    def run(
+        self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
+        force: bool, resume: bool,
+    ) -> Record:  # fmt: skip
+        """Run a suite in parts and write its record; ``say`` gets a line for each part.
+
+        Raises:
+            InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
+                that is, or the record cannot be written.
+        """
+        from pyharness.features.parts import merging, planning, working
+
+        folder = output.with_name(output.name + ENDING)
+        # A killed run may have written the state, and not yet the record.
+        force |= resume and folder.exists() and not output.exists()
+        merging.check_output(output, force)
+        if resume and not folder.exists():
+            raise InputError(f"there is no unfinished run in parts to resume: {str(folder)!r} does not exist")
+        if not resume and folder.exists():
+            raise InputError(
+                f"{str(folder)!r} holds an unfinished run in parts: continue it with --resume, remove it, or choose "
+                "another --output"
+            )
+        run = planning.made(declared, parts, folder)
+
+        def hear(done: PartDone) -> None:
+            size = max((one.bytes for one in done.cases), default=0)
+            say(f"part {done.part} of {parts}: {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s")
+            for one in working.failed(done):
+                say(f"part {done.part} of {parts}: {one.case}: {one.reason}")
+
+        working.work(run, range(parts), hear, declared.workers)
+        record = merging.merge(run, output, listener, force=force)
+        run.folder.remove()
+        return record
+
+    def clear(self, output: Path) -> None:
+        """Remove the folder that a run has left which was killed after it had written its record."""
+        from pyharness.features.parts.folder import PLAN, PartsFolder
+
+        folder = output.with_name(output.name + ENDING)
+        if (folder / PLAN).is_file():
+            PartsFolder.opened(folder).remove()
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+EXECUTORS = (LocalExecutor(),)
+
+
+# ---------------------------------------------------------------------------------------------- scripts
+
+
+ARRAY = 1000  # tasks of a Slurm array: by default no task has a higher number (MaxArraySize)
+
+
+def slurm(folder: Path, missing: Sequence[int], at_once: int | None) -> str:
+    """Return commands that submit arrays of at most 1,000 tasks; each adds the first part of its array."""
+    lines = []
+    for thousand, parts in groupby(missing, lambda part: part // ARRAY):
+        tasks = in_ranges([part % ARRAY for part in parts]).replace(" ", "")
+        limit = "" if at_once is None else f"%{at_once}"
+        number = "$SLURM_ARRAY_TASK_ID" if not thousand else f"$(({thousand * ARRAY} + SLURM_ARRAY_TASK_ID))"
+        task = f'pyharness work {_path(folder)} --part "{number}"'
+        lines.append(f"sbatch --array={tasks}{limit} --chdir={_path(Path.cwd())} --wrap={shlex.quote(task)}")
+    return _script(lines, folder)
+
+
+def parallel(folder: Path, missing: Sequence[int], at_once: int | None) -> str:
+    """Return one command that gives the numbers of the parts to GNU parallel."""
+    jobs = "" if at_once is None else f" --jobs {at_once}"
+    numbers = "\n".join(map(str, missing))
+    task = f"pyharness work {_path(folder)} --part {{}}"
+    line = f"cd {_path(Path.cwd())} && parallel{jobs} {shlex.quote(task)} <<'PARTS'\n{numbers}\nPARTS"
+    return _script([line] if missing else [], folder)
+
+
+SCRIPTS: Mapping[str, Callable[[Path, Sequence[int], int | None], str]] = {"slurm": slurm, "parallel": parallel}
+
+
+def _path(path: Path) -> str:
+    return shlex.quote(str(path.absolute()))
+
+
+def _script(lines: Sequence[str], folder: Path) -> str:
+    then = f"# then: pyharness merge {_path(folder)} -o record.json"
+    return "\n".join(("#!/bin/sh", *(lines or ("# no part is missing",)), then)) + "\n"

@@ -1,0 +1,81 @@
+"""The record of a run in parts: passes are added up in the order of the parts, and the rest is measured here."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pyharness import store
+from pyharness.commands.session import Result
+from pyharness.features.parts.folder import PartDone, PartResult, in_ranges
+from pyharness.features.parts.planning import PartsRun
+from pyharness.running import runner
+from pyharness.running.progress import Listener
+from pyharness.running.runner import PartsRead
+from pyharness.types import Case, CaseResult, InputError
+
+
+class PartsMissing(Exception):
+    """Parts are not done; the message has their numbers."""
+
+
+def merge(run: PartsRun, output: Path, listener: Listener, *, force: bool = False) -> store.Record:
+    """Write the record of a run whose parts are all done, and the state of its numbers next to it.
+
+    Raises:
+        PartsMissing: some are not.
+        InputError: the record exists (``force`` replaces it), or cannot be written.
+    """
+    done = all_done(run)
+    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+        with store.Journal(Path(folder) / "record.json") as journal:
+            record = runner.run(run.plan, journal, listener, parts=parts_read(run, done))
+        Result(record).save(output, overwrite=force)
+    return record
+
+
+def all_done(run: PartsRun) -> list[PartDone]:
+    """Return what became of every part, in order; raise ``PartsMissing``."""
+    found = [run.folder.done(part) for part in range(run.folder.plan.parts)]
+    if missing := [part for part, one in enumerate(found) if one is None]:
+        what = f"{len(missing)} of {len(found)} parts are missing"
+        raise PartsMissing(f"{what}: {in_ranges(missing)}; do them with pyharness work {run.folder.path} --part PART")
+    return [one for one in found if one is not None]
+
+
+def parts_read(run: PartsRun, done: list[PartDone]) -> PartsRead:
+    """Return the passes of every case, or the result of a case of which a part has none."""
+    files: dict[str, tuple[str, ...]] = {}
+    unread: dict[str, CaseResult] = {}
+    for number, key in enumerate(run.folder.plan.cases):
+        case = next(case for case in run.cases if case.key == key)
+        results = [one.cases[number] for one in done]
+        if (result := _unread(case, results)) is None:
+            files[key] = tuple(str(run.folder.file_of(part, key).absolute()) for part in range(len(done)))
+        else:
+            unread[key] = result
+    return PartsRead(files, unread)
+
+
+def _unread(case: Case, results: list[PartResult]) -> CaseResult | None:
+    """Return the result of a case without the passes of all its parts; None if they are all there."""
+    for status in ("failed", "skipped"):
+        parts = [part for part, one in enumerate(results) if one.status == status]
+        if parts:
+            first = results[parts[0]]
+            tried = f" after {first.tries} tries" if first.tries > 1 else ""
+            where = f"part {in_ranges(parts)} of {len(results)}{tried}: " if status == "failed" else ""
+            reason = f"{where}{first.reason}"
+            return CaseResult(case, first.status, reason, failure=first.failure)
+    return None
+
+
+def check_output(output: Path, force: bool) -> None:
+    """Raise ``InputError``, before anything is measured, for a record that cannot be written."""
+    from pyharness.system import atomic_file
+
+    if output.is_dir():
+        raise InputError(f"{str(output)!r} is a folder; name a file in it with --output, such as record.json")
+    for path in (output, store.path_beside(output)):
+        atomic_file.check(path, overwrite=force)
+        atomic_file.check_folder(path)

@@ -1,0 +1,113 @@
+"""The work on one part: its share of every text is read by every row, and each pass is left as a file.
+
+A part that is done is left alone, and a damaged one is done again. A case that fails is tried three times, each time in
+a fresh process; then its reason is kept, so that the run has a failed case and not a hole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyharness.corpora.parts import part_name
+from pyharness.features.parts.folder import PartDone, PartResult
+from pyharness.features.parts.planning import PartsRun
+from pyharness.running.workers import messages
+from pyharness.running.workers.messages import Request
+from pyharness.running.workers.process import WorkerDied, Workers, threads_of
+from pyharness.store import Misshapen
+from pyharness.system import bounded_file, folders, threads
+from pyharness.system.environment import cores
+from pyharness.types import Case, CaseResult, Failure
+
+TRIES = 3
+Heard = Callable[[PartDone], None]
+
+
+def work(run: PartsRun, parts: Sequence[int], heard: Heard, side_by_side: int = 1) -> None:
+    """Do parts, as many at a time as asked for; ``heard`` gets what became of each, also of those done before.
+
+    An interruption keeps finished parts. Raises ``InputError`` if a part is another process's, or cannot be kept.
+    """
+    for part in parts:
+        run.folder.check(part)
+    number = max(1, min(side_by_side, len(parts), cores()))
+    with folders.scratch() as scratch:
+        lanes = [Workers(run.plan.suite, run.plan.tokenizers, scratch / "worker", number) for _ in range(number)]
+
+        def do(part: int, workers: Workers) -> None:
+            heard(_done(run, part, workers))
+
+        threads.share_out(parts, lanes, do, Workers.stop, Workers.leave)
+
+
+def _done(run: PartsRun, part: int, workers: Workers) -> PartDone:
+    """Do a part, unless it is done."""
+    with run.folder.working(part):
+        if (before := run.folder.done(part)) is not None:
+            return before
+        run.folder.make_part(part)
+        began = time.monotonic()
+        by_key = {case.key: _tried(run, part, case, workers) for case in run.cases}
+        results = tuple(by_key[key] for key in run.folder.plan.cases)
+        done = PartDone(plan=run.folder.digest, part=part, seconds=_since(began), cases=results)
+        run.folder.finish(done)
+        return done
+
+
+def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult:
+    """Read the part of a case, in up to three tries."""
+    began, path = time.monotonic(), run.folder.file_of(part, case.key)
+    tries = 0
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        result = _asked(_request(run, part, case, path, workers), workers)
+        tries += 1
+        if result.status != "failed" or tries == TRIES:
+            break
+        workers.leave()
+    tried = PartResult(case=case.key, seconds=_since(began), tries=tries)
+    if result.status != "ok" or result.tally is None:
+        reason = result.reason or "the process left no pass"
+        return replace(tried, status=result.status, reason=reason, failure=result.failure)
+    digest = bounded_file.digest(path)
+    return replace(tried, sha256=digest, documents=result.tally.documents, bytes=result.tally.bytes)
+
+
+def _request(run: PartsRun, part: int, case: Case, path: Path, workers: Workers) -> Request:
+    corpus = run.plan.corpora[str(case.corpus)].name
+    return Request(
+        case,
+        tokenizer=run.plan.tokenizers[case.tokenizer].name,
+        corpus=part_name(corpus, part, run.folder.plan.parts),
+        threads=threads_of(case, workers.side_by_side),
+        device=run.plan.suite.device,
+        keep_part=str(path.absolute()),
+    )
+
+
+def _asked(request: Request, workers: Workers) -> CaseResult:
+    """Ask a worker for a part; a process that dies gives a failed result."""
+    case = request.case
+    try:
+        result, _ = messages.result_of(case, workers.measure(request, lambda _: None))
+        if result.status == "ok" and not Path(str(request.keep_part)).is_file():
+            raise Misshapen("it left no pass")
+    except WorkerDied as death:
+        return CaseResult(case, "failed", str(death), failure=Failure.CRASH)
+    except Misshapen as error:
+        return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH)
+    return result
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+
+def failed(done: PartDone) -> list[PartResult]:
+    """Return the cases of a part that have no pass because they failed."""
+    return [one for one in done.cases if one.status == "failed"]
