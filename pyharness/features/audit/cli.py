@@ -1,4 +1,4 @@
-"""``pyharness bytes``."""
+"""``pyharness bytes`` and ``pyharness diff``."""
 
 from __future__ import annotations
 
@@ -125,5 +125,64 @@ def _show_audit(row: str, checked: Audit, form: str) -> None:
     show(report.to_text(length_report.audit_sheets(row, checked), console.width(), console.color()))
 
 
-COMMANDS = (bytes_,)
-EXAMPLES = (Example("pyharness bytes mistral:v3", "how many bytes of a text each id stands for", 90),)
+@click.command()
+@click.argument("first", metavar="A", shell_complete=usage.tokenizers_or_files)
+@click.argument("second", metavar="B", shell_complete=usage.tokenizers_or_files)
+@click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+              help="Compare ids on this text; repeatable [default: all parts of sample].")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+              help="How to write the comparison.")  # fmt: skip
+@click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE",
+              help='Write the new id of each old one as "pyharness adapt embed --map" reads it.')  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
+@click.option("--force", is_flag=True, help="Replace the file that --map names, if there is one.")
+@reports_errors
+def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: Path | None, threads: int | None,
+         force: bool) -> None:  # fmt: skip
+    """Say what differs between two tokenizers.
+
+    \b
+    pyharness diff mistral:v1 mistral:v3
+    pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
+    pyharness diff deepseek native+deepseek --format json
+
+    It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
+    shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
+    and the spelling of merges make no difference.
+
+    \b
+    Exit status:
+      0         no text with other ids
+      1         ids differ
+      2         the two cannot be compared
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness import report
+    from pyharness.features.audit import comparison, comparison_report, sides
+    from pyharness.system import atomic_file
+    from pyharness.system.environment import cores
+
+    if id_map is not None:
+        atomic_file.check(id_map, overwrite=force)
+        atomic_file.check_folder(id_map)
+    check_output()
+    one, other = sides.pair(first, second)
+    compared = comparison.compare(one, other, corpora or comparison.DEFAULT_TEXTS, threads or cores())
+    if id_map is not None:
+        atomic_file.write(id_map, json.dumps(compared.ids.new.tolist()) + "\n", overwrite=force)
+    if form == "json":
+        show(json.dumps(comparison_report.as_json(compared), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    else:
+        parts = comparison_report.sheets(compared)
+        show(
+            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
+        )
+    sys.exit(0 if compared.equal else 1)
+
+
+COMMANDS = (bytes_, diff)
+EXAMPLES = (
+    Example("pyharness bytes mistral:v3", "how many bytes of a text each id stands for", 90),
+    Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
+)

@@ -28,6 +28,15 @@ _HEADER = 1 << 12  # bytes of the header of an array; NumPy writes 128
 _FIGURES = ("b", "h", "i", "l", "q", "B", "H", "I", "L", "Q")  # integers, as ``dtype.char``
 _COLUMNS = ("id", "bytes", "at_start", "kind", "token")
 _NAMES_OF_LENGTHS = ("bytes", "byte_length", "length", "len", "num_bytes", "n_bytes", "size")
+# Mistakes that give a wrong length.
+NO_LENGTH = "no length"
+PIECE_NAME = "a byte piece counted by its name"
+REPLACED = "decoded alone: part of a character counted as U+FFFD"
+LOST_SPACE = "decoded alone: the leading space is lost"
+SPACE_SIGN = "the sign ▁ counted instead of a space"
+CHARACTERS = "characters counted instead of bytes"
+ALONE = "decoded alone"
+OTHER = "other"
 
 
 # ---------------------------------------------------------------------------------------------- writing
@@ -233,15 +242,15 @@ def _cause(stated: int, lengths: ByteLengths, token: int, naive: int) -> str:
     string, kind = lengths.vocabulary[token], TokenKind(lengths.vocabulary.kinds[token])
     characters = string.decode("utf-8", "replace")
     usual = (
-        (stated == ABSENT, "no length"),
-        (kind is TokenKind.BYTE_FALLBACK and stated == len("<0x00>"), "a byte piece counted by its name"),
-        (stated == naive and "\ufffd" in characters, "decoded alone: part of a character counted as U+FFFD"),
-        (stated == naive and bool(lengths.leading[token]), "decoded alone: the leading space is lost"),
-        (stated == len(string.replace(b" ", "▁".encode())), "the sign ▁ counted instead of a space"),
-        (stated == len(characters), "characters counted instead of bytes"),
-        (stated == naive, "decoded alone"),
+        (stated == ABSENT, NO_LENGTH),
+        (kind is TokenKind.BYTE_FALLBACK and stated == len("<0x00>"), PIECE_NAME),
+        (stated == naive and "\ufffd" in characters, REPLACED),
+        (stated == naive and bool(lengths.leading[token]), LOST_SPACE),
+        (stated == len(string.replace(b" ", "▁".encode())), SPACE_SIGN),
+        (stated == len(characters), CHARACTERS),
+        (stated == naive, ALONE),
     )
-    return next((cause for holds, cause in usual if holds), "other")
+    return next((cause for holds, cause in usual if holds), OTHER)
 
 
 def audit_json(audited: Audit) -> dict[str, Any]:

@@ -81,11 +81,16 @@ def test_naive_and_other_usual_mistakes_are_named(tmp_path: Path) -> None:
 
     assert causes(right) == {}
     naive = causes(naive_lengths(tokenizer, lengths.vocabulary))
-    assert naive[word] == "decoded alone: the leading space is lost"
-    assert naive[byte] == "decoded alone: part of a character counted as U+FFFD"
+    assert naive[word] == length_tables.LOST_SPACE
+    assert naive[byte] == length_tables.REPLACED
     assert letter not in naive
-    for token, value, cause in ((word, 4, "the sign ▁ counted instead of a space"), (letter, 9, "other"),
-                                (byte, 6, "a byte piece counted by its name"), (letter, -1, "no length")):  # fmt: skip
+    mistakes = (
+        (word, 4, length_tables.SPACE_SIGN),
+        (letter, 9, length_tables.OTHER),
+        (byte, 6, length_tables.PIECE_NAME),
+        (letter, -1, length_tables.NO_LENGTH),
+    )
+    for token, value, cause in mistakes:
         table = right.copy()
         table[token] = value
         assert causes(table) == {token: cause}
