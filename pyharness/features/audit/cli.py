@@ -183,6 +183,6 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
 
 COMMANDS = (bytes_, diff)
 EXAMPLES = (
-    Example("pyharness bytes mistral:v3", "how many bytes of a text each id stands for", 90),
+    Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
     Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
 )

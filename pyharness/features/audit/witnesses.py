@@ -159,9 +159,9 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
 
 def _texts_of(one: Side, other: Side) -> Iterator[str]:
     """Yield the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
-    for string, _ in sorted(one.known | other.known):
+    for string, _ in sorted(one.definition.by_bytes.keys() | other.definition.by_bytes.keys()):
         try:
-            yield string.decode().replace("▁", " ")
+            yield string.decode()
         except UnicodeDecodeError:  # a part of a character
             continue
 
