@@ -23,6 +23,7 @@ from pyharness.tokenizers.source import refusing
 from pyharness.types import HasVocabulary, Ids, Tokenizer, TokenKind, Tokens, Unsupported
 
 Reading: TypeAlias = Literal["plain", "control", "template"]
+_MOST_SECONDS = 5.0  # a stranger's pattern may take for ever on some text
 Span: TypeAlias = tuple[int, int, str]  # start and end in characters, and the content of an added token
 
 
@@ -115,15 +116,19 @@ class Side:
         if isinstance(self.home, HuggingFaceTokenizer):
             splitter = self.home.library.pre_tokenizer
             return [(0, len(text))] if splitter is None else [span for _, span in splitter.pre_tokenize_str(text)]
-        return None if self._expression is None else [match.span() for match in self._expression.finditer(text)]
-
-    @property
-    def _expression(self) -> Any:
-        import regex
-
         pattern = self.definition.settings.get(definitions.PATTERN)
-        known = isinstance(self.home, TiktokenTokenizer) and isinstance(pattern, str)
-        return regex.compile(pattern) if known else None
+        return _matches(str(pattern), text) if isinstance(self.home, TiktokenTokenizer) else None
+
+
+def _matches(pattern: str, text: str) -> list[tuple[int, int]] | None:
+    """Return the matches of a pattern in ``regex``, as tiktoken documents it; None where that cannot run it."""
+    import regex
+
+    flags = regex.VERSION1 if "&&" in pattern else regex.VERSION0  # intersections of classes, as Kimi's pattern has
+    try:
+        return [match.span() for match in regex.compile(pattern, flags).finditer(text, timeout=_MOST_SECONDS)]
+    except (regex.error, TimeoutError):
+        return None
 
 
 def _special_spans(text: str, definition: Definition) -> list[Span]:

@@ -150,6 +150,16 @@ def test_rank_files_with_moved_ranks_and_another_pattern(tmp_path: Path) -> None
     assert result.readings == ("plain", "control")
 
 
+def test_patterns_that_another_engine_reads_otherwise_are_explained_as_far_as_it_can(tmp_path: Path) -> None:
+    ranks = rank_data((b"ab", b"abc", "中".encode()[:2], "中".encode(), "a中".encode()))
+    specs = [write(tmp_path, "a.tiktoken", ranks) + f"?pattern={name}" for name in ("kimi_k2", "o200k_base")]
+    result = compare(*sides.pair(*specs))
+    assert {change.kind for change in result.changes} == {"split pattern"}
+    assert {(witness.cause.stage, witness.text) for witness in result.witnesses} == {("split pattern", "a中")}
+    assert sides._matches("(", "a") is None
+    assert sides._matches("(a+)+$", "a" * 40 + "b") in (None, [])
+
+
 def test_a_sentencepiece_model_against_another(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
     one = write(tmp_path, "a.model", sentencepiece_data(2, byte_fallback=True))
