@@ -13,7 +13,7 @@ def check_plant(result: TokenizerComparison, plant: plants.Plant) -> None:
     assert [one for one in result.changes if one.kind == plant.named and plant.name in ("", one.name)]
     assert not result.same_definition
     shown = [one for one in result.witnesses if one.cause.stage in plant.causes]
-    assert bool(shown) == plant.effective
+    assert shown or not plant.effective  # the search may find what the plant does not know of
     for one in result.witnesses:
         if one.cause.reading == "template":
             continue
