@@ -28,6 +28,8 @@ ONLY_IF_GIVEN = {
     "profile": {"--corpus", "--tokenizer", "--output"},
     "adapt embed": {"--out", "--tokenizer", "--map", "--plan", "--plan-only"},
     "adapt extend": {"--sizes"},
+    "bytes": {"--check", "--output"},
+    "diff": {"--map"},
 }
 
 

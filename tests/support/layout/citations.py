@@ -13,8 +13,10 @@ from pathlib import Path
 ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "studies", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
-# That documents name.
-OF_FEATURES = ("actions", "adaptation", "curriculum", "gate", "history", "profiling", "segmentation")
+# Features that documents name.
+OF_FEATURES = (
+    "actions", "adaptation", "audit", "curriculum", "gate", "history", "parts", "profiling", "segmentation",
+)  # fmt: skip
 NATIVE = re.compile(r"(?<![\w/.*-])[\w/]+\.(?:hpp|cpp|cu)\b")  # by the end of its path: text_encoder.hpp
 SECTIONS = re.compile(r"((?:docs/)?[\w-]+\.md)`{0,2}((?:(?:,|\s+and)?\s+\"[^\"]+\")+)")
 NUMBER = re.compile(r"[\w/-]+\.md`{0,2},?\s+(?:sections?\s+)?\d[\w.]*")  # sections have names

@@ -1,0 +1,188 @@
+"""``pyharness bytes`` and ``pyharness diff``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli import console, usage
+from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.cli.usage import Example
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.audit.length_report import LengthFacts
+    from pyharness.features.audit.length_tables import Audit
+
+_SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
+
+
+@click.command(name="bytes")
+@click.argument("row", metavar="SPEC", shell_complete=usage.tokenizers_or_files)
+@click.option("--format", "form", type=click.Choice(["summary", "text", "csv", "json", "npy"]),
+              help="How to write the lengths [default: by the name of --output, else summary].")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the lengths to this file.")
+@click.option("--at-start", is_flag=True, help="In an array: lengths of ids that are the first of a text, without the "
+              "dummy space.")  # fmt: skip
+@click.option("--special", type=click.Choice(["spelled", "zero"]), default="spelled", show_default=True,
+              help="Length of special and unknown ids: that of their string, or 0 as in losses by byte.")  # fmt: skip
+@click.option("--check", "table", type=click.Path(path_type=Path), metavar="FILE",
+              help="Audit this table of lengths: an array (npy), a JSON list or CSV.")  # fmt: skip
+@click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+              help="Add up lengths over this text; repeatable [default: sample].")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, special: str, table: Path | None,
+           corpora: tuple[str, ...], force: bool) -> None:  # fmt: skip
+    """Count the bytes of a text that each id stands for.
+
+    \b
+    pyharness bytes mistral:v3
+    pyharness bytes ./tokenizer.json -o token_bytes.npy --special zero
+    pyharness bytes o200k_base --check their_table.npy
+
+    Bits per byte need these lengths. Decoding each id alone gives wrong ones, and the summary says how many. It also
+    says for which texts the lengths add up to the UTF-8 bytes. If a tokenizer changes its text, they cannot, and
+    each reason comes with a text that the library has confirmed.
+
+    \b
+    Exit status:
+      0         done; with --check: no wrong length
+      1         the table of --check has wrong lengths
+      2         bad input
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness.features.audit import byte_lengths, length_report, length_tables
+    from pyharness.system import atomic_file
+
+    chosen = _form(form, output, at_start)
+    if table is not None and (output is not None or chosen not in ("summary", "json")):
+        raise InputError("--check writes a summary, or all wrong ids with --format json: leave --output out")
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
+        atomic_file.check_folder(output)
+    else:
+        check_output()
+    stated = None if table is None else length_tables.read(table)
+    lengths, tokenizer = byte_lengths.load(row)
+    if stated is not None:
+        checked = length_tables.audit(
+            stated, str(table), lengths, lambda: byte_lengths.naive_lengths(tokenizer, lengths.vocabulary)
+        )
+        _show_audit(row, checked, chosen)
+        sys.exit(1 if checked.wrong else 0)
+    values = lengths.without_special() if special == "zero" else lengths.lengths
+    if chosen == "npy":
+        array = length_tables.as_array((values - lengths.lengths + lengths.at_start).clip(0) if at_start else values)
+        atomic_file.write(_target(output), array, overwrite=force)
+        return
+    if chosen in ("csv", "text"):
+        text = (length_tables.as_csv if chosen == "csv" else length_tables.as_text)(lengths, values)
+    else:
+        facts = length_report.facts_of(lengths, tokenizer, corpora or (byte_lengths.SAMPLE,))
+        text = length_tables.as_json(lengths, values, facts.json) if chosen == "json" else _summary(facts)
+    if output is None:
+        show(text)
+    else:
+        atomic_file.write(output, text, overwrite=force)
+
+
+def _form(form: str | None, output: Path | None, at_start: bool) -> str:
+    chosen = form or (_SUFFIXES.get(output.suffix, "text") if output is not None else "summary")
+    if chosen == "npy" and output is None:
+        raise InputError("an array goes to a file: name it with --output FILE.npy")
+    if at_start and chosen != "npy":
+        raise InputError("--at-start is for arrays; other forms have both lengths: add --format npy, or leave it out")
+    return chosen
+
+
+def _target(output: Path | None) -> Path:
+    if output is None:
+        raise InputError("an array goes to a file: name it with --output FILE.npy")
+    return output
+
+
+def _summary(facts: LengthFacts) -> str:
+    from pyharness import report
+    from pyharness.features.audit import length_report
+
+    return report.to_text(length_report.sheets(facts), console.width(), console.color())
+
+
+def _show_audit(row: str, checked: Audit, form: str) -> None:
+    from pyharness import report
+    from pyharness.features.audit import length_report, length_tables
+
+    if form == "json":
+        content: dict[str, Any] = {"tokenizer": row, **length_tables.audit_json(checked)}
+        show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        return
+    show(report.to_text(length_report.audit_sheets(row, checked), console.width(), console.color()))
+
+
+@click.command()
+@click.argument("first", metavar="A", shell_complete=usage.tokenizers_or_files)
+@click.argument("second", metavar="B", shell_complete=usage.tokenizers_or_files)
+@click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+              help="Compare ids on this text; repeatable [default: all parts of sample].")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+              help="How to write the comparison.")  # fmt: skip
+@click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE",
+              help='Write the new id of each old one as "pyharness adapt embed --map" reads it.')  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
+@click.option("--force", is_flag=True, help="Replace the file that --map names, if there is one.")
+@reports_errors
+def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: Path | None, threads: int | None,
+         force: bool) -> None:  # fmt: skip
+    """Say what differs between two tokenizers.
+
+    \b
+    pyharness diff mistral:v1 mistral:v3
+    pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
+    pyharness diff deepseek native+deepseek --format json
+
+    It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
+    shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
+    and the spelling of merges make no difference.
+
+    \b
+    Exit status:
+      0         no text with other ids
+      1         ids differ
+      2         the two cannot be compared
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness import report
+    from pyharness.features.audit import comparison, comparison_report, sides
+    from pyharness.system import atomic_file
+    from pyharness.system.environment import cores
+
+    if id_map is not None:
+        atomic_file.check(id_map, overwrite=force)
+        atomic_file.check_folder(id_map)
+    check_output()
+    one, other = sides.pair(first, second)
+    compared = comparison.compare(one, other, corpora or comparison.DEFAULT_TEXTS, threads or cores())
+    if id_map is not None:
+        atomic_file.write(id_map, json.dumps(compared.ids.new.tolist()) + "\n", overwrite=force)
+    if form == "json":
+        show(json.dumps(comparison_report.as_json(compared), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    else:
+        parts = comparison_report.sheets(compared)
+        show(
+            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
+        )
+    sys.exit(0 if compared.equal else 1)
+
+
+COMMANDS = (bytes_, diff)
+EXAMPLES = (
+    Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
+    Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
+)

@@ -1,0 +1,188 @@
+"""Two tokenizers compared: their definitions, their ids on texts, and witnesses for each cause of a difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.corpora import open_corpus
+from pyharness.corpora.streaming import batches, keyed
+from pyharness.features.audit.changes import Change, NewIds, Overlap, changes, id_map, overlap
+from pyharness.features.audit.sides import Reading, Side, unequal
+from pyharness.features.audit.witnesses import MOST_ATTRIBUTED, Cause, Witness, candidates, cause_of, witness
+from pyharness.types import ParallelCorpus, Tally
+
+DEFAULT_TEXTS = (
+    "sample:prose", "sample:dialogue", "sample:numbers", "sample:code", "sample:unicode", "sample:parallel",
+)  # fmt: skip
+_CHARACTERS = 1 << 20  # of a batch
+_OF_GROUP = 60  # texts of a group that differ, whose cause is determined
+_MOST_KEPT = 1 << 24  # characters of documents that are kept to explain them
+
+
+@dataclass(slots=True)
+class TextCount:
+    """Counts of one text, or of one language of aligned text."""
+
+    text: str
+    documents: int = 0
+    differing: int = 0
+    bytes: int = 0
+    first: int = 0  # tokens
+    second: int = 0
+
+
+@dataclass(slots=True)
+class Use:
+    """How often each id occurs in the texts of a comparison: int64 [ids] of each side."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenizerComparison:
+    """All that differs between two tokenizers."""
+
+    first: Side
+    second: Side
+    changes: Sequence[Change]
+    ids: NewIds
+    overlap: Overlap
+    used: tuple[float, float] | None  # share of the tokens of each side's ids that the other has; None: no ids
+    texts: Sequence[TextCount]
+    causes: Mapping[Cause, int]  # of the documents that differ, and were explained
+    witnesses: Sequence[Witness]
+    tried: int  # texts made to differ
+    readings: tuple[Reading, ...]
+
+    @property
+    def same_definition(self) -> bool:
+        """Whether files and library say the same: then all ids are equal, whatever the text."""
+        return not self.changes and self.first.definition == self.second.definition and (
+            (self.first.library, self.first.has_engine) == (self.second.library, self.second.has_engine)
+        )  # fmt: skip
+
+    @property
+    def equal(self) -> bool:
+        """Whether no text was found on which ids differ."""
+        return not self.witnesses and not any(count.differing for count in self.texts)
+
+
+@dataclass(slots=True)
+class _Differing:
+    """Documents that differ: as many as are explained."""
+
+    documents: list[str] = field(default_factory=list)
+    characters: int = 0
+
+    def add(self, text: str) -> None:
+        if len(self.documents) < MOST_ATTRIBUTED and self.characters + len(text) <= _MOST_KEPT:
+            self.documents.append(text)
+            self.characters += len(text)
+
+
+def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int = 1) -> TokenizerComparison:
+    """Compare two sides on texts, and on texts that are made from what changed.
+
+    Raises:
+        InputError: a corpus cannot be read.
+    """
+    use = Use(*(np.zeros(side.tokenizer.id_limit, np.int64) for side in (first, second)))
+    kept = _Differing()
+    counts = [count for name in corpora for count in _read(first, second, name, threads, use, kept)]
+    listed = changes(first.definition, second.definition)
+    readings = tuple(reading for reading in first.readings if reading in second.readings)
+    starts, tried = _starts(first, second, listed, readings)
+    causes: Counter[Cause] = Counter()
+    for text in kept.documents:
+        if (cause := cause_of(first, second, text, "plain")) is not None:
+            causes[cause] += 1
+            starts.setdefault(cause, []).append(text)
+    witnesses = [witness(first, second, texts, cause) for cause, texts in _without_repeats(starts).items()]
+    return TokenizerComparison(
+        first, second, listed, id_map(first.definition, second.definition),
+        overlap(first.definition, second.definition), _used(first, second, use), counts, dict(causes.most_common()),
+        sorted(witnesses, key=lambda one: (one.cause.reading, one.cause.stage, one.cause.name)), tried, readings,
+    )  # fmt: skip
+
+
+def _starts(
+    first: Side, second: Side, listed: Sequence[Change], readings: Sequence[Reading]
+) -> tuple[dict[Cause, list[str]], int]:
+    """Return texts made to differ that do, by their cause, and the number of texts tried."""
+    groups = candidates(first, second, listed) if listed or first.library != second.library else {}
+    starts: dict[Cause, list[str]] = {}
+    for reading, texts in ((reading, texts) for texts in groups.values() for reading in readings):
+        differing = unequal(first, second, texts, reading)
+        for text in _spread([text for text, differs in zip(texts, differing, strict=True) if differs]):
+            if (cause := cause_of(first, second, text, reading)) is not None:
+                starts.setdefault(cause, []).append(text)
+    return starts, sum(map(len, groups.values()))
+
+
+def _spread(texts: Sequence[str]) -> list[str]:
+    """Return the shortest texts, and some from all over: they were made from changes, in their order."""
+    if len(texts) <= _OF_GROUP:
+        return list(texts)
+    step = len(texts) / (_OF_GROUP // 2)
+    spread = [texts[int(number * step)] for number in range(_OF_GROUP // 2)]
+    return [*sorted(texts, key=len)[: _OF_GROUP // 2], *spread]
+
+
+def _without_repeats(starts: Mapping[Cause, list[str]]) -> dict[Cause, list[str]]:
+    """Leave out causes that the plain reading shows as well."""
+    plain = {(cause.stage, cause.name) for cause in starts if cause.reading == "plain"}
+    return {
+        cause: texts
+        for cause, texts in starts.items()
+        if cause.reading == "plain" or (cause.stage, cause.name) not in plain
+    }
+
+
+# ---------------------------------------------------------------------------------------------- texts
+
+
+def _read(first: Side, second: Side, name: str, threads: int, use: Use, kept: _Differing) -> Iterator[TextCount]:
+    """Count a corpus, or each language of an aligned one."""
+    counts: dict[str, TextCount] = {}
+    for batch in batches(_labelled(name), size=_CHARACTERS, size_of=lambda labelled: len(labelled[1])):
+        texts = [text for _, text in batch]
+        mine, theirs = (side.encode(texts, threads=threads) for side in (first, second))
+        use.first += np.bincount(mine.ids, minlength=len(use.first))
+        use.second += np.bincount(theirs.ids, minlength=len(use.second))
+        for index, (label, text) in enumerate(batch):
+            ours, others = mine.document(index), theirs.document(index)
+            count = counts.setdefault(label, TextCount(label))
+            count.documents += 1
+            count.bytes += len(text.encode())
+            count.first += len(ours)
+            count.second += len(others)
+            if not np.array_equal(ours, others):
+                count.differing += 1
+                kept.add(text)
+    yield from counts.values()
+
+
+def _labelled(name: str) -> Iterator[tuple[str, str]]:
+    corpus, tally = open_corpus(name), Tally()
+    if isinstance(corpus, ParallelCorpus):
+        for row in corpus.rows(tally):
+            yield from ((f"{name} {language}", row[language]) for language in corpus.languages)
+        return
+    yield from ((name, piece.text) for piece in keyed(corpus, tally))
+
+
+def _used(first: Side, second: Side, use: Use) -> tuple[float, float] | None:
+    if not use.first.any() or not use.second.any():
+        return None
+    shared = set(first.spelled.values()) & set(second.spelled.values())
+    shares = []
+    for side, total in ((first, use.first), (second, use.second)):
+        common = [token for token, key in side.spelled.items() if key in shared and token < len(total)]
+        shares.append(float(total[common].sum() / total.sum()))
+    return shares[0], shares[1]

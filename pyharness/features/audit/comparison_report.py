@@ -1,0 +1,179 @@
+"""A comparison of two tokenizers as tables for people, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pyharness.features.audit.changes import Change, counts
+from pyharness.features.audit.comparison import TextCount, TokenizerComparison
+from pyharness.features.audit.witnesses import OF_ADDED, Cause, Witness
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.report.sheet.strings import shorten, visible, writable
+from pyharness.system.environment import version_of
+from pyharness.types import Format
+
+MOST_LISTED = 1000  # changes of a kind in JSON, which counts all
+_EXAMPLES = 3  # of a kind in a table
+_IN_FULL = ("normaliser", "split pattern", "post-processor", "decoder", "model option", "kind of file", *OF_ADDED)
+_MOST_IN_FULL = 12
+_LONG, _BRIEF = 300, 40
+_TOKENS_SHOWN = 8
+_COUNT, _RATIO = Format("{:,.0f}"), Format("{:.4f}")
+
+
+def verdict(compared: TokenizerComparison) -> str:
+    """Return the verdict in a few words."""
+    if not compared.equal:
+        return "ids differ"
+    return "equal: both define the same" if compared.same_definition else "equal on all that was tried: no proof"
+
+
+def sheets(compared: TokenizerComparison) -> list[Sheet]:
+    """Return the comparison for people."""
+    parts = [_answer(compared)]
+    if compared.changes:
+        parts.append(_changes(compared.changes))
+    if in_full := [change for change in compared.changes if change.kind in _IN_FULL]:
+        parts.append(_in_full(in_full))
+    if compared.witnesses:
+        parts.append(_witnesses(compared))
+    if compared.texts:
+        parts.append(_texts(compared.texts))
+    return parts
+
+
+def _answer(compared: TokenizerComparison) -> Sheet:
+    ids, both, documents = compared.ids, compared.overlap, sum(count.documents for count in compared.texts)
+    lines = [
+        ("verdict", verdict(compared)),
+        ("documents", f"{sum(count.differing for count in compared.texts):,} of {documents:,} have other ids"),
+        ("made texts", f"{compared.tried:,} were tried; readings: {', '.join(compared.readings)}"),
+        ("tokens", f"{both.both:,} in both of {both.first:,} and {both.second:,}; Jaccard {both.jaccard:.4f}"),
+        ("", f"{both.both / max(both.first, 1):.1%} of the first, {both.both / max(both.second, 1):.1%} of the second"),
+        ("embedding", f"{ids.moved:,} ids move, {ids.gone:,} are gone, {both.second - both.both:,} are new"),
+    ]
+    if compared.used is not None:
+        lines.insert(5, ("", f"{compared.used[0]:.1%} and {compared.used[1]:.1%} if weighted by use in these texts"))
+    title = f"{compared.first.spec} and {compared.second.spec}"
+    return Sheet(title, _headings("", ""), tuple(text_row(*line) for line in lines))
+
+
+def _changes(listed: Sequence[Change]) -> Sheet:
+    rows = []
+    for kind, count in counts(listed).items():
+        some = [_quoted(change.name) for change in listed if change.kind == kind][:_EXAMPLES]
+        rows.append((Cell(kind), Cell(count, _COUNT), Cell(", ".join(some) + ", ..." * (count > _EXAMPLES))))
+    headings = (Heading("what changed", "word"), Heading("number"), Heading("examples", "prose"))
+    return Sheet("What changed", headings, tuple(rows))
+
+
+def _in_full(listed: Sequence[Change]) -> Sheet:
+    rows = [
+        text_row(f"{change.kind}: {_brief(change.name)}", _value(change, change.before), _value(change, change.after))
+        for change in listed[:_MOST_IN_FULL]
+    ]
+    more = len(listed) - len(rows)
+    notes = (f"{more:,} more; --format json has them",) if more else ()
+    return Sheet("Settings and added tokens", _headings("what", "first", "second"), tuple(rows), notes)
+
+
+def _witnesses(compared: TokenizerComparison) -> Sheet:
+    rows = [
+        text_row(_in_words(one.cause), _quoted(one.text), _tokens(one.first), _tokens(one.second))
+        for one in compared.witnesses
+    ]
+    causes = [f"{_in_words(cause)} {count:,}" for cause, count in compared.causes.items()]
+    notes = (f"Causes of the first documents that differ: {'; '.join(causes)}.",) if causes else ()
+    return Sheet("The shortest text of each cause", _headings("cause", "text", "first", "second"), tuple(rows), notes)
+
+
+def _texts(texts: Sequence[TextCount]) -> Sheet:
+    headings = (Heading("text", "name"), *map(Heading, ("documents", "differ", "first", "second", "second/first")))
+    rows = tuple(
+        (Cell(one.text), *(Cell(count, _COUNT) for count in (one.documents, one.differing, one.first, one.second)),
+         Cell(one.second / one.first if one.first else None, _RATIO))
+        for one in sorted(texts, key=lambda one: -one.second / max(one.first, 1))
+    )  # fmt: skip
+    return Sheet("Tokens by text, the largest growth first", headings, rows)
+
+
+def _in_words(cause: Cause) -> str:
+    name = f" {_quoted(cause.name)}" if cause.name else ""
+    return f"{cause.stage}{name}" + ("" if cause.reading == "plain" else f" ({cause.reading})")
+
+
+def _tokens(tokens: Sequence[tuple[int, str]]) -> str:
+    some = " ".join(f"{token}:{_quoted(text)}" for token, text in tokens[:_TOKENS_SHOWN])
+    return (some + " ..." * (len(tokens) > _TOKENS_SHOWN)) or "no ids"
+
+
+def _value(change: Change, value: Any) -> str:
+    if value is None:
+        return "-"
+    if change.kind == "added token":  # the flags that are set
+        return ", ".join([f"id {value['id']}", *(name for name, flag in value.items() if flag is True)])
+    return shorten(json.dumps(value, ensure_ascii=False), _LONG)
+
+
+def _quoted(text: str) -> str:
+    return f"'{_brief(text)}'"
+
+
+def _brief(text: str) -> str:
+    return shorten(visible(text), _BRIEF)
+
+
+def _headings(*names: str) -> tuple[Heading, ...]:
+    return tuple(Heading(name, "prose") for name in names)
+
+
+# ---------------------------------------------------------------------------------------------- JSON
+
+
+def as_json(compared: TokenizerComparison) -> dict[str, Any]:
+    """Return the comparison as JSON values. ``changes`` has at most 1,000 of a kind, ``counts`` counts all."""
+    listed = {kind: [one for one in compared.changes if one.kind == kind] for kind in counts(compared.changes)}
+    ids, both = compared.ids, compared.overlap
+    return {
+        "pyharness": version_of("pyharness"),
+        "sides": [
+            {"tokenizer": side.spec, "library": side.library, "version": version_of(side.library),
+             "file": side.definition.kind}
+            for side in (compared.first, compared.second)
+        ],
+        "verdict": verdict(compared), "equal": compared.equal, "same_definition": compared.same_definition,
+        "counts": counts(compared.changes),
+        "changes": [_change(one) for some in listed.values() for one in some[:MOST_LISTED]],
+        "witnesses": [_witness(one) for one in compared.witnesses],
+        "causes": [{**_cause(cause), "documents": count} for cause, count in compared.causes.items()],
+        "texts": [
+            {"text": one.text, "documents": one.documents, "differing": one.differing, "bytes": one.bytes,
+             "tokens": [one.first, one.second]}
+            for one in compared.texts
+        ],
+        "made_texts": compared.tried, "readings": list(compared.readings),
+        "ids": {"moved": ids.moved, "gone": ids.gone, "new": both.second - both.both, "size": ids.size},
+        "overlap": {"both": both.both, "first": both.first, "second": both.second, "jaccard": both.jaccard,
+                    "by_use": None if compared.used is None else list(compared.used)},
+    }  # fmt: skip
+
+
+def _change(one: Change) -> dict[str, Any]:
+    return {"kind": one.kind, "name": writable(one.name), "before": _clean(one.before), "after": _clean(one.after)}
+
+
+def _clean(value: Any) -> Any:
+    """Escape lone surrogates, which no UTF-8 file can hold, in a JSON value."""
+    return json.loads(json.dumps(value)) if not isinstance(value, str) else writable(value)
+
+
+def _witness(one: Witness) -> dict[str, Any]:
+    tokens = ([[token, writable(text)] for token, text in side] for side in (one.first, one.second))
+    first, second = tokens
+    return {**_cause(one.cause), "text": one.text, "first": first, "second": second}
+
+
+def _cause(cause: Cause) -> dict[str, str]:
+    return {"cause": cause.stage, "reading": cause.reading, "name": cause.name}

@@ -1,0 +1,185 @@
+"""One side of a comparison: a loaded row, its ways of reading a text, and what each stage makes of a text.
+
+A *reading* is a setting of the library. ``plain``: special tokens in a text are text, as rows measure. ``control``:
+they become their ids, as many libraries do by default. ``template``: plain, with what the post-processor adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pyharness import tokenizers
+from pyharness.features.audit import definitions
+from pyharness.features.audit.changes import keys_of
+from pyharness.features.audit.definitions import Definition, Key
+from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
+from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
+from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
+from pyharness.tokenizers.source import refusing
+from pyharness.types import HasVocabulary, Ids, Tokenizer, TokenKind, Tokens, Unsupported
+
+Reading: TypeAlias = Literal["plain", "control", "template"]
+_MOST_SECONDS = 5.0  # a stranger's pattern may take for ever on some text
+Span: TypeAlias = tuple[int, int, str]  # start and end in characters, and the content of an added token
+
+
+@dataclass(slots=True)
+class Side:
+    """A row: ``tokenizer`` gives the ids, ``home`` is the same file in its own library, which explains them."""
+
+    spec: str
+    library: str
+    tokenizer: Tokenizer
+    home: Tokenizer
+    definition: Definition
+    spelled: Mapping[int, Key] = field(default_factory=dict)  # by id, as both sides of the comparison spell
+    known: frozenset[Key] = frozenset()  # all spellings
+    unknown: frozenset[int] = frozenset()  # ids of the unknown token
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether another library than the file's own gives the ids."""
+        return self.tokenizer is not self.home
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Readings that this side has."""
+        if self.has_engine:
+            return ("plain",)
+        if isinstance(self.tokenizer, HuggingFaceTokenizer):
+            return ("plain", "control", "template")
+        return ("plain", "control") if isinstance(self.tokenizer, TiktokenTokenizer) else ("plain",)
+
+    def encode(self, texts: Sequence[str], reading: Reading = "plain", threads: int = 1) -> Tokens:
+        """Encode texts with the row's library in a reading.
+
+        Raises:
+            InputError: the library fails on a text.
+        """
+        with refusing(self.spec, self.library):
+            return self.tokenizer.encode_batch(texts, threads) if reading == "plain" else self._encode(texts, reading)
+
+    def _encode(self, texts: Sequence[str], reading: Reading) -> Tokens:
+        if isinstance(self.tokenizer, TiktokenTokenizer):
+            encoding = self.tokenizer.encoding
+            return Tokens.from_lists([encoding.encode(text, allowed_special="all") for text in texts])
+        library: Any = self.tokenizer.library  # type: ignore[attr-defined]
+        library.encode_special_tokens = reading != "control"
+        try:
+            encoded = library.encode_batch_fast(list(texts), add_special_tokens=reading == "template")
+        finally:
+            library.encode_special_tokens = True
+        return Tokens.from_lists([one.ids for one in encoded])
+
+    def keys(self, ids: Ids) -> list[Key | int]:
+        """Return ids as spellings that both sides share; an id without one stays."""
+        return [self.spelled.get(token, token) for token in ids.tolist()]
+
+    # -------------------------------------------------------------------------------------- stages
+
+    def added(self, text: str, reading: Reading) -> list[Span] | None:
+        """Return the added tokens that are matched in a text; None where the library does not tell."""
+        if isinstance(self.home, TiktokenTokenizer):
+            return [] if reading != "control" else _special_spans(text, self.definition)
+        if not isinstance(self.home, HuggingFaceTokenizer):
+            return None
+        library, by_id = self.home.library, {token.id: token for token in self.definition.added.values()}
+        library.encode_special_tokens = reading != "control"
+        try:
+            encoded = library.encode(text, add_special_tokens=False)
+        finally:
+            library.encode_special_tokens = True
+        spans: list[Span] = []
+        for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
+            one = by_id.get(token)
+            if one is None or (one.special and reading != "control"):
+                continue
+            if token not in self.unknown or one.content in text[start:end]:  # the model itself gives the unknown token
+                spans.append((start, end, one.content))
+        return spans
+
+    def normal(self, text: str) -> str | None:
+        """Return a text after the normaliser; None where the library does not tell."""
+        if isinstance(self.home, HuggingFaceTokenizer):
+            normalizer = self.home.library.normalizer
+            return text if normalizer is None else str(normalizer.normalize_str(text))
+        if isinstance(self.home, SentencePieceTokenizer):
+            return str(self.home.processor.Normalize(text))
+        return text if isinstance(self.home, TiktokenTokenizer) else None
+
+    def pieces(self, text: str) -> list[tuple[int, int]] | None:
+        """Return where the split pattern cuts a normalised text; None where the library does not tell."""
+        if isinstance(self.home, HuggingFaceTokenizer):
+            splitter = self.home.library.pre_tokenizer
+            return [(0, len(text))] if splitter is None else [span for _, span in splitter.pre_tokenize_str(text)]
+        pattern = self.definition.settings.get(definitions.PATTERN)
+        return _matches(str(pattern), text) if isinstance(self.home, TiktokenTokenizer) else None
+
+
+def _matches(pattern: str, text: str) -> list[tuple[int, int]] | None:
+    """Return the matches of a pattern in ``regex``, as tiktoken documents it; None where that cannot run it."""
+    import regex
+
+    flags = regex.VERSION1 if "&&" in pattern else regex.VERSION0  # intersections of classes, as Kimi's pattern has
+    try:
+        return [match.span() for match in regex.compile(pattern, flags).finditer(text, timeout=_MOST_SECONDS)]
+    except (regex.error, TimeoutError):
+        return None
+
+
+def _special_spans(text: str, definition: Definition) -> list[Span]:
+    import regex
+
+    contents = sorted(definition.added, key=len, reverse=True)
+    if not contents:
+        return []
+    return [(*match.span(), match[0]) for match in regex.finditer("|".join(map(regex.escape, contents)), text)]
+
+
+def load(spec: str) -> Side:
+    """Load a side.
+
+    Raises:
+        InputError: there is no such row, or it cannot run.
+        Unsupported: the row has no vocabulary, so its ids cannot be compared.
+    """
+    row = tokenizers.obtain(spec)
+    if row.instead is not None:
+        raise Unsupported(f"{spec!r} has no vocabulary: its units have no ids that could be compared")
+    tokenizer = tokenizers.load(row)
+    has_engine = tokenizers.without_engine(spec).text != spec and "+" in spec.partition(":")[0]
+    home = definitions.home(spec) if has_engine else tokenizer
+    unknown: frozenset[int] = frozenset()
+    if isinstance(home, HasVocabulary):
+        unknown = frozenset(np.flatnonzero(home.vocabulary().kinds == TokenKind.UNKNOWN).tolist())
+    return Side(spec, row.library, tokenizer, home, definitions.definition(home), unknown=unknown)
+
+
+def pair(first: str, second: str) -> tuple[Side, Side]:
+    """Load two sides, with spellings that both share.
+
+    Raises:
+        InputError: one of them cannot be loaded.
+        Unsupported: one of them has no vocabulary.
+    """
+    return share_spellings(load(first), load(second))
+
+
+def share_spellings(one: Side, other: Side) -> tuple[Side, Side]:
+    """Give both sides the spellings that can be compared, and return them."""
+    for side, keys in zip((one, other), keys_of(one.definition, other.definition), strict=True):
+        side.spelled, side.known = {token: key for key, token in keys.items()}, frozenset(keys)
+    return one, other
+
+
+def unequal(one: Side, other: Side, texts: Sequence[str], reading: Reading = "plain") -> list[bool]:
+    """Return for each text whether the ids of both sides differ."""
+    mine, theirs = one.encode(texts, reading), other.encode(texts, reading)
+    return [not np.array_equal(mine.document(index), theirs.document(index)) for index in range(len(texts))]
+
+
+Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause

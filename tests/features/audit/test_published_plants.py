@@ -1,0 +1,51 @@
+"""Changes planted in published tokenizer files, where the data are: ``PYHARNESS_DATA`` names their folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from audited import plants
+from audited.checks import check_plant
+from layout.thoroughness import examples
+from pyharness.features.audit import sides
+from pyharness.features.audit.comparison import compare
+
+DATA = Path(os.environ.get("PYHARNESS_DATA", "/nowhere")) / "tokenizers"
+FILES = ["gpt2", "bert_base_cased", "clip", "gpt_neox", "qwen2_5", "deepseek_v3", "yi", "claude_legacy", "modernbert",
+         "mpt", "bert_uncased_gte", "xlnet", "pegasus"]  # fmt: skip
+FILES = FILES[: 1 if examples(1000) < 1000 else None]  # all of them with -m ''
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="PYHARNESS_DATA has no tokenizer files")
+
+
+@cache
+def published(name: str) -> dict[str, object]:
+    content: dict[str, object] = json.loads((DATA / name / "tokenizer.json").read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", plants.KINDS)
+def test_a_change_planted_in_a_published_file_is_named(kind: str, name: str, tmp_path: Path) -> None:
+    plant = plants.KINDS[kind](published(name), 0)
+    if plant is None:
+        pytest.skip("no plant of this kind")
+    for side in ("before", "after"):
+        (tmp_path / f"{side}.json").write_text(json.dumps(getattr(plant, side)), encoding="utf-8")
+    first, second = sides.pair(f"file:{tmp_path}/before.json", f"file:{tmp_path}/after.json")
+    check_plant(compare(first, second), plant)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_published_file_written_otherwise_is_equal(name: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    *_, text = plants.serialisations(published(name))
+    other.write_text(text, encoding="utf-8")
+    result = compare(*sides.pair(f"file:{DATA / name / 'tokenizer.json'}", f"file:{other}"))
+    assert result.same_definition
+    assert result.equal

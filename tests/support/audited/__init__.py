@@ -1,0 +1,1 @@
+"""Changes planted in tokenizer files, for tests of audits."""
