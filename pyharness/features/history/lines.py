@@ -61,7 +61,7 @@ class HistoryLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LineChange:
     """A change between two measured revisions of a line."""
 
     line: HistoryLine
@@ -154,7 +154,7 @@ def can_be_judged(line: HistoryLine) -> bool:
     return least > 0 and len(line.judged if line.series.nature == "ratio" else line.points) >= least
 
 
-def changes_of(lines: Sequence[HistoryLine], effect: float = EFFECT) -> list[Change]:
+def changes_of(lines: Sequence[HistoryLine], effect: float = EFFECT) -> list[LineChange]:
     """Return all changes, the largest growth first: steps of at least ``effect``, and changes of other figures."""
     of_lines = [list(_changes(line, effect)) for line in lines]
     changes = [one for of_line in of_lines for one in of_line]
@@ -164,14 +164,14 @@ def changes_of(lines: Sequence[HistoryLine], effect: float = EFFECT) -> list[Cha
     return sorted(marked, key=lambda one: -one.effect)
 
 
-def _is_taken_back(change: Change, of_line: Sequence[Change]) -> bool:
+def _is_taken_back(change: LineChange, of_line: Sequence[LineChange]) -> bool:
     """Whether later changes of a line undo at least half of one."""
     later = sum(one.new - one.old for one in of_line if one.after.place > change.after.place)
     size = change.new - change.old
     return later * size < 0 and abs(later) >= abs(size) / 2
 
 
-def _changes(line: HistoryLine, effect: float) -> Iterator[Change]:
+def _changes(line: HistoryLine, effect: float) -> Iterator[LineChange]:
     if not can_be_judged(line):
         return
     if line.series.nature == "ratio":
@@ -180,7 +180,7 @@ def _changes(line: HistoryLine, effect: float) -> Iterator[Change]:
         yield from _at_once(line)
 
 
-def _steps(line: HistoryLine, effect: float) -> Iterator[Change]:
+def _steps(line: HistoryLine, effect: float) -> Iterator[LineChange]:
     points = line.judged
     seen = steps([point.value for point in points], effect)
     ends = [*(step.index for step in seen[1:]), len(points)]
@@ -188,7 +188,7 @@ def _steps(line: HistoryLine, effect: float) -> Iterator[Change]:
     for step, begin, end in zip(seen, begins, ends, strict=False):
         old, new = points[begin : step.index], points[step.index : end]
         if (levels := _within_machines(old, new, step)) is not None and abs(levels[1] - levels[0]) >= effect:
-            yield Change(line, old[-1], new[0], *levels)
+            yield LineChange(line, old[-1], new[0], *levels)
 
 
 def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: LevelStep) -> tuple[float, float] | None:
@@ -209,19 +209,19 @@ def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: L
     return step.before, step.before + float(np.median(sizes))
 
 
-def _at_once(line: HistoryLine) -> Iterator[Change]:
+def _at_once(line: HistoryLine) -> Iterator[LineChange]:
     """Compare each point with the first one since the last change: so a drift is seen, too."""
     first: dict[str, LinePoint] = {}
     last: dict[str, LinePoint] = {}
     for point in line.points:
         reference = first.setdefault(point.machine, point)
         if _differs(line.series, reference.value, point.value):
-            yield Change(line, last[point.machine], point, reference.value, point.value)
+            yield LineChange(line, last[point.machine], point, reference.value, point.value)
             first[point.machine] = point
         last[point.machine] = point
 
 
-def level(line: HistoryLine, changes: Sequence[Change]) -> float:
+def level(line: HistoryLine, changes: Sequence[LineChange]) -> float:
     """Return the level that a line ends with: the median of its points since the last change."""
     begin = max((one.after.place for one in changes if one.line == line), default=0)
     points = line.judged or line.points
@@ -243,13 +243,13 @@ class History:
     """Lines and changes of a history, and the revisions that it knows."""
 
     lines: tuple[HistoryLine, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[LineChange, ...]
     places: tuple[PlacedRevision, ...]  # in order
     waiting: tuple[str, ...]  # measured revisions without a place
     since: int = 0  # the first place whose changes count
 
     @property
-    def suspected(self) -> tuple[Change, ...]:
+    def suspected(self) -> tuple[LineChange, ...]:
         """Growth of times, memory and instructions that is still there, the largest first."""
         judged = [one for one in self.changes if one.line.series.nature in ("ratio", "count")]
         return tuple(one for one in judged if one.slower and not one.taken_back and one.after.place >= self.since)
@@ -293,7 +293,7 @@ def _differs(series: SeriesName, old: float, new: float) -> bool:
     return new != old
 
 
-def _is_alone(change: Change, changes: Sequence[Change], lines: Iterable[HistoryLine]) -> bool:
+def _is_alone(change: LineChange, changes: Sequence[LineChange], lines: Iterable[HistoryLine]) -> bool:
     """Whether another line of the series measured both sides of a step, and shows none near."""
     series, place = change.line.series, change.after.place
     others = [line for line in lines if line.series == series and line.machine != change.line.machine]

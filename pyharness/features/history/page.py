@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from pyharness.features.history import report
-from pyharness.features.history.lines import Change, History, HistoryLine, LinePoint, level
+from pyharness.features.history.lines import History, HistoryLine, LineChange, LinePoint, level
 from pyharness.report.charts import AxisLabel, Line, Panel, Point, curves
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Figure, Page, Section
@@ -49,7 +49,7 @@ def _figures(history: History) -> Iterator[Figure]:
         yield _figure(line, changes)
 
 
-def _figure(line: HistoryLine, changes: list[Change]) -> Figure:
+def _figure(line: HistoryLine, changes: list[LineChange]) -> Figure:
     points = line.judged[-MOST_POINTS:]
     machines = dict.fromkeys(point.machine for point in points)
     marks = [
@@ -75,7 +75,7 @@ def _point(one: LinePoint) -> Point:
     return Point(float(one.place), _per_cent(one.value), said, ends)
 
 
-def _levels(line: HistoryLine, points: tuple[LinePoint, ...], changes: list[Change]) -> Iterator[Point]:
+def _levels(line: HistoryLine, points: tuple[LinePoint, ...], changes: list[LineChange]) -> Iterator[Point]:
     """Yield both ends of each level, as far as its points are shown."""
     first, last = points[0].place, points[-1].place
     begins = [first, *(one.after.place for one in changes)]

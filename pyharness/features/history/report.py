@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pyharness.features.gate.report.junit import TestCase, junit_xml
-from pyharness.features.history.lines import Change, History, HistoryLine, can_be_judged, level
+from pyharness.features.history.lines import History, HistoryLine, LineChange, can_be_judged, level
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.types import COUNT, Format, counted
@@ -67,7 +67,7 @@ def _some(revisions: Sequence[str]) -> str:
     return shown + ", ..." * (len(revisions) > 3)
 
 
-def in_words(change: Change) -> str:
+def in_words(change: LineChange) -> str:
     """Return a change in a line: benchmark, figure, size, where, and what is to be said of it."""
     series = change.line.series
     size = (
@@ -77,7 +77,7 @@ def in_words(change: Change) -> str:
     return "; ".join(filter(None, (f"{series.benchmark} {series.figure} {size} in {where}", _notes(change))))
 
 
-def _notes(change: Change) -> str:
+def _notes(change: LineChange) -> str:
     notes = []
     if change.taken_back:
         notes.append("taken back since")
@@ -204,7 +204,7 @@ def comment(history: History) -> Comment:
 
 def to_junit(history: History, *, strict: bool) -> str:
     """Return XML: a test case for each judged figure; what is suspected is skipped, under ``strict`` a failure."""
-    of_figure: dict[tuple[str, str], list[Change]] = {}
+    of_figure: dict[tuple[str, str], list[LineChange]] = {}
     for line in history.lines:
         if line.series.nature in ("ratio", "count"):
             of_figure.setdefault((line.series.benchmark, line.series.figure), [])
