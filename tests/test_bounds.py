@@ -9,7 +9,7 @@ import pytest
 from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
-# Later work may not exceed these; a new feature raises those of all by its own size. The aim: 24,000 lines of the trunk.
+# Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
 # Raised once: passes that add up, and parts of files (468 lines of the trunk), history, audit and parts (3,190).
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_627, 256
 MOST_LINES, MOST_MODULES = 46_364, 399

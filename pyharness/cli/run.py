@@ -46,7 +46,7 @@ RESULTS = "pyharness-results"
 @click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this time, such as 10m or 2h. "
               "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Read each text in N parts, each kept once it is "
-              "read: --resume loses no more than a part. Needs --output.")  # fmt: skip
+              "read: --resume loses no more than a part. Needs --output [default: in one go].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")
@@ -150,10 +150,10 @@ def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bo
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
 
-    said = (lambda _: None) if quiet else complain
+    say = (lambda _: None) if quiet else complain
     try:
         with listener(quiet) as watching:
-            record: Record = _executor().run(declared, parts, output, watching, said, force=force, resume=resume)
+            record: Record = _executor().run(declared, parts, output, watching, say, force=force, resume=resume)
             return record
     except (KeyboardInterrupt, lifeline.Ended) as end:
         end.add_note(_to_go_on(output, output))

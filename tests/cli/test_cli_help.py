@@ -30,6 +30,9 @@ ONLY_IF_GIVEN = {
     "adapt extend": {"--sizes"},
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
+    "history add": {"--revision"},
+    "history check": {"--junit", "--markdown", "--since"},
+    "plan": {"--output", "--parts", "--script"},
 }
 
 

@@ -54,7 +54,17 @@ def test_sizes(text: str, expected: int) -> None:
 
 
 def test_families_are_complete() -> None:
-    assert set(families()) == {"sample", "installed", "path", "parallel", "datasets", "repeat", "shard", "motions"}
+    assert set(families()) == {
+        "sample",
+        "installed",
+        "path",
+        "parallel",
+        "datasets",
+        "repeat",
+        "shard",
+        "part",
+        "motions",
+    }
     for family in families().values():
         assert family.summary
         assert family.example.startswith(family.name)

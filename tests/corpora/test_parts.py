@@ -9,7 +9,9 @@ import lzma
 import os
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +22,8 @@ from hypothesis import strategies as st
 
 from layout.thoroughness import examples
 from pyharness.corpora import keyed, open_corpus
-from pyharness.corpora.files import reading
+from pyharness.corpora.files import parquet, reading
+from pyharness.corpora.files.reading import Extent
 from pyharness.corpora.parts import FileListing, part_name, whole_of
 from pyharness.types import Corpus, InputError, Piece, Tally
 
@@ -188,3 +191,20 @@ def test_a_line_beyond_all_bounds_is_refused(tmp_path: Path, monkeypatch: pytest
     write(tmp_path / "a.jsonl", ["a" * 2000, "b"])
     with pytest.raises(InputError, match="MiB"):
         read(open_corpus(part_name(f"path:{tmp_path / 'a.jsonl'}", 0, 1)))
+
+
+@pytest.mark.parametrize("places", [(4, 2000, 1000), (4, -1, 900), (4, 10**9, 900), (-(2**40), -3, -2)])
+def test_every_row_group_is_in_one_part_in_the_order_of_the_file(tmp_path: Path, places: tuple[int, ...]) -> None:
+    """Whatever a damaged file says of their places."""
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(bytes(3000))
+    columns = [
+        SimpleNamespace(has_dictionary_page=False, dictionary_page_offset=None, data_page_offset=at) for at in places
+    ]
+    groups = [SimpleNamespace(num_rows=1, num_columns=1, column=[one].__getitem__) for one in columns]
+    metadata = SimpleNamespace(num_row_groups=len(groups), row_group=groups.__getitem__)
+    assert list(parquet._groups(metadata, Extent(file))) == [0, 1, 2]
+    for count in (1, 2, 7, 40):
+        bounds = [3000 * part // count for part in range(count + 1)]
+        read = [one for part in pairwise(bounds) for one in parquet._groups(metadata, Extent(file, *part))]
+        assert read == [0, 1, 2]

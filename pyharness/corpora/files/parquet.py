@@ -179,11 +179,16 @@ def strings(extent: Extent, field: str) -> Iterator[str]:
 
 
 def _groups(metadata: Any, extent: Extent) -> Iterator[int]:
-    """Yield the numbers of the row groups with rows whose first page begins in a range of the file."""
+    """Yield the numbers of the row groups with rows whose first page begins in a range of the file.
+
+    A group before an earlier one counts as if it began there, and one behind the file as if it began at its last byte.
+    So each group is in one range, ranges have them in their order, and who reads a damaged place meets it.
+    """
+    begins, last = 0, extent.file.stat().st_size - 1
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         starts = [_start(group.column(column)) for column in range(group.num_columns)]
-        begins = min(starts, default=0)
+        begins = max(begins, min([*starts, last]))
         if group.num_rows and extent.start <= begins and (extent.stop is None or begins < extent.stop):
             yield number
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the run.")
 @click.option("--script", type=click.Choice(["slurm", "parallel"]), help="Print a script that does the missing parts "
               "of DIR, a folder that has a plan.")  # fmt: skip
-@click.option("--at-once", type=click.IntRange(1), metavar="K", help="Parts at a time in the script [default: all].")
+@click.option("--at-once", type=click.IntRange(1), metavar="K", help="Parts at a time, of each 1,000 [default: all].")
 @reports_errors
 def plan(suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None) -> None:
-    """Divide the texts of a suite into parts, for many processes or machines.
+    """Divide the texts of a suite into parts, for many machines.
 
     \b
-    pyharness plan suite.toml --parts 100 -o DIR        write DIR/plan.json
-    pyharness plan DIR --script slurm --at-once 20      what submits the missing parts
+    pyharness plan suite.toml --parts 100 -o DIR      write DIR/plan.json
+    pyharness plan DIR --script slurm --at-once 20    submit the missing parts
 
     Every text must be files of "path:". Parts of JSON Lines and Parquet are of equal size. Anything compressed, and
     plain text, is divided between files. Then each "pyharness work DIR --part I" reads its share alone, and
@@ -56,8 +57,9 @@ def plan(suite_name: str, parts: int | None, output: Path | None, script: str | 
     if parts is None or output is None or at_once is not None:
         raise InputError("a plan needs --parts N and --output DIR; --at-once is of a --script")
     run = planning.made(suite.read(suite.find(suite_name)), parts, output)
-    complain(f"plan: {parts} parts of {len(run.cases)} cases in {output}")
-    complain(f"next: pyharness work {output} --part 0, and so on to {parts - 1}; then pyharness merge {output}")
+    folder = shlex.quote(str(output))
+    complain(f"plan: {parts} parts of {len(run.cases)} cases in {folder}")
+    complain(f"next: pyharness work {folder} --part 0, and so on to {parts - 1}; then pyharness merge {folder}")
 
 
 @click.command()

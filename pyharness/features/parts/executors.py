@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyharness.features.parts.folder import in_ranges
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
-    from pyharness.features.parts.folder import PartDone
+    from pyharness.features.parts.folder import PartDone, PartsFolder
     from pyharness.running.progress import Listener
     from pyharness.store import Record
     from pyharness.suite import Suite
@@ -40,6 +41,9 @@ class LocalExecutor:
         """
         from pyharness.features.parts import merging, planning, working
 
+        merging.check_output(output, force=True)  # that it is no folder: what may be replaced is asked below
+        if atomic_file.is_stream(output):
+            raise InputError(f"a run in parts keeps a folder beside its record, and {str(output)!r} is no file")
         folder = output.with_name(output.name + ENDING)
         # A killed run may have written the state, and not yet the record.
         force |= resume and folder.exists() and not output.exists()
@@ -61,7 +65,10 @@ class LocalExecutor:
 
         working.work(run, range(parts), hear, declared.workers)
         record = merging.merge(run, output, listener, force=force)
-        run.folder.remove()
+        if _has_failed(run.folder):
+            say(f"kept {folder}: remove PART.done.json there to try a part again, with pyharness work and merge")
+        else:
+            run.folder.remove()
         return record
 
     def clear(self, output: Path) -> None:
@@ -69,10 +76,16 @@ class LocalExecutor:
         from pyharness.features.parts.folder import PLAN, PartsFolder
 
         folder = output.with_name(output.name + ENDING)
-        if (folder / PLAN).is_file():
-            PartsFolder.opened(folder).remove()
+        if (folder / PLAN).is_file() and not _has_failed(opened := PartsFolder.opened(folder)):
+            opened.remove()
         with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+def _has_failed(folder: PartsFolder) -> bool:
+    """Return whether a case failed in a part: a full disk, say, and no fault of what was measured."""
+    done = map(folder.done, range(folder.plan.parts))
+    return any(case.status == "failed" for one in done if one is not None for case in one.cases)
 
 
 EXECUTORS = (LocalExecutor(),)
@@ -100,8 +113,11 @@ def parallel(folder: Path, missing: Sequence[int], at_once: int | None) -> str:
     """Return one command that gives the numbers of the parts to GNU parallel."""
     jobs = "" if at_once is None else f" --jobs {at_once}"
     numbers = "\n".join(map(str, missing))
-    task = f"pyharness work {_path(folder)} --part {{}}"
-    line = f"cd {_path(Path.cwd())} && parallel{jobs} {shlex.quote(task)} <<'PARTS'\n{numbers}\nPARTS"
+    # The folder is a variable: GNU parallel would replace braces in its name.
+    line = (
+        f"cd {_path(Path.cwd())} && PYHARNESS_PARTS={_path(folder)} && export PYHARNESS_PARTS &&\n"
+        f"parallel{jobs} 'pyharness work \"$PYHARNESS_PARTS\" --part {{}}' <<'PARTS'\n{numbers}\nPARTS"
+    )
     return _script([line] if missing else [], folder)
 
 
@@ -109,7 +125,10 @@ SCRIPTS: Mapping[str, Callable[[Path, Sequence[int], int | None], str]] = {"slur
 
 
 def _path(path: Path) -> str:
-    return shlex.quote(str(path.absolute()))
+    name = str(path.absolute())
+    if not name.isprintable():
+        raise InputError(f"{name!r} has characters that end a line: a script cannot name it; rename it")
+    return shlex.quote(name)
 
 
 def _script(lines: Sequence[str], folder: Path) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import store
+from pyharness.corpora.parts import MOST_PARTS
 from pyharness.store import json_lines
 from pyharness.store.shape import as_json, check_values, from_json
 from pyharness.system import atomic_file, bounded_file, lock
@@ -99,9 +100,12 @@ class PartsFolder:
             )
         data = _read(path / PLAN)
         try:
-            return cls(path, from_json(Division, data, PLAN), _digest(data))
+            plan = from_json(Division, data, PLAN)
         except store.Misshapen as error:
             raise InputError(f"{str(path / PLAN)!r} is no plan of parts: {error}") from None
+        if not 0 < plan.parts <= MOST_PARTS:
+            raise InputError(f"{str(path / PLAN)!r} is no plan of parts: it has {plan.parts}, not 1 to {MOST_PARTS:,}")
+        return cls(path, plan, _digest(data))
 
     @classmethod
     def made(cls, path: Path, plan: Division) -> PartsFolder:
@@ -115,6 +119,8 @@ class PartsFolder:
             path.mkdir(parents=True, exist_ok=True)
             atomic_file.create(path / PLAN, text)
         except FileExistsError:
+            if not path.is_dir():
+                raise InputError(f"{str(path)!r} is a file: choose another name for the folder") from None
             if (path / PLAN).is_file() and cls.opened(path).plan == plan:
                 return cls.opened(path)
             raise InputError(f"{str(path)!r} holds another plan: choose another folder, or remove it") from None

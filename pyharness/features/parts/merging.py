@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -36,11 +37,12 @@ def merge(run: PartsRun, output: Path, listener: Listener, *, force: bool = Fals
 
 def all_done(run: PartsRun) -> list[PartDone]:
     """Return what became of every part, in order; raise ``PartsMissing``."""
-    found = [run.folder.done(part) for part in range(run.folder.plan.parts)]
-    if missing := [part for part, one in enumerate(found) if one is None]:
-        what = f"{len(missing)} of {len(found)} parts are missing"
-        raise PartsMissing(f"{what}: {in_ranges(missing)}; do them with pyharness work {run.folder.path} --part PART")
-    return [one for one in found if one is not None]
+    parts = [run.folder.done(part) for part in range(run.folder.plan.parts)]
+    if missing := [part for part, one in enumerate(parts) if one is None]:
+        what = f"{len(missing)} of {len(parts)} parts are missing"
+        where = shlex.quote(str(run.folder.path))
+        raise PartsMissing(f"{what}: {in_ranges(missing)}; do them with pyharness work {where} --part PART")
+    return [one for one in parts if one is not None]
 
 
 def parts_read(run: PartsRun, done: list[PartDone]) -> PartsRead:

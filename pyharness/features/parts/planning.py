@@ -57,13 +57,13 @@ def opened(path: Path) -> PartsRun:
 
 def _check(declared: Suite) -> None:
     """Refuse corpora and benchmarks that cannot be read in parts, before a row is trained."""
-    known = benchmarks()
-    counting = [one.benchmark for one in declared.selections if one.benchmark in known]
-    whole = [name for name in counting if known[name].role is Role.COUNTS and known[name].corpus != "none"]
+    every = benchmarks()
+    counting = [one.benchmark for one in declared.selections if one.benchmark in every]
+    whole = [name for name in counting if every[name].role is Role.COUNTS and every[name].corpus != "none"]
     for name in whole:
         wanted = [one for one in declared.selections if one.benchmark == name]
-        reads = known[name].corpus != "optional" or any(one.corpora is not None for one in wanted)
-        if reads and known[name].starts is None:
+        reads = every[name].corpus != "optional" or any(one.corpora is not None for one in wanted)
+        if reads and every[name].starts is None:
             raise InputError(f"benchmark {name!r} cannot be run in parts: it reads a whole text at once; leave it out")
     for entry in declared.corpora:
         whole_of(open_corpus(entry.spec))
@@ -76,7 +76,9 @@ def _in_parts(plan: Plan) -> Iterator[Case]:
 def _divided(plan: Plan, parts: int) -> Division:
     cases = tuple(case.key for case in _in_parts(plan))
     if not cases:
-        names = ", ".join(name for name, one in benchmarks().items() if one.starts is not None)
+        names = ", ".join(
+            name for name, one in benchmarks().items() if one.starts is not None and one.corpus != "parallel"
+        )
         raise InputError(f"suite {plan.suite.name!r} has nothing to read in parts: its benchmarks are none of {names}")
     header = run_record.header(plan, Schedule.of(plan))
     rows = {
@@ -102,8 +104,8 @@ def _compare(folder: PartsFolder, now: Division) -> None:
     for label, row in planned.rows.items():
         mine = now.rows.get(label)
         for name, value in asdict(row).items():
-            if (found := getattr(mine, name, None)) != value:
-                raise InputError(f"{name} of row {label!r} was {short(value)}, now {short(found)}: {advice}")
+            if (current := getattr(mine, name, None)) != value:
+                raise InputError(f"{name} of row {label!r} was {short(value)}, now {short(current)}: {advice}")
     for label, listing in planned.listings.items():
         if now.listings.get(label) != listing:
             raise InputError(f"the files of corpus {label!r} are not those of the plan: {advice}")

@@ -135,6 +135,17 @@ def test_a_damaged_plan_is_refused(run: Path, damage: str) -> None:
     assert "plan.json" in refused("work", str(run), "--part", "0")
 
 
+@pytest.mark.parametrize("parts", [0, -5, 10**9])
+def test_a_number_of_parts_that_no_plan_has_is_refused(run: Path, parts: int) -> None:
+    edit_plan(run, lambda plan: plan.update(parts=parts))
+    assert str(parts) in refused("merge", str(run), "-o", str(run.parent / "record.json"))
+
+
+def test_a_file_is_no_folder(run: Path) -> None:
+    suite = str(run.parent / "suite.toml")
+    assert "is a file" in refused("plan", suite, "--parts", "2", "-o", suite)
+
+
 def test_a_suite_that_nobody_would_have_planned_is_refused(run: Path) -> None:
     edit_plan(run, lambda plan: plan["suite"].update(workers="many"))
     assert "suite" in refused("work", str(run), "--part", "0")

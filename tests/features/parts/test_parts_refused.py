@@ -62,6 +62,9 @@ def test_numbers_of_parts(texts: Path, parts: str) -> None:
         ["--parts", "2", "-o", "record.json", "--dry-run"],
         ["--parts", "2", "-o", "record.json", "--resume"],
         ["--parts", "0", "-o", "record.json"],
+        ["--parts", "2", "-o", "."],
+        ["--parts", "2", "-o", "/"],
+        ["--parts", "2", "-o", "/dev/null"],
     ],
 )
 def test_options_that_do_not_go_together(texts: Path, words: list[str]) -> None:

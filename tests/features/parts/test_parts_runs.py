@@ -116,6 +116,18 @@ def aborting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("aborting")
+def test_parts_are_kept_where_one_failed(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": f"a {MARKER}"}) + "\n", encoding="utf-8")
+    suite = divided.write_suite(tmp_path, ["one-document"], ["rows.jsonl"], ["compression"])
+    words = ("run", str(suite), "--parts", "2", "-q", "-o", str(tmp_path / "record.json"))
+    for resume in ((), ("--resume",)):
+        done = call(*words, *resume)
+        assert done.returncode == 1, done.stderr
+        assert (tmp_path / "record.json.parts" / "plan.json").exists()
+    assert "record.json.parts" in done.stderr or "finished" in done.stderr
+
+
+@pytest.mark.usefixtures("aborting")
 def test_a_document_that_ends_the_process_costs_one_case(tmp_path: Path) -> None:
     lines = [json.dumps({"text": f"document {number} " * 40}) for number in range(4000)]
     lines.append(json.dumps({"text": MARKER}))

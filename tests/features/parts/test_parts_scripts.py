@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cases.command_line import call
 from divided import runs as divided
 from pyharness.features.parts.executors import parallel, slurm
+from pyharness.types import InputError
 
 
 def asked(script: str) -> list[int]:
@@ -54,6 +56,18 @@ def test_a_folder_with_odd_characters_is_one_word(tmp_path: Path) -> None:
     assert not (tmp_path / "odd").exists()
     said = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
     assert said == ["work", str(folder), "--part", "1", "work", str(folder), "--part", "1001"]
+
+
+@pytest.mark.parametrize("script", [slurm, parallel])
+def test_a_name_that_would_end_a_line_is_refused(script: Any) -> None:
+    with pytest.raises(InputError, match="rename it"):
+        script(Path("evil\ntouch odd"), [1], None)
+
+
+def test_braces_in_a_name_are_no_template() -> None:
+    command = parallel(Path("a{}b {.}"), [1], None).splitlines()
+    assert [line for line in command if "{}" in line and line.startswith("parallel")]
+    assert not [line for line in command if line.startswith("parallel") and "a{}b" in line]
 
 
 @pytest.mark.parametrize("kind", ["slurm", "parallel"])
