@@ -17,9 +17,11 @@ from pyharness.vocabularies.huggingface.file import FLAGS, AddedToken
 Kind: TypeAlias = Literal[
     "token added", "token gone", "id moved", "rule added", "rule gone", "rule moved", "score changed",
     "added token", "special flag", "added token flags", "normaliser", "split pattern", "post-processor", "decoder",
-    "model option", "kind of file",
+    "model option", "truncation", "padding", "kind of file",
 ]  # fmt: skip
-_SETTINGS: tuple[Kind, ...] = ("normaliser", "split pattern", "post-processor", "decoder", "model option")
+_SETTINGS: tuple[Kind, ...] = (
+    "normaliser", "split pattern", "post-processor", "decoder", "model option", "truncation", "padding",
+)  # fmt: skip
 _T = TypeVar("_T", bound=Hashable)
 GONE = -1
 
@@ -91,11 +93,13 @@ def id_map(one: Definition, other: Definition) -> NewIds:
 
 
 def changes(one: Definition, other: Definition) -> list[Change]:
-    """Return all differences, settings first. Two definitions without any are the same tokenizer."""
+    """Return all differences, settings first. Without any, two definitions may still be written otherwise."""
     listed: list[Change] = []
     if one.kind != other.kind:
         listed.append(Change("kind of file", "file", one.kind, other.kind))
-    if one.comparable(other):
+    elif one.form != other.form:
+        listed.append(Change("kind of file", "spelling of tokens", one.form, other.form))
+    if one.kind == other.kind:
         listed += _settings(one.settings, other.settings)
     listed += _added(one.added, other.added)
     listed += _tokens(*keys_of(one, other))

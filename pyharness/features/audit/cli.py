@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyharness.features.audit.length_report import LengthFacts
     from pyharness.features.audit.length_tables import Audit
 
+_ADVICE_OF_MAP = "replace it with --force, or choose another --map"
 _SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
 
 
@@ -152,7 +153,8 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
 
     \b
     Exit status:
-      0         no text with other ids
+      0         no text with other ids was found; only the verdict
+                "equal: both define the same" is a proof
       1         ids differ
       2         the two cannot be compared
       129, 130, 143
@@ -164,13 +166,16 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     from pyharness.system.environment import cores
 
     if id_map is not None:
-        atomic_file.check(id_map, overwrite=force)
+        if id_map.is_dir():
+            raise InputError(f"{str(id_map)!r} is a folder; name a file in it with --map, such as ids.json")
+        atomic_file.check(id_map, overwrite=force, advice=_ADVICE_OF_MAP)
         atomic_file.check_folder(id_map)
     check_output()
     one, other = sides.pair(first, second)
     compared = comparison.compare(one, other, corpora or comparison.DEFAULT_TEXTS, threads or cores())
     if id_map is not None:
-        atomic_file.write(id_map, json.dumps(compared.ids.new.tolist()) + "\n", overwrite=force)
+        content = json.dumps(compared.ids.new.tolist()) + "\n"
+        atomic_file.write(id_map, content, overwrite=force, advice=_ADVICE_OF_MAP)
     if form == "json":
         show(json.dumps(comparison_report.as_json(compared), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
     else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
 from pyharness.features.audit.changes import Change, NewIds, Overlap, changes, id_map, overlap
-from pyharness.features.audit.sides import Reading, Side, unequal
+from pyharness.features.audit.sides import Reading, Side, same, unequal
 from pyharness.features.audit.witnesses import MOST_ATTRIBUTED, Cause, Witness, candidates, cause_of, witness
 from pyharness.types import ParallelCorpus, Tally
 
@@ -63,9 +63,7 @@ class TokenizerComparison:
     @property
     def same_definition(self) -> bool:
         """Whether files and library say the same: then all ids are equal, whatever the text."""
-        return not self.changes and self.first.definition == self.second.definition and (
-            (self.first.library, self.first.has_engine) == (self.second.library, self.second.has_engine)
-        )  # fmt: skip
+        return not self.changes and same(self.first, self.second)
 
     @property
     def equal(self) -> bool:
@@ -115,7 +113,7 @@ def _starts(
     first: Side, second: Side, listed: Sequence[Change], readings: Sequence[Reading]
 ) -> tuple[dict[Cause, list[str]], int]:
     """Return texts made to differ that do, by their cause, and the number of texts tried."""
-    groups = candidates(first, second, listed) if listed or first.library != second.library else {}
+    groups = {} if not listed and same(first, second) else candidates(first, second, listed)
     starts: dict[Cause, list[str]] = {}
     for reading, texts in ((reading, texts) for texts in groups.values() for reading in readings):
         differing = unequal(first, second, texts, reading)

@@ -16,7 +16,8 @@ from pyharness.types import Format
 
 MOST_LISTED = 1000  # changes of a kind in JSON, which counts all
 _EXAMPLES = 3  # of a kind in a table
-_IN_FULL = ("normaliser", "split pattern", "post-processor", "decoder", "model option", "kind of file", *OF_ADDED)
+_IN_FULL = ("normaliser", "split pattern", "post-processor", "decoder", "model option", "truncation", "padding",
+            "kind of file", *OF_ADDED)  # fmt: skip
 _MOST_IN_FULL = 12
 _LONG, _BRIEF = 300, 40
 _TOKENS_SHOWN = 8
@@ -55,7 +56,11 @@ def _answer(compared: TokenizerComparison) -> Sheet:
         ("embedding", f"{ids.moved:,} ids move, {ids.gone:,} are gone, {both.second - both.both:,} are new"),
     ]
     if compared.used is not None:
-        lines.insert(5, ("", f"{compared.used[0]:.1%} and {compared.used[1]:.1%} if weighted by use in these texts"))
+        lines.insert(-1, ("", f"{compared.used[0]:.1%} and {compared.used[1]:.1%} if weighted by use in these texts"))
+    lines[1:1] = [
+        ("", f"two added tokens of {name} are the same text once normalised, and the library picks by chance")
+        for name in dict.fromkeys(side.spec for side in (compared.first, compared.second) if not side.is_settled)
+    ]
     title = f"{compared.first.spec} and {compared.second.spec}"
     return Sheet(title, _headings("", ""), tuple(text_row(*line) for line in lines))
 

@@ -30,7 +30,8 @@ Form: TypeAlias = Literal["bytes", "pieces"]
 NORMALISER, PATTERN, POST_PROCESSOR, DECODER, OPTIONS = (
     "normaliser", "split pattern", "post-processor", "decoder", "model option",
 )  # fmt: skip
-_OF_STAGES = dict(zip(STAGES, (NORMALISER, PATTERN, POST_PROCESSOR, DECODER), strict=True))
+LIMITS = ("truncation", "padding")  # rows switch both off, so no text shows them: other programs may obey them
+_OF_STAGES = dict(zip((*STAGES, *LIMITS), (NORMALISER, PATTERN, POST_PROCESSOR, DECODER, *LIMITS), strict=True))
 _NO_OPTIONS = ("vocab", "merges")
 _FORMS: Mapping[bool, Form] = {True: "bytes", False: "pieces"}
 _DEFAULTS: Mapping[str, Any] = {  # of a model in tokenizer.json: leaving one out says the same
@@ -51,9 +52,10 @@ class Definition:
     scores: Mapping[Key, float] = field(default_factory=dict)  # of Unigram models and SentencePiece
     added: Mapping[str, AddedToken] = field(default_factory=dict)  # by content
     settings: Mapping[str, Any] = field(default_factory=dict)  # JSON values by stage
+    pieces: Mapping[str, int] = field(default_factory=dict)  # ids as written: two pieces may decode to the same bytes
 
     def comparable(self, other: Definition) -> bool:
-        """Whether rules and stages can be compared: the files are of one kind."""
+        """Whether rules and scores can be compared: the files are of one kind, and spell tokens alike."""
         return self.kind == other.kind and self.form == other.form
 
 
@@ -105,8 +107,10 @@ def _of_json(file: HuggingFaceFile, by_bytes: Mapping[Key, int]) -> Definition:
     in_bytes = is_byte_level(file)
     spell = alphabet_bytes if in_bytes else _utf8
     outside = [token for token in file.added if token.content not in file.vocab]
-    spelled = [(token, spell(piece)) for piece, token in file.vocab.items()]
-    tokens = _keys(sorted([*spelled, *((token.id, _utf8(token.content)) for token in outside)]))
+    # Pieces that decode to the same bytes are numbered as they are written: their ids may be what changed.
+    spelled = [(token, spell(piece)) for piece, token in sorted(file.vocab.items())]
+    numbered = _keys([*spelled, *sorted((token.id, _utf8(token.content)) for token in outside)])
+    tokens = dict(sorted(numbered.items(), key=lambda one: one[1]))
     scores: dict[Key, float] = {}
     if file.model_type == "Unigram":
         by_id = {token: key for key, token in tokens.items()}
@@ -117,14 +121,14 @@ def _of_json(file: HuggingFaceFile, by_bytes: Mapping[Key, int]) -> Definition:
     rules = tuple((spell(left), spell(right)) for left, right in file.merges)
     added = {token.content: token for token in file.added}
     kind, form = f"tokenizer.json of {file.model_type}", _FORMS[in_bytes]
-    return Definition(kind, form, tokens, by_bytes, rules, scores, added, settings)
+    return Definition(kind, form, tokens, by_bytes, rules, scores, added, settings, file.vocab)
 
 
 def _stages(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return stages as the library writes them again: with all defaults, and sequences flattened."""
     import tokenizers as library
 
-    stages = {name: content.get(name) for name in STAGES}
+    stages = {name: content.get(name) for name in _OF_STAGES}
     try:
         stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, **stages}
         written = json.loads(library.Tokenizer.from_str(json.dumps(stub)).to_str())
@@ -134,7 +138,10 @@ def _stages(content: Mapping[str, Any]) -> dict[str, Any]:
         BaseException
     ):  # what one stage refuses alone may be fine with its vocabulary; pyo3's panics are no Exception
         written = stages
-    return {_OF_STAGES[name]: flat_stages(written.get(name)) for name in STAGES}
+    return {
+        setting: flat_stages(written.get(name)) if name in STAGES else written.get(name)
+        for name, setting in _OF_STAGES.items()
+    }
 
 
 def _of_sentencepiece(model: SentencePieceModel, by_bytes: Mapping[Key, int]) -> Definition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,8 +119,11 @@ def _array(data: bytes, label: str) -> list[int]:
         version = formats.read_magic(file)
         head = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
         shape, _, dtype = head(file, max_header_size=_HEADER)
-    except (ValueError, OverflowError, SyntaxError, MemoryError, RecursionError) as error:
-        raise InputError(f"{label!r} is no NumPy array: {' '.join(str(error).split())[:120]}") from None
+    except (ValueError, OverflowError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
+        # What NumPy says of it names objects of Python's parser.
+        raise InputError(
+            f"{label!r} is no NumPy array: its header does not give shape and type; write it with numpy.save"
+        ) from None
     if dtype.char not in _FIGURES or len(shape) != 1:
         raise InputError(f"{label!r} is an array of {dtype}, {list(shape)}: a table of lengths has integers, [ids]")
     if len(data) - file.tell() != shape[0] * dtype.itemsize:

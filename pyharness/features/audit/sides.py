@@ -46,6 +46,17 @@ class Side:
         return self.tokenizer is not self.home
 
     @property
+    def is_settled(self) -> bool:
+        """Whether each load of the file is the same tokenizer: no two added tokens are the same text once normalised.
+
+        ``tokenizers`` picks one of them by the order of a hash table, which each load draws again.
+        """
+        if not isinstance(self.home, HuggingFaceTokenizer):
+            return True
+        contents = [token.content for token in self.definition.added.values() if token.normalized]
+        return len({self.normal(content) for content in contents}) == len(contents)
+
+    @property
     def readings(self) -> tuple[Reading, ...]:
         """Readings that this side has."""
         if self.has_engine:
@@ -180,6 +191,15 @@ def unequal(one: Side, other: Side, texts: Sequence[str], reading: Reading = "pl
     """Return for each text whether the ids of both sides differ."""
     mine, theirs = one.encode(texts, reading), other.encode(texts, reading)
     return [not np.array_equal(mine.document(index), theirs.document(index)) for index in range(len(texts))]
+
+
+def same(one: Side, other: Side) -> bool:
+    """Return whether files and library say the same: then all ids are equal, whatever the text."""
+    return (
+        one.definition == other.definition
+        and (one.library, one.has_engine) == (other.library, other.has_engine)
+        and (one.is_settled and other.is_settled)
+    )
 
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause

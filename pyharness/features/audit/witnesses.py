@@ -12,6 +12,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
 
 from pyharness.features.audit.changes import Change, shown
 from pyharness.features.audit.definitions import Rule
@@ -22,8 +26,14 @@ MOST_CHANGES = 60  # changes of a kind that texts are made for
 MOST_NEIGHBOURS = 40  # rules next to a changed one, on each side
 MOST_ATTRIBUTED = 300  # texts that differ, whose cause is determined
 OF_ADDED = ("added token", "special flag", "added token flags")  # changes whose cause is one added token
+MOST_WORDS = 1024  # words of the vocabulary that are put before a piece, until its id appears
+MOST_PLACES = 64  # of a long text that are varied, from all over it
+LONGEST_VARIED = 512  # characters of a text that is varied at places, or shrunk from several starts
+OF_TOKENS = ("token added", "token gone", "id moved")  # changes of one token, whose id a text must have to show it
 STAGES = ("normaliser", "split pattern", "model option", "kind of file")  # changes that may be of any text
 _AT_ONCE = 64
+_LENGTH, _USUAL_LENGTH, _LONGEST_WORD = "max_input_chars_per_word", 100, 1 << 10  # an option of WordPiece
+_END_OF_CHARACTERS = 0x20000  # rare ideographs come after it
 # One character of each class that split patterns and normalisers distinguish, and the ends of contractions.
 REPRESENTATIVES = (
     "a", "A", "1", " ", "\n", "\r", "\t", ".", "'", "/", "_", "é", "\u0301", "中", "ا", "ﬁ", "Ａ", "K", "か", "\u3000",
@@ -127,7 +137,9 @@ def witness(one: Side, other: Side, starts: Sequence[str], cause: Cause) -> Witn
             for text, differs in zip(texts, differing, strict=True)
         ]
 
-    texts = [shrink(start, holds) if start else start for start in sorted(starts, key=len)[:MOST_STARTS]]
+    starts = sorted(starts, key=len)
+    most = MOST_STARTS if len(starts[0]) <= LONGEST_VARIED else 1  # to shrink takes time with the square of the length
+    texts = [shrink(start, holds) if start else start for start in starts[:most]]
     text = min(texts, key=lambda text: (len(text.encode()), text))
     sides = [
         tuple((token, shown(side.spelled[token][0]) if token in side.spelled else "")
@@ -144,15 +156,18 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
     """Return texts that are likely to differ, by what they were made for: general ones, and some for each change."""
     groups: dict[str, dict[str, None]] = {"general": dict.fromkeys(("", *general_texts()))}
     by_kind: Counter[str] = Counter()
-    rules = _Neighbours(one, other)
+    rules, tokens = _Neighbours(one, other), _Appearing(one, other)
     for change in changes:
         by_kind[change.kind] += 1
+        if change.name == _LENGTH:
+            groups[_LENGTH] = dict.fromkeys(_of_lengths(change))
         if change.token is None or by_kind[change.kind] > MOST_CHANGES:
             continue
         group = f"{change.kind} {change.name}" if change.kind in OF_ADDED else change.kind
-        texts = rules.around(change.rule) if change.rule is not None else _around(change)
+        texts = rules.around(change.rule) if change.rule is not None else tokens.around(change)
         groups.setdefault(group, {}).update(dict.fromkeys(texts))
-    if any(change.kind in STAGES for change in changes):
+    written_otherwise = not changes and one.definition != other.definition
+    if written_otherwise or any(change.kind in STAGES for change in changes):
         groups["tokens"] = dict.fromkeys(_texts_of(one, other))
     return {group: [text for text in texts if _is_text(text)] for group, texts in groups.items()}
 
@@ -192,13 +207,102 @@ def _normalised(text: str) -> Iterator[str]:
     for other in (text.upper(), text.lower(), text.swapcase(), *(unicodedata.normalize(form, text) for form in
                   ("NFD", "NFC", "NFKD", "NFKC"))):  # fmt: skip
         yield from (other, f"a{other}a")
-    yield from (text[:at] + "\u0301" + text[at:] for at in range(1, len(text)))
+    if len(text) > LONGEST_VARIED:
+        return
+    yield from (text[:at] + "\u0301" + text[at:] for at in _spread(range(1, len(text)), MOST_PLACES))
     wide: dict[int, str | int] = {ord(" "): "\u3000", **{code: code + 0xFEE0 for code in range(0x21, 0x7F)}}
     yield text.translate(wide)
-    for at, letter in enumerate(text):
-        yield text[:at] + letter.translate(wide) + text[at + 1 :]
-        if letter == "K":
+    for at in _spread(range(len(text)), MOST_PLACES):
+        yield text[:at] + text[at].translate(wide) + text[at + 1 :]
+        if text[at] == "K":
             yield text[:at] + "\u212a" + text[at + 1 :]
+
+
+def _of_lengths(change: Change) -> Iterator[str]:
+    """Yield words as long as each side takes, and longer by a letter."""
+    for stated in (change.before, change.after):
+        length = _USUAL_LENGTH if stated is None else stated
+        if type(length) is int and 0 <= length <= _LONGEST_WORD:
+            yield from (letter * count for letter in "aA1" for count in (length, length + 1))
+
+
+_T = TypeVar("_T")
+
+
+def _spread(items: Sequence[_T], most: int) -> Sequence[_T]:
+    """Return at most so many items, from all over."""
+    return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
+
+
+class _Appearing:
+    """Texts in which the id of a changed token appears: most pieces do so alone, others only behind a word."""
+
+    def __init__(self, one: Side, other: Side) -> None:
+        self._sides = (one, other)
+        self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
+        words = dict.fromkeys(
+            string.strip() for string in self._strings if string.strip().isalpha()
+        )  # of ASCII letters
+        self._words = _spread([word.decode() for word in words], MOST_WORDS)
+
+    def around(self, change: Change) -> list[str]:
+        """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
+        texts = [*dict.fromkeys(_around(change))]
+        if change.kind not in OF_TOKENS or self._first_with(change, texts) is not None:
+            return texts
+        token = change.token or b""
+        longer = [text for text in (*self._containing(token), *self._behind_words(token)) if _is_text(text)]
+        found = self._first_with(change, longer)
+        return texts if found is None else [*texts, found]
+
+    def _first_with(self, change: Change, texts: Sequence[str]) -> str | None:
+        side, token = (self._sides[0], change.before) if change.before is not None else (self._sides[1], change.after)
+        for start in range(0, len(texts), _AT_ONCE):
+            batch = [text for text in texts[start : start + _AT_ONCE] if _is_text(text)]
+            tokens = side.encode(batch)
+            for index, text in enumerate(batch):
+                if np.any(tokens.document(index) == token):
+                    return text
+        return None
+
+    def _containing(self, token: bytes) -> Iterator[str]:
+        """Yield whole characters and tokens that contain the bytes of a part of a character."""
+        try:
+            token.decode()
+        except UnicodeDecodeError:
+            for string in (*completed(token), *(one for one in self._strings if token in one)):
+                yield from _spellings(string)
+
+    def _behind_words(self, token: bytes) -> Iterator[str]:
+        bare = shown(token).removeprefix("##").removesuffix("</w>").replace("▁", " ")
+        return (word + bare for word in self._words)
+
+
+@cache
+def _characters() -> Sequence[bytes]:
+    codes = (chr(code) for code in range(0x80, _END_OF_CHARACTERS))
+    return [letter.encode() for letter in codes if unicodedata.category(letter) not in ("Cs", "Cn", "Co")]
+
+
+def completed(token: bytes) -> Iterator[bytes]:
+    """Yield spellings of whole characters that contain bytes which start or end within a character.
+
+    >>> "中".encode() in completed("中".encode()[:2])
+    True
+    """
+    head = token[: len(token) - len(token.lstrip(bytes(range(0x80, 0xC0))))]
+    if head == token:  # the end of a character, or its middle
+        yield from (letter for letter in _characters() if token in letter)
+        return
+    body, tail = token[len(head) :], b""
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        body, tail = body[: error.start], body[error.start :]
+    heads = [letter[: len(letter) - len(head)] for letter in _characters() if letter.endswith(head)] if head else [b""]
+    tails = [letter[len(tail) :] for letter in _characters() if letter.startswith(tail)] if tail else [b""]
+    for before, after in itertools.product(_spread(heads, MOST_PLACES), _spread(tails, MOST_PLACES)):
+        yield before + head + body + tail + after
 
 
 class _Neighbours:

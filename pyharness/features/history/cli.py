@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.group()
 def history() -> None:
-    """Keep gates over months, and find what became slower and since which revision.
+    """Find what became slower over months, and since when.
 
     \b
     pyharness gate --base ANCHOR --head HEAD --launches 5 -o gate.json
@@ -56,30 +56,29 @@ def history() -> None:
 @click.option("--revision", default="", metavar="COMMIT", help="What a record measured that names no commit.")
 @reports_errors
 def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -> None:
-    """Add records of gates and runs, files of pytest-benchmark, and other histories.
+    """Add records of gates and runs, or other histories.
 
     Adding twice adds once. Records of one command are added together, or none of them. Revisions are placed on the
     branch as far as this clone knows it.
     """
     from pyharness.features.history import collecting
-    from pyharness.features.history.database import is_history, opened, place_of
+    from pyharness.features.history.database import check_apart, is_history, opened, place_of
     from pyharness.features.history.places import branch_line
 
     path, line = place_of(db), branch_line(Path(), branch)
     histories = [record for record in records if is_history(record)]
     commit = _full(revision)
     entries = [collecting.read(record, commit) for record in records if record not in histories]
+    others = []
     for other in histories:
         if path.exists() and other.samefile(path):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
-        with opened(other):  # what is refused is refused before anything is made
-            pass
+        with opened(other) as read:  # what is refused is refused before anything is made
+            others.append(read.contents())
+    check_apart([*entries, *(entry for other in others for entry in other.entries)])
     with opened(path, create=True) as database:
-        results = [database.add(entries, line)]
-        for other in histories:
-            with opened(other) as read:
-                results.append(database.join(read, line))
-    show(f"{path}: {_in_words(results)}\n")
+        added = database.add(entries, line, others)
+    show(f"{path}: {_in_words(added)}\n")
 
 
 def _full(revision: str) -> str:
@@ -95,13 +94,11 @@ def _full(revision: str) -> str:
     return commit
 
 
-def _in_words(results: Sequence[Added]) -> str:
-    last = results[-1]
-    new, known = sum(one.new for one in results), sum(one.known for one in results)
-    words = [f"{counted(new, 'record')} added", f"{known:,} known"]
-    if last.waiting:
-        words.append(f"{counted(last.waiting, 'revision')} not on the line yet")
-    if gone := [one for result in results for one in result.rewritten]:
+def _in_words(added: Added) -> str:
+    words = [f"{counted(added.new, 'record')} added", f"{added.known:,} known"]
+    if added.waiting:
+        words.append(f"{counted(added.waiting, 'revision')} not on the line yet")
+    if gone := added.rewritten:
         words.append(f"{counted(len(gone), 'revision')} kept that a rewritten branch has left: {gone[0][:10]}")
     return ", ".join(words)
 
@@ -111,7 +108,7 @@ def _in_words(results: Sequence[Added]) -> str:
 @_BRANCH
 @reports_errors
 def rebuild(db: str | None, branch: str) -> None:
-    """Make all tables again from the records, as after an update of pyharness."""
+    """Make all tables again from the records, after an update."""
     from pyharness.features.history.database import opened, place_of
     from pyharness.features.history.places import branch_line
 
@@ -125,11 +122,11 @@ def rebuild(db: str | None, branch: str) -> None:
 @_DB
 @_EFFECT
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of --output, or text]")
-@click.option("-o", "--output", type=_FILE, help="File to write instead of standard output.")
+@click.option("-o", "--output", type=_FILE, help="File to write [default: standard output].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
 def report(db: str | None, effect: str, form: str | None, output: Path | None, force: bool) -> None:
-    """Show what changed, the largest growth first, and every line of the history.
+    """Show what changed, the largest growth first, and every line.
 
     Formats: tables (text, markdown, html), or a row for each point (csv, json).
     """
@@ -146,7 +143,7 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
         "text": lambda: room.to_text(shown.sheets(content), width=width(), color=color() and output is None),
         "markdown": lambda: room.to_markdown(shown.sheets(content)),
         "html": lambda: _page(content, path.name),
-        "csv": lambda: room.to_csv(shown.flat(content)),
+        "csv": lambda: room.to_csv(shown.visible_texts(shown.flat(content))),
         "json": lambda: room.to_json(shown.flat(content)),
     }
     if form not in exporters:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -17,12 +17,15 @@ from pyharness.features.gate.types import Gate, GateVerdict, Judgement
 from pyharness.features.gate.verdicts.effects import effects_of
 from pyharness.features.gate.verdicts.judgements import ALLOWED
 from pyharness.features.gate.verdicts.times import trimmed_interval, trimmed_mean
+from pyharness.report.sheet.strings import writable
 from pyharness.statistics.intervals import interval_of
 from pyharness.store import KIND, Record
 from pyharness.store.json_lines import MOST_BYTES, load, parsed
 from pyharness.types import InputError
 
 FOREIGN = "pytest-benchmark"
+MOST_LOG = 100.0  # of a ratio: exp(100) is 3e43, and sums of a few have an exponential, too
+MOST_VALUE = 1e150  # of a metric, as of a number in a gate's record
 # ratio: a time over the anchor's, judged by its steps. count: memory or instructions over the anchor's, judged at once.
 # exact: what a text determines. shown: times of one process, which are never judged.
 Nature: TypeAlias = Literal["ratio", "count", "exact", "shown"]
@@ -88,8 +91,8 @@ def read(path: Path, revision: str = "") -> KeptRecord:
     return entry_of(data, content, f"record {str(path)!r}", revision)
 
 
-def unpacked(packed: bytes, digest: str) -> bytes:
-    """Return the content of a kept record.
+def unpacked(packed: bytes, digest: str, history: str) -> bytes:
+    """Return the content of a kept record; ``history`` is what messages call the history.
 
     Raises:
         InputError: it is damaged, too large, or not what its digest says.
@@ -100,18 +103,18 @@ def unpacked(packed: bytes, digest: str) -> bytes:
     except (zlib.error, TypeError):
         content = b""
     if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(f"the history is damaged: record {digest[:12]!r} has another digest; take a copy of it")
+        raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; take a copy of it")
     return content
 
 
-def kept(packed: bytes, digest: str, revision: str) -> KeptRecord:
+def kept(packed: bytes, digest: str, revision: str, history: str) -> KeptRecord:
     """Make the entry of a kept record again; raise ``InputError`` where it is damaged."""
-    content = unpacked(packed, digest)
+    content = unpacked(packed, digest, history)
     try:
         data = parsed(content)
     except ValueError as error:
-        raise InputError(f"the history is damaged: record {digest[:12]!r} is not JSON: {error}") from None
-    return entry_of(data, content, f"record {digest[:12]!r} of the history", revision)
+        raise InputError(f"{history} is damaged: record {digest[:12]!r} is not JSON: {error}") from None
+    return entry_of(data, content, f"record {digest[:12]!r} of {history}", revision)
 
 
 def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
@@ -128,12 +131,35 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
         if record.data["kind"] != KIND:
             raise InputError(f"{name} is no gate, run or file of pytest-benchmark: a history takes these")
         facts = _of_run(record, data, name, revision)
-    kind, created, suite, environment, commit, points, subjects = facts
+    kind, created, suite, environment, commit, figures, subjects = facts
+    points = tuple(figures)
+    _check_sizes(points, name)
     machine = {fact: environment[fact] for fact in _IDENTIFYING if environment.get(fact) is not None}
     return KeptRecord(
-        hashlib.sha256(content).hexdigest(), kind, created, suite, json.dumps(machine, sort_keys=True), revision,
-        zlib.compress(content, 9), commit, tuple(points), subjects,
+        hashlib.sha256(content).hexdigest(), kind, whole_text(created), whole_text(suite),
+        json.dumps(machine, sort_keys=True), revision, zlib.compress(content, 9), commit, points,
+        {one: whole_text(text) for one, text in subjects.items()},
     )  # fmt: skip
+
+
+def whole_text(text: str) -> str:
+    """Return a text that a database can hold: JSON may have halves of a surrogate pair."""
+    return str(writable(text))
+
+
+def can_be_shown(nature: str, *values: float | None) -> bool:
+    """Whether values of a point, or ends of its interval, are small enough for what is computed with them."""
+    most = MOST_LOG if nature in ("ratio", "count") else MOST_VALUE
+    return all(value is None or abs(value) <= most for value in values)
+
+
+def _check_sizes(points: Iterable[SeriesPoint], name: str) -> None:
+    for one in points:
+        if not can_be_shown(one.series.nature, one.value, one.low, one.high):
+            raise InputError(
+                f"{name} has a value of {one.series.figure} for {one.series.benchmark!r} that is too large to be "
+                "measured: measure that revision again"
+            )
 
 
 _Facts: TypeAlias = tuple[str, str, str, Mapping[str, Any], str, Iterator[SeriesPoint], Mapping[str, str]]
@@ -148,7 +174,7 @@ def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
         what = "a working tree with changes" if "+" in commit else "a version without a commit"
         raise InputError(f"{name} measures {what}: --revision COMMIT says where it belongs")
     base = gate.arms.get("base")
-    anchor = _text(sides, "base", "commit") or ("" if base is None else base.version)
+    anchor = whole_text(_text(sides, "base", "commit") or ("" if base is None else base.version))
     points = _gate_points(gate, anchor) if not gate.self_test.faults else iter(())
     environment = gate.about.get("environment")
     known = {commit: subject} if subject and not revision else {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyharness.features.gate.records import GATE_KIND
 from pyharness.features.history.collecting import KeptRecord, is_commit, kept
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
 from pyharness.types import InputError
@@ -24,6 +25,8 @@ DEFAULT, VARIABLE = "pyharness-history.db", "PYHARNESS_HISTORY"
 PATIENCE = 60.0  # seconds for another writer
 MAGIC = b"SQLite format 3\0"
 _TABLES = ("about", "points", "records", "revisions")
+_COLUMNS = {"about": {"name", "value"}, "records": {"id", "revision", "content"}}  # of each schema
+_LONGEST = 9  # digits of a schema's number
 _REFUSALS: Mapping[str, str] = {
     "SQLITE_BUSY": f"another process has locked it for more than {PATIENCE:.0f} s: try again when it has ended",
     "SQLITE_READONLY": "it cannot be written: change its permissions, or name another file with --db",
@@ -56,6 +59,15 @@ class Added:
     rewritten: tuple[str, ...] = ()  # measured revisions that a force push took off the line
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryContents:
+    """What a history holds, for another one."""
+
+    entries: tuple[KeptRecord, ...]
+    revisions: tuple[LineRevision, ...]
+    tip: str | None
+
+
 @contextmanager
 def reporting(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into one line that names the file."""
@@ -73,6 +85,11 @@ class Database:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._connection = path, connection
 
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"history {str(self.path)!r}"
+
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query."""
         return self._connection.execute(statement, values).fetchall()
@@ -82,33 +99,33 @@ class Database:
         rows = self.rows("SELECT value FROM about WHERE name = ?", (name,))
         return str(rows[0][0]) if rows else None
 
-    def add(self, entries: Iterable[KeptRecord], line: BranchLine | None) -> Added:
-        """Add records and the order of revisions, in one transaction; what it has already stays.
+    def add(
+        self, entries: Iterable[KeptRecord], line: BranchLine | None, others: Sequence[HistoryContents] = ()
+    ) -> Added:
+        """Add records, other histories and the order of revisions, in one transaction; what it has already stays.
 
         Raises:
             InputError: a gate's record was changed since it was added, or the database refuses.
         """
         with self._writing():
-            new, total = 0, 0
-            for entry in entries:
-                total += 1
-                new += self._add(entry)
-            gone = self._extend(line.revisions, line.tip) if line is not None else ()
-            return Added(new, total - new, len(self.waiting()), tuple(gone))
+            news = [self._add(entry) for part in (entries, *(other.entries for other in others)) for entry in part]
+            gone = self._extend(line.revisions, line.tip) if line is not None else []
+            for other in others:
+                self._extend(other.revisions, other.tip)
+            if others and line is not None:  # its tip is the last word
+                gone += self._extend(line.revisions, line.tip)
+            return Added(sum(news), len(news) - sum(news), len(self.waiting()), tuple(dict.fromkeys(gone)))
 
-    def join(self, other: Database, line: BranchLine | None) -> Added:
-        """Add another history: its records, its revisions, and its line."""
-        with self._writing():
-            news = [self._add(entry) for entry in other.entries()]
-            self._extend(*other.known_revisions())
-            gone = self._extend(line.revisions, line.tip) if line is not None else ()
-            return Added(sum(news), len(news) - sum(news), len(self.waiting()), tuple(gone))
+    def contents(self) -> HistoryContents:
+        """Read all that another history takes; raise ``InputError`` where a record is damaged."""
+        revisions, tip = self.known_revisions()
+        return HistoryContents(tuple(self.entries()), tuple(revisions), tip)
 
     def entries(self) -> Iterator[KeptRecord]:
         """Make all entries again from the records, in the order of their digests."""
         for digest, revision in self.rows("SELECT id, revision FROM records ORDER BY id"):
             ((content,),) = self.rows("SELECT content FROM records WHERE id = ?", (digest,))
-            yield kept(content, str(digest), str(revision))
+            yield kept(content, str(digest), str(revision), self.name)
 
     def waiting(self) -> list[str]:
         """Return measured revisions without a place."""
@@ -226,6 +243,19 @@ class Database:
                 raise
 
 
+def check_apart(entries: Iterable[KeptRecord]) -> None:
+    """Refuse two different records of one gate, as ``Database.add`` would, before a history is made for them."""
+    seen: dict[tuple[str, ...], str] = {}
+    for one in entries:
+        gate = (one.created, one.suite, one.machine, one.named, one.revision)
+        if one.kind != GATE_KIND or not one.created:
+            continue
+        if seen.get(gate, one.id) != one.id:
+            raise InputError(f"two records of {one.suite!r} of {one.created} differ: add the one that was written")
+        if one.points:
+            seen[gate] = one.id
+
+
 def _is_commit(value: object) -> bool:
     return isinstance(value, str) and is_commit(value)
 
@@ -267,14 +297,22 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
             if not database.rows("SELECT name FROM sqlite_master"):
                 database._create()
         return
-    names, where = {str(name) for (name,) in tables}, f"history {str(database.path)!r}"
-    if not {"about", "records"} <= names or database.about("kind") != KIND:
-        raise InputError(f"{where} is another's database: name a file of your own with --db")
+    where = database.name
+    if not all(names <= _columns(database, table) for table, names in _COLUMNS.items()) or (
+        database.about("kind") != KIND
+    ):
+        raise InputError(f"{where} is another program's database: name a history of pyharness")
     schema = database.about("schema") or ""
-    if schema.isdecimal() and int(schema) > SCHEMA:
-        raise InputError(f"{where} has schema {schema}, and this version reads {SCHEMA}: install a newer pyharness")
+    shown = repr(schema[:_LONGEST]) + " ..." * (len(schema) > _LONGEST)
+    if schema.isdecimal() and (len(schema) > _LONGEST or int(schema) > SCHEMA):
+        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness")
     if schema != str(SCHEMA) and not any_schema:
-        raise InputError(f"{where} has schema {schema!r}, and this version reads {SCHEMA}: pyharness history rebuild")
+        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild")
+
+
+def _columns(database: Database, table: str) -> set[str]:
+    """Return the names of a table's columns; none where there is no such table."""
+    return {str(name) for (name,) in database.rows("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def is_history(path: Path) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pyharness.features.gate.types import Figure
 from pyharness.features.gate.verdicts.judgements import ALLOWED
-from pyharness.features.history.collecting import Nature, SeriesName
+from pyharness.features.history.collecting import Nature, SeriesName, can_be_shown, whole_text
 from pyharness.features.history.database import Database
 from pyharness.features.history.steps import FEWEST, LevelStep, steps
 from pyharness.types import InputError
@@ -88,37 +88,44 @@ def lines_of(database: Database) -> list[HistoryLine]:
     """Return all lines, by series and machine."""
     rows = database.rows(_POINTS)
     for row in rows:
-        _check(row)
+        _check(row, database.name)
     lines: list[HistoryLine] = []
     for text, group in groupby(rows, key=lambda row: row[0]):
-        points = [_merged(list(same)) for _, same in groupby(group, key=lambda row: row[1:4])]
-        lines += _by_machine(series_of(str(text)), points)
+        series, own = series_of(str(text), database.name), list(group)
+        if not all(can_be_shown(series.nature, *row[4:7]) for row in own):
+            raise _damaged(database.name, "a value is too large to be measured")
+        points = [_merged(list(same)) for _, same in groupby(own, key=lambda row: row[1:4])]
+        lines += _by_machine(series, points)
     return lines
 
 
-def _check(row: Sequence[object]) -> None:
+def _damaged(name: str, what: str) -> InputError:
+    return InputError(f"{name} is damaged: {what}; pyharness history rebuild makes it again of its records")
+
+
+def _check(row: Sequence[object], name: str) -> None:
     """Refuse a point that this version does not write: a file may be a stranger's."""
     texts, value, ends = (row[0], row[2], row[3]), row[4], [end for end in row[5:7] if end is not None]
     whole = all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in (row[1], row[7]))
     if not whole or not all(isinstance(one, float) and math.isfinite(one) for one in (value, *ends)):
-        raise InputError("the history is damaged: a point is not what this version writes; pyharness history rebuild")
+        raise _damaged(name, "a point is not what this version writes")
 
 
-def series_of(text: str) -> SeriesName:
-    """Read a series; raise ``InputError`` where the text is damaged."""
+def series_of(text: str, name: str) -> SeriesName:
+    """Read a series; raise ``InputError`` where the text is damaged. ``name`` is what it calls the history."""
     try:
         parts = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         parts = None
     if (
         not isinstance(parts, list)
         or len(parts) != len(SeriesName._fields)
         or not all(isinstance(p, str) for p in parts)
     ):
-        raise InputError("the history is damaged: a series is not what this version writes; pyharness history rebuild")
+        raise _damaged(name, "a series is not what this version writes")
     if parts[0] not in get_args(Nature):
-        raise InputError(f"the history is damaged: a series is of unknown nature {parts[0]!r}")
-    return SeriesName(*parts)
+        raise _damaged(name, f"a series is of unknown nature {parts[0][:20]!r}")
+    return SeriesName(parts[0], *map(whole_text, parts[1:]))
 
 
 def _merged(rows: Sequence[tuple[str, int, str, str, float, float | None, float | None, int]]) -> LinePoint:
@@ -269,11 +276,14 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
     """Read a history, and find its changes.
 
     Raises:
-        InputError: ``since`` is the beginning of no revision on the line, or of several.
+        InputError: ``since`` is the beginning of no revision on the line, or of several; or the history is damaged.
     """
     lines = lines_of(database)
     query = "SELECT place, id, COALESCE(committed, ''), COALESCE(subject, '') FROM revisions WHERE place IS NOT NULL"
-    places = tuple(PlacedRevision(*row) for row in database.rows(f"{query} ORDER BY place"))
+    rows = database.rows(f"{query} ORDER BY place")
+    if not all(isinstance(place, int) and all(isinstance(one, str) for one in texts) for place, *texts in rows):
+        raise _damaged(database.name, "a revision is not what this version writes")
+    places = tuple(PlacedRevision(*row) for row in rows)
     first = 0 if since is None else _place(places, since)
     return History(tuple(lines), tuple(changes_of(lines, effect)), places, tuple(database.waiting()), first)
 
@@ -281,8 +291,8 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
 def _place(places: Sequence[PlacedRevision], commit: str) -> int:
     matches = [one.place for one in places if one.revision.startswith(commit)] if commit else []
     if len(matches) != 1:
-        what = "several revisions begin so" if matches else "it is on the line of no branch that was added"
-        raise InputError(f"--since {commit!r}: {what}; give a commit of pyharness history report")
+        what = "several revisions begin so" if matches else "no revision of this history begins so"
+        raise InputError(f"--since {commit!r}: {what}; pyharness history report --format csv lists the measured ones")
     return matches[0]
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pyharness.features.gate.report.junit import TestCase, junit_xml
+from pyharness.features.history.collecting import MOST_LOG
 from pyharness.features.history.lines import History, HistoryLine, LineChange, can_be_judged, level
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.report.sheet.strings import visible
 from pyharness.types import COUNT, Format, counted
 
 OF_A_COMMIT = 10  # characters of a commit's id
@@ -90,7 +93,7 @@ def machine_name(machine: str) -> str:
     """Return a machine in words; "" is several."""
     try:
         facts = json.loads(machine) if machine else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         facts = {}
     if not isinstance(facts, dict) or not facts:
         return "several machines" if not machine else "an unknown machine"
@@ -145,7 +148,8 @@ def _levels(history: History) -> Sheet:
 
 def _recent(line: HistoryLine, history: History, after: int) -> float:
     """Return what the changes of the last revisions add up to."""
-    return math.expm1(sum(one.new - one.old for one in history.changes if one.line == line and one.after.place > after))
+    sizes = [one.new - one.old for one in history.changes if one.line == line and one.after.place > after]
+    return math.expm1(min(sum(sizes), MOST_LOG))
 
 
 def _gaps(history: History) -> Sheet:
@@ -183,6 +187,15 @@ def flat(history: History) -> Sheet:
     headings = tuple(Heading(name, "word" if name in words else "number") for name in _POINT)
     rows = tuple(tuple(Cell(value) for value in row) for row in _point_rows(history))
     return Sheet("points", headings, rows)
+
+
+def visible_texts(sheet: Sheet) -> Sheet:
+    """Return a sheet whose texts drive no terminal: formats with escapes of their own do without."""
+    rows = [
+        tuple(replace(cell, value=visible(cell.value)) if isinstance(cell.value, str) else cell for cell in row)
+        for row in sheet.rows
+    ]
+    return replace(sheet, rows=tuple(rows))
 
 
 def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ...]]:

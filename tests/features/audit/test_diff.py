@@ -223,7 +223,10 @@ def test_maps_give_each_old_id_its_new_one(tmp_path: Path) -> None:
     expected = list(range(len(ids) + 3))
     expected[ids["th"]], expected[ids["ing"]], expected[-1] = ids["ing"], ids["th"], -1
     assert new == expected
-    refused("diff", first, second, "--map", str(out))
+    for taken in (out, tmp_path):
+        said = refused("diff", first, second, "--map", str(taken))
+        assert "--map" in said
+        assert "--output" not in said
     mapped = id_map(*(definition(sides.load(spec).home) for spec in (first, second)))
     assert (mapped.moved, mapped.gone, mapped.size) == (2, 1, len(ids) + 2)
 

@@ -148,6 +148,8 @@ BROKEN = {
     "a matrix": head_of("(1, 2)") + b"\0" * 8,
     "an array that is cut off": head_of("(3,)") + b"\0" * 8,
     "a header of code": head_of("__import__('os').getpid()"),
+    "a header of a sum": head_of("(1+2,)"),
+    "a header with an open bracket": head_of("((3,)"),
     "a header without end": b"\x93NUMPY\x01\x00\xff\xff{",
     "JSON that is cut off": b"[1, 2",
     "JSON of words": b'["a", 2]',
@@ -171,6 +173,7 @@ def test_tables_of_strangers_are_refused_by_name(kind: str, tmp_path: Path, spec
         length_tables.read(path)
     said = refused("bytes", spec, "--check", str(path))
     assert "theirs" in said
+    assert "object at 0x" not in said
     assert said.count("\n") == 1
 
 

@@ -154,6 +154,81 @@ def test_a_database_of_others_is_named_and_nothing_is_made(tmp_path: Path) -> No
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE records SET id = CAST(X'FF80' AS TEXT)",
+        "UPDATE records SET content = X'00'",
+        "ALTER TABLE records RENAME COLUMN revision TO y",
+    ],
+)
+def test_another_history_that_is_damaged_is_named_and_nothing_is_made(tmp_path: Path, change: str) -> None:
+    other, path = tmp_path / "other.db", tmp_path / "own.db"
+    (file,) = records(tmp_path, [commit(1)], [0.0])
+    assert call("history", "add", file, "--db", str(other), cwd=tmp_path).returncode == 0
+    with sqlite3.connect(other) as connection:
+        connection.execute(change)
+    said = refused("history", "add", file, str(other), "--db", str(path), cwd=tmp_path)
+    assert other.name in said
+    assert path.name not in said
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("place", ["created", "anchor", "subject", "suite"])
+def test_half_of_a_surrogate_pair_is_shown_as_its_escape(tmp_path: Path, place: str) -> None:
+    half, path, file = "\ud800", str(tmp_path / "history.db"), tmp_path / "gate.json"
+    data = json.loads(gate_text(commit(1), {"encode": 0.0}))
+    sides = data["about"]["commits"]
+    holder, field = {
+        "created": (data["about"], "created"), "suite": (data, "suite"),
+        "anchor": (sides["base"], "commit"), "subject": (sides["head"], "subject"),
+    }[place]  # fmt: skip
+    holder[field] = half
+    file.write_text(json.dumps(data), encoding="utf-8")
+    for new in (1, 0):
+        done = call("history", "add", str(file), "--db", path, cwd=tmp_path)
+        assert (done.returncode, f"{new} record" in done.stdout) == (0, True), done.stderr
+    assert call("history", "rebuild", "--db", path, cwd=tmp_path).returncode == 0
+    with closing(sqlite3.connect(path)) as connection:
+        kept = "\n".join(connection.iterdump())
+    assert "\\ud800" in kept
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "json"])
+def test_half_of_a_surrogate_pair_in_a_name_is_in_every_format(tmp_path: Path, project: Path, form: str) -> None:
+    path, output = str(tmp_path / "history.db"), tmp_path / "report"
+    files = records(tmp_path, commits(project)[:2], [0.0, 0.0], "a\ud800")
+    assert call("history", "add", *files, "--db", path, cwd=project).returncode == 0
+    done = call("history", "report", "--db", path, "--format", form, "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert "ud800" in output.read_text(encoding="utf-8")
+
+
+def test_two_records_of_one_gate_that_differ_make_nothing(tmp_path: Path) -> None:
+    path, files = tmp_path / "history.db", records(tmp_path, [commit(1)] * 2, [0.0, 0.5])
+    assert "differ" in refused("history", "add", *files, "--db", str(path), cwd=tmp_path)
+    assert not path.exists()
+    assert call("history", "add", files[0], files[0], "--db", str(path), cwd=tmp_path).returncode == 0
+    assert "changed" in refused("history", "add", files[1], "--db", str(path), cwd=tmp_path)
+
+
+def test_a_value_that_no_machine_measures_is_refused(tmp_path: Path) -> None:
+    file, path = tmp_path / "gate.json", tmp_path / "history.db"
+    file.write_text(gate_text(commit(1), {"encode": 0.0}, memory=1e60), encoding="utf-8")
+    said = refused("history", "add", str(file), "--db", str(path), cwd=tmp_path)
+    assert all(word in said for word in ("gate.json", "memory", "encode"))
+    assert not path.exists()
+
+
+def test_rows_for_programs_drive_no_terminal(tmp_path: Path, project: Path) -> None:
+    path = str(tmp_path / "history.db")
+    files = records(tmp_path, commits(project)[:2], [0.0, 0.0], "a\x1b[31m")
+    assert call("history", "add", *files, "--db", path, cwd=project).returncode == 0
+    shown = call("history", "report", "--db", path, "--format", "csv").stdout
+    assert "\x1b" not in shown
+    assert {row["benchmark"] for row in csv.DictReader(io.StringIO(shown))} == {"a\\x1b[31m"}
+
+
 def test_outside_of_a_checkout_points_wait(tmp_path: Path) -> None:
     paths = records(tmp_path, [commit(number) for number in range(3)], [0.0] * 3)
     path = str(tmp_path / "history.db")
@@ -166,7 +241,9 @@ def test_outside_of_a_checkout_points_wait(tmp_path: Path) -> None:
 
 def test_options_are_checked(tmp_path: Path, database: str, project: Path) -> None:
     assert "--effect" in refused("history", "check", "--db", database, "--effect", "3")
-    assert "--since" in refused("history", "check", "--db", database, "--since", "zzz")
+    for since in ("zzz", ""):
+        said = refused("history", "check", "--db", database, "--since", since)
+        assert all(word in said for word in ("--since", repr(since), "no revision", "pyharness history report"))
     assert "'nowhere'" in refused("history", "rebuild", "--db", database, "--branch", "nowhere", cwd=project)
     one = str(tmp_path / "one.txt")
     assert "--junit" in refused("history", "check", "--db", database, "--markdown", one, "--junit", one)

@@ -49,7 +49,7 @@ def test_two_halves_join_to_the_whole(tmp_path: Path) -> None:
     whole = filled(tmp_path / "whole.db", ENTRIES)
     half, rest = filled(tmp_path / "half.db", ENTRIES[:4]), filled(tmp_path / "rest.db", ENTRIES[2:])
     with opened(half, create=True) as database, opened(rest) as other:
-        assert database.join(other, None).new == 2
+        assert database.add([], None, [other.contents()]).new == 2
     assert tables(half) == tables(whole)
 
 
@@ -132,14 +132,17 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statements", "word"),
     [
-        (["CREATE TABLE other (name TEXT)"], "another's"),
-        (["UPDATE about SET value = 'photos' WHERE name = 'kind'"], "another's"),
+        (["CREATE TABLE other (name TEXT)"], "another program"),
+        (["UPDATE about SET value = 'photos' WHERE name = 'kind'"], "another program"),
         (["UPDATE about SET value = '99' WHERE name = 'schema'"], "newer"),
+        (["UPDATE about SET value = replace(hex(zeroblob(2500)), '0', '9') WHERE name = 'schema'"], "newer"),
+        (["CREATE TABLE about (other TEXT)", "CREATE TABLE records (y TEXT)"], "another program"),
+        (["ALTER TABLE records RENAME COLUMN revision TO y"], "another program"),
     ],
 )
 def test_a_database_of_others_is_refused_and_stays(tmp_path: Path, statements: list[str], word: str) -> None:
     path = tmp_path / "history.db"
-    if "other" not in statements[0]:
+    if "CREATE" not in statements[0]:
         filled(path, ENTRIES[:1])
     with sqlite3.connect(path) as connection:
         for statement in statements:
@@ -212,17 +215,26 @@ def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
         "UPDATE points SET value = 9e999",
         "UPDATE points SET low = X'00'",
         "UPDATE points SET series = '[]'",
+        "UPDATE points SET series = replace(hex(zeroblob(50000)), '0', '[')",
+        "UPDATE points SET value = 1e300",
+        "UPDATE points SET high = 1e300",
+        "UPDATE points SET low = -101.0",
         "UPDATE points SET samples = 'many'",
         "UPDATE revisions SET committed = 'then', place = 'first'",
         "UPDATE records SET machine = X'00'",
+        "UPDATE revisions SET subject = X'00'",
+        "UPDATE revisions SET committed = X'00'",
     ],
 )
 def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
     path = filled(tmp_path / "history.db", ENTRIES)
     with sqlite3.connect(path) as connection:
         connection.execute(change)
-    with pytest.raises(InputError, match="damaged"), opened(path) as database:
+    with pytest.raises(InputError, match=r"history\.db.*damaged.*rebuild"), opened(path) as database:
         history_of(database)
+    with opened(path, any_schema=True) as database:
+        database.rebuild(LINE)
+        assert len(history_of(database).places) == len(ENTRIES)
 
 
 def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
@@ -233,8 +245,8 @@ def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
         connection.execute("UPDATE about SET value = 'no commit' WHERE name = 'tip'")
     path = tmp_path / "history.db"
     with opened(path, create=True) as database, opened(other) as read:
-        assert database.join(read, None) == Added(6, 0, 6)
-        assert database.join(read, LINE) == Added(0, 6, 0)
+        assert database.add([], None, [read.contents()]) == Added(6, 0, 6)
+        assert database.add([], LINE, [read.contents()]) == Added(0, 6, 0)
     assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES))
 
 

@@ -11,9 +11,20 @@ import pytest
 
 from gating.histories import FIXED, MACHINE, OTHER, commit, entries, entry, line_of
 from pyharness.features.gate.types import GateRules
-from pyharness.features.history.collecting import KeptRecord
+from pyharness.features.history.collecting import MOST_LOG, KeptRecord, SeriesName
 from pyharness.features.history.database import opened
-from pyharness.features.history.lines import ENOUGH, History, can_be_judged, history_of, level, series_of
+from pyharness.features.history.lines import (
+    ENOUGH,
+    History,
+    HistoryLine,
+    LinePoint,
+    can_be_judged,
+    changes_of,
+    history_of,
+    level,
+    series_of,
+)
+from pyharness.features.history.report import sheets
 from pyharness.types import InputError
 
 STEP = [0.0] * 20 + [0.03] * 20
@@ -137,7 +148,18 @@ def test_points_of_one_revision_are_one(tmp_path: Path) -> None:
     assert [point.value for point in line.points] == [pytest.approx(np.mean([one.points[0].value for one in records]))]
 
 
+def test_the_largest_values_of_many_machines_have_a_report() -> None:
+    series, machines = SeriesName("count", "gate", "encode", "memory", "d", "a"), [str(one) for one in range(16)]
+    points = [LinePoint(place, commit(place), machine, value, None, None, True)
+              for place, value in enumerate((-MOST_LOG, MOST_LOG)) for machine in machines]  # fmt: skip
+    lines = (HistoryLine(series, "", tuple(points)),)
+    history = History(lines, tuple(changes_of(lines)), (), ())
+    assert len(history.suspected) == len(machines)
+    (levels,) = [one for one in sheets(history) if "points" in one.columns]
+    assert all(isinstance(cell.value, float) and np.isfinite(cell.value) for cell in levels.rows[0][2:4])
+
+
 @pytest.mark.parametrize("text", ["", "[]", '["ratio", "", "", "", "", 3]', '["other", "", "", "", "", ""]'])
 def test_a_series_that_is_none_is_damage(text: str) -> None:
     with pytest.raises(InputError, match="damaged"):
-        series_of(text)
+        series_of(text, "history")
