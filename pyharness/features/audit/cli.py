@@ -78,9 +78,9 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
         _show_audit(row, checked, chosen)
         sys.exit(1 if checked.wrong else 0)
     values = lengths.without_special() if special == "zero" else lengths.lengths
-    if chosen == "npy":
+    if chosen == "npy" and output is not None:
         array = length_tables.as_array((values - lengths.lengths + lengths.at_start).clip(0) if at_start else values)
-        atomic_file.write(_target(output), array, overwrite=force)
+        atomic_file.write(output, array, overwrite=force)
         return
     if chosen in ("csv", "text"):
         text = (length_tables.as_csv if chosen == "csv" else length_tables.as_text)(lengths, values)
@@ -100,12 +100,6 @@ def _form(form: str | None, output: Path | None, at_start: bool) -> str:
     if at_start and chosen != "npy":
         raise InputError("--at-start is for arrays; other forms have both lengths: add --format npy, or leave it out")
     return chosen
-
-
-def _target(output: Path | None) -> Path:
-    if output is None:
-        raise InputError("an array goes to a file: name it with --output FILE.npy")
-    return output
 
 
 def _summary(facts: LengthFacts) -> str:

@@ -117,14 +117,14 @@ def _starts(
     starts: dict[Cause, list[str]] = {}
     for reading, texts in ((reading, texts) for texts in groups.values() for reading in readings):
         differing = unequal(first, second, texts, reading)
-        for text in _spread([text for text, differs in zip(texts, differing, strict=True) if differs]):
+        for text in _choose([text for text, differs in zip(texts, differing, strict=True) if differs]):
             if (cause := cause_of(first, second, text, reading)) is not None:
                 starts.setdefault(cause, []).append(text)
     return starts, sum(map(len, groups.values()))
 
 
-def _spread(texts: Sequence[str]) -> list[str]:
-    """Return the shortest texts, and some from all over: they were made from changes, in their order."""
+def _choose(texts: Sequence[str]) -> list[str]:
+    """Choose the shortest texts, and some from all over: they were made from changes, in their order."""
     if len(texts) <= _OF_GROUP:
         return list(texts)
     step = len(texts) / (_OF_GROUP // 2)

@@ -18,7 +18,7 @@ from pyharness.types import COUNT, Format, counted
 OF_A_COMMIT = 10  # characters of a commit's id
 RECENT = 30  # revisions
 MOST_GAPS = 20  # runs of revisions that are listed
-NOT_JUDGED = "Nothing is judged by these times: they change with the machine, the weather and the neighbours."
+NOT_JUDGED = "Nothing is judged by these times: they change with the machine and its load."
 _EFFECT = Format("{:+.1f} %", 100, "%")
 _PLAIN = Format("{:.4g}")
 _POINT = ("nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "place", "revision", "value",

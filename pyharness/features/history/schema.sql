@@ -18,7 +18,7 @@ CREATE TABLE revisions (
 );
 CREATE TABLE points (
     record TEXT NOT NULL,
-    series TEXT NOT NULL,       -- JSON: lines.Series
+    series TEXT NOT NULL,       -- JSON: collecting.SeriesName
     revision TEXT NOT NULL,
     anchor TEXT NOT NULL,       -- '' without one
     value DOUBLE PRECISION NOT NULL,

@@ -85,25 +85,16 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
     """
     from pyharness.features.parts import planning, working
 
-    failures = []
+    run = planning.opened(folder)
+    done: list[PartDone] = []
 
-    def hear(done: PartDone) -> None:
-        failures.extend(tell(done))
+    def hear(part: PartDone) -> None:
+        done.append(part)
+        for line in working.in_words(part, run.folder.plan.parts):
+            complain(line)
 
-    working.work(planning.opened(folder), parts, hear)
-    sys.exit(1 if failures else 0)
-
-
-def tell(done: PartDone) -> list[str]:
-    """Say what became of a part on standard error; return the reasons of failures."""
-    from pyharness.features.parts import working
-
-    size = max((one.bytes for one in done.cases), default=0)
-    failures = [f"part {done.part}: {one.case}: {one.reason}" for one in working.failed(done)]
-    complain(f"part {done.part}: {len(done.cases)} cases, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s")
-    for line in failures:
-        complain(f"error: {line}")
-    return failures
+    working.work(run, parts, hear)
+    sys.exit(1 if any(map(working.failed, done)) else 0)
 
 
 @click.command()

@@ -51,17 +51,13 @@ class LocalExecutor:
         if resume and not folder.exists():
             raise InputError(f"there is no unfinished run in parts to resume: {str(folder)!r} does not exist")
         if not resume and folder.exists():
-            raise InputError(
-                f"{str(folder)!r} holds an unfinished run in parts: continue it with --resume, remove it, or choose "
-                "another --output"
-            )
+            what = "parts of which some failed" if output.exists() else "an unfinished run: continue it with --resume,"
+            raise InputError(f"{str(folder)!r} holds {what}; or remove it, or choose another --output")
         run = planning.made(declared, parts, folder)
 
         def hear(done: PartDone) -> None:
-            size = max((one.bytes for one in done.cases), default=0)
-            say(f"part {done.part} of {parts}: {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s")
-            for one in working.failed(done):
-                say(f"part {done.part} of {parts}: {one.case}: {one.reason}")
+            for line in working.in_words(done, parts):
+                say(line)
 
         working.work(run, range(parts), hear, declared.workers)
         record = merging.merge(run, output, listener, force=force)
@@ -83,7 +79,7 @@ class LocalExecutor:
 
 
 def _has_failed(folder: PartsFolder) -> bool:
-    """Return whether a case failed in a part: a full disk, say, and no fault of what was measured."""
+    """Return whether a case failed in a part: it may be tried again, as after a full disk."""
     done = map(folder.done, range(folder.plan.parts))
     return any(case.status == "failed" for one in done if one is not None for case in one.cases)
 

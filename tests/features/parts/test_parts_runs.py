@@ -119,12 +119,12 @@ def aborting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_parts_are_kept_where_one_failed(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"text": f"a {MARKER}"}) + "\n", encoding="utf-8")
     suite = divided.write_suite(tmp_path, ["one-document"], ["rows.jsonl"], ["compression"])
-    words = ("run", str(suite), "--parts", "2", "-q", "-o", str(tmp_path / "record.json"))
-    for resume in ((), ("--resume",)):
-        done = call(*words, *resume)
-        assert done.returncode == 1, done.stderr
-        assert (tmp_path / "record.json.parts" / "plan.json").exists()
-    assert "record.json.parts" in done.stderr or "finished" in done.stderr
+    words = ("run", str(suite), "--parts", "2", "-o", str(tmp_path / "record.json"))
+    first, again, anew = call(*words), call(*words, "--resume"), call(*words, "--force")
+    assert (tmp_path / "record.json.parts" / "plan.json").exists()
+    assert (first.returncode, again.returncode, anew.returncode) == (1, 1, 2)
+    assert "PART.done.json" in first.stderr
+    assert "--resume" not in anew.stderr
 
 
 @pytest.mark.usefixtures("aborting")
