@@ -38,6 +38,7 @@ OF_FEATURES = {
     "curriculum": {"curriculum"},
     "gate": {"gate"},
     "history": {"history"},
+    "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "segmentation": {"segmentation", "segmentation-full"},
 }
