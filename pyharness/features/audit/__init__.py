@@ -4,6 +4,8 @@
 
 ``definitions``, ``changes``, ``sides`` and ``witnesses`` are ``pyharness diff``: what differs between two tokenizers.
 ``comparison`` puts them together.
+
+``checks/`` and ``auditing`` are ``pyharness audit``: all checks of one tokenizer or model folder.
 """
 
 from __future__ import annotations
