@@ -237,5 +237,5 @@ COMMANDS = (bytes_, diff, audit)
 EXAMPLES = (
     Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
     Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
-    Example("pyharness audit ./model-folder -o audit.html", "what goes wrong with it in production", 96),
+    Example("pyharness audit ./model-folder", "what goes wrong with it in production", 96),
 )
