@@ -190,7 +190,7 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
 def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, threads: int | None, force: bool) -> None:
-    """Check one tokenizer or model folder for what goes wrong in production.
+    """Check one tokenizer or model folder.
 
     \b
     pyharness audit o200k_base
@@ -237,5 +237,5 @@ COMMANDS = (bytes_, diff, audit)
 EXAMPLES = (
     Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
     Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
-    Example("pyharness audit ./model-folder", "what goes wrong with it in production", 96),
+    Example("pyharness audit ./model-folder", "what fails in production", 96),
 )

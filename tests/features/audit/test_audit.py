@@ -14,11 +14,11 @@ from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.features.audit import audit_report, auditing
 from pyharness.features.audit.auditing import CHECKS, audit
-from pyharness.features.audit.checks import calls, measured, rendering, texts, vocabulary
+from pyharness.features.audit.checks import calls, measured, rendering, subjects, texts, vocabulary
 from pyharness.features.audit.checks.calls import _Span
 from pyharness.features.audit.checks.results import AuditFault, CheckResult
 from pyharness.report import page
-from pyharness.types import Answer, CaseResult
+from pyharness.types import Answer, CaseResult, Tokens
 from pyharness.types.results import Failure
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
@@ -124,7 +124,7 @@ def test_a_row_without_files_is_audited_by_its_texts() -> None:
 
 
 def test_offsets_that_are_wrong_have_names() -> None:
-    subject = auditing.subjects.load("raw_bytes")
+    subject = subjects.load("raw_bytes")
     spans = {
         "offsets outside the text": [_Span(97, 0, 9)], "offsets out of order": [_Span(97, 1, 2), _Span(98, 0, 1)],
         "offsets of another text": [_Span(98, 0, 1), _Span(98, 1, 2)], "offsets leave text out": [_Span(97, 0, 1)],
@@ -135,7 +135,7 @@ def test_offsets_that_are_wrong_have_names() -> None:
 
 
 def test_calls_that_disagree_have_a_witness() -> None:
-    one, other = (calls.Tokens.from_lists(lists) for lists in ([[1], [2]], [[1], [3]]))
+    one, other = (Tokens.from_lists(lists) for lists in ([[1], [2]], [[1], [3]]))
     (fault,) = calls._unequal("threads change ids", ["a", "b"], one, other, ("1 thread", "4 threads"))
     assert fault.witness.startswith("'b'")
 
@@ -183,7 +183,7 @@ def test_alarms_of_benchmarks_are_warnings() -> None:
 
 
 def test_a_benchmark_that_is_installed_is_run() -> None:
-    subject = auditing.subjects.load("raw_bytes")
+    subject = subjects.load("raw_bytes")
     assert measured.check_benchmark(subject, "nowhere").status == "none"
     assert measured.check_benchmark(subject, "integrity").status == "pass"
 
@@ -224,7 +224,7 @@ def test_the_command_names_faults_and_writes_a_page(form: str, tmp_path: Path) -
 
 
 def test_what_is_not_decided_has_a_status_of_its_own() -> None:
-    subject = auditing.subjects.load("raw_bytes")
+    subject = subjects.load("raw_bytes")
     undecided = CheckResult("", (AuditFault("a", "", "", "", "open"), AuditFault("b", "", "", "", "warn")))
     line = auditing.CheckedLine(CHECKS["bytes"], undecided, 0.0)
     assert auditing.TokenizerAudit(subject, [line]).exit_status == 3
