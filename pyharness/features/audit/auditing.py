@@ -21,7 +21,7 @@ from pyharness.features.audit.checks import (
 from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus
 from pyharness.features.audit.checks.subjects import HOME_LIBRARIES, AuditSubject
 from pyharness.plugins.registry import pick
-from pyharness.types import Unsupported
+from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files import vocabulary_file
 
 RunCheck: TypeAlias = Callable[[AuditSubject, int], CheckResult]
@@ -94,7 +94,9 @@ def _home_says(subject: AuditSubject) -> str:
 
             sentencepiece.SentencePieceProcessor().LoadFromSerializedProto(data)
         else:
-            return ""
+            return f"{len(data):,} bytes, SHA-256 {subject.digest}"
+    except InputError:  # it is not even read
+        return f"{subject.path.stat().st_size:,} bytes, SHA-256 {subject.digest}"
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # a panic in Rust is no Exception

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audited import damage
+from audited import damage, damaged_ranks
 from audited.damage import Files
 from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
@@ -88,6 +88,16 @@ def test_swapped_ranks_are_named(tmp_path: Path) -> None:
     assert not [*vocabulary._out_of_rank(ranks)]
     (fault,) = vocabulary._out_of_rank({**ranks, b"ore": ranks[b"ing"], b"ing": ranks[b"ore"]})
     assert fault.witness == "'o' + 'r' + 'e'"
+
+
+@pytest.mark.parametrize("kind", damaged_ranks.OF_RANKS)
+def test_a_fault_in_a_rank_file_fails_by_name(kind: str, tmp_path: Path) -> None:
+    make, check, name = damaged_ranks.OF_RANKS[kind]
+    data = damaged_ranks.ranks(list(trained_ranks().items()))
+    audited = audit(write(tmp_path, "a.tiktoken", make(data)) + "?pattern=gpt2", ["file", "ids"])
+    faults = {(line.check.name, fault.name): fault for line in audited.lines for fault in line.result.faults}
+    assert faults[check, name].status == "fail"
+    assert faults[check, name].witness
 
 
 def test_out_of_place_ids_are_found_in_blocks() -> None:

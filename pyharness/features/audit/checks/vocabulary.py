@@ -22,6 +22,7 @@ from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 
 MOST_MISPLACED = 4  # more tokens out of order than this: the file has another order, and none is out of it
+LEAST_OUT = 2  # ranks out of order that are faults in a small file, too
 MOST_IN_ORDER = 1000  # of so many ranks, one may be out of order
 LEAST_ORDERED = 200  # tokens of which an order is one
 _MOST_SHOWN = 4
@@ -190,7 +191,7 @@ def _order(subject: AuditSubject) -> Sequence[int]:
 def _out_of_rank(ranks: Mapping[AnyStr, int]) -> Iterator[AuditFault]:
     """Yield tokens that rules of lower rank do not leave as two parts: training makes each token of two."""
     wrong = [token for token, rank in ranks.items() if len(token) > 1 and len(parts_below(ranks, token, rank)) != 2]
-    if 0 < len(wrong) <= len(ranks) // MOST_IN_ORDER:
+    if 0 < len(wrong) <= max(LEAST_OUT, len(ranks) // MOST_IN_ORDER):
         for token in wrong[:_MOST_SHOWN]:
             parts = parts_below(ranks, token, ranks[token])
             text = f"{quoted(token)} has rank {ranks[token]}, and lower ranks leave {len(parts)} parts"
