@@ -140,10 +140,12 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     pyharness diff mistral:v1 mistral:v3
     pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
     pyharness diff deepseek native+deepseek --format json
+    pyharness diff model@v1.0 model
 
     It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
     shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
-    and the spelling of merges make no difference.
+    and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder as git has
+    it at that revision.
 
     \b
     Exit status:
