@@ -144,8 +144,8 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
 
     It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
     shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
-    and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder as git has
-    it at that revision.
+    and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder at a
+    revision in git.
 
     \b
     Exit status:

@@ -28,7 +28,7 @@ _WANTED = (*vocabulary_file.NAMES, "*merges.txt")
 def readable(spec: str) -> Iterator[str]:
     """Yield a specification that rows can read: the same one, or one of a copy that ends with the block.
 
-    ``model.json.gz`` is unpacked. ``PATH@REVISION`` is a file or folder as git has it at that revision.
+    ``model.json.gz`` is unpacked. ``PATH@REVISION`` is a file or folder at a revision in git.
 
     Raises:
         InputError: gzip data are damaged or too large, or git has no such revision or file.
