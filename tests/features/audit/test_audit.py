@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from audited import damage, damaged_ranks
+from audited import damage
 from audited.damage import Files
+from audited.damaged_ranks import OF_RANKS, ranks
 from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.features.audit import audit_report, auditing
@@ -84,16 +85,16 @@ def test_swapped_ranks_are_named(tmp_path: Path) -> None:
     assert not [*vocabulary._out_of_rank(trained_ranks())]
     letters = range(97, 125)
     longer = {b"the" + bytes([one, other]): 1000 + 256 * one + other for one in letters for other in letters}
-    ranks = {**trained_ranks(), **{b"the" + bytes([one]): 900 + one for one in letters}, **longer}
-    assert not [*vocabulary._out_of_rank(ranks)]
-    (fault,) = vocabulary._out_of_rank({**ranks, b"ore": ranks[b"ing"], b"ing": ranks[b"ore"]})
+    many = {**trained_ranks(), **{b"the" + bytes([one]): 900 + one for one in letters}, **longer}
+    assert not [*vocabulary._out_of_rank(many)]
+    (fault,) = vocabulary._out_of_rank({**many, b"ore": many[b"ing"], b"ing": many[b"ore"]})
     assert fault.witness == "'o' + 'r' + 'e'"
 
 
-@pytest.mark.parametrize("kind", damaged_ranks.OF_RANKS)
+@pytest.mark.parametrize("kind", OF_RANKS)
 def test_a_fault_in_a_rank_file_fails_by_name(kind: str, tmp_path: Path) -> None:
-    make, check, name = damaged_ranks.OF_RANKS[kind]
-    data = damaged_ranks.ranks(list(trained_ranks().items()))
+    make, check, name = OF_RANKS[kind]
+    data = ranks(list(trained_ranks().items()))
     audited = audit(write(tmp_path, "a.tiktoken", make(data)) + "?pattern=gpt2", ["file", "ids"])
     faults = {(line.check.name, fault.name): fault for line in audited.lines for fault in line.result.faults}
     assert faults[check, name].status == "fail"

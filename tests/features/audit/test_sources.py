@@ -13,6 +13,7 @@ import pytest
 from cases.command_line import call, refused
 from pyharness.features.audit import sources
 from pyharness.types import InputError
+from pyharness.vocabularies.files import vocabulary_file
 from tokenizer_files import byte_level, rank_data, write
 
 
@@ -45,7 +46,7 @@ def test_damaged_gzip_is_one_line(spoil: object, tmp_path: Path) -> None:
 
 
 def test_too_much_behind_gzip_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources.vocabulary_file, "BIGGEST_FILE", 1000)
+    monkeypatch.setattr(vocabulary_file, "BIGGEST_FILE", 1000)
     packed = tmp_path / "a.json.gz"
     packed.write_bytes(gzip.compress(b" " * 100_000))
     with pytest.raises(InputError), sources.readable(str(packed)):
