@@ -61,7 +61,7 @@ def page_of(audited: TokenizerAudit) -> Page:
     """Return the page of an audit: the verdict, the findings, every check, and what was read with which versions."""
     checks, *findings = sheets(audited)
     facts = tuple((Cell(name), Cell(text)) for name, text in facts_of(audited).items())
-    answer = Cell(f"{WORDS[audited.status]}, then {verdict(audited)}.", sign=_SIGNS.get(audited.status, ""))
+    answer = Cell(f"{WORDS[audited.status]}; {verdict(audited)}.", sign=_SIGNS.get(audited.status, ""))
     lead = Sheet("In short", (Heading("question", "name"), Heading("answer", "prose")), ((Cell("Verdict"), answer),))
     found = Section("Findings", tuple(findings) or ("Nothing was found.",))
     read = Section(
