@@ -28,6 +28,7 @@ ONLY_IF_GIVEN = {
     "profile": {"--corpus", "--tokenizer", "--output"},
     "adapt embed": {"--out", "--tokenizer", "--map", "--plan", "--plan-only"},
     "adapt extend": {"--sizes"},
+    "audit": {"--output"},
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
     "history add": {"--revision"},

@@ -3,7 +3,9 @@
 ``byte_lengths`` and ``length_tables`` are ``pyharness bytes``: how many bytes of a text each id stands for.
 
 ``definitions``, ``changes``, ``sides`` and ``witnesses`` are ``pyharness diff``: what differs between two tokenizers.
-``comparison`` puts them together.
+``sources`` unpacks files and reads revisions. ``comparison`` puts them together.
+
+``checks/`` and ``auditing`` are ``pyharness audit``: all checks of one tokenizer or model folder.
 """
 
 from __future__ import annotations

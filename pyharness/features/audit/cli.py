@@ -1,4 +1,4 @@
-"""``pyharness bytes`` and ``pyharness diff``."""
+"""``pyharness bytes``, ``pyharness diff`` and ``pyharness audit``."""
 
 from __future__ import annotations
 
@@ -140,10 +140,12 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     pyharness diff mistral:v1 mistral:v3
     pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
     pyharness diff deepseek native+deepseek --format json
+    pyharness diff model@v1.0 model
 
     It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
     shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
-    and the spelling of merges make no difference.
+    and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder at a
+    revision in git.
 
     \b
     Exit status:
@@ -180,8 +182,62 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     sys.exit(0 if compared.equal else 1)
 
 
-COMMANDS = (bytes_, diff)
+@click.command()
+@click.argument("spec", metavar="SPEC", shell_complete=usage.tokenizers_or_files)
+@click.option("--only", multiple=True, metavar="CHECK", help="Run this check alone; repeatable [default: all].")
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+              help="How to write the audit.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), too.")
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, threads: int | None, force: bool) -> None:
+    """Check one tokenizer or model folder.
+
+    \b
+    pyharness audit o200k_base
+    pyharness audit ./model-folder -o audit.html
+    pyharness audit ./tokenizer.json --only specials --format json
+
+    It reads the file and the files next to it. It encodes every assigned character, and asks the home library for
+    batches, threads and offsets. Chat templates are rendered in a sandbox. Each finding has a witness that the home
+    library confirms, and what to do. It needs no network. docs/audit.md explains each check.
+
+    \b
+    Exit status:
+      0         no fault
+      1         a fault
+      2         bad input
+      3         no fault, and something could not be decided
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness import report
+    from pyharness.features.audit import audit_report, auditing
+    from pyharness.report import page
+    from pyharness.system import atomic_file
+    from pyharness.system.environment import cores
+
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
+        atomic_file.check_folder(output)
+    check_output()
+    audited = auditing.audit(spec, only, threads or cores())
+    if output is not None:
+        atomic_file.write(output, page.render(audit_report.page_of(audited)), overwrite=force)
+    if form == "json":
+        show(json.dumps(audit_report.as_json(audited), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    else:
+        parts = audit_report.sheets(audited)
+        show(
+            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
+        )
+    sys.exit(audited.exit_status)
+
+
+COMMANDS = (bytes_, diff, audit)
 EXAMPLES = (
     Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
     Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
+    Example("pyharness audit ./model-folder", "what fails in production", 96),
 )

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.features.audit import definitions
+from pyharness.features.audit import definitions, sources
 from pyharness.features.audit.changes import keys_of
 from pyharness.features.audit.definitions import Definition, Key
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
@@ -152,18 +152,19 @@ def _special_spans(text: str, definition: Definition) -> list[Span]:
 
 
 def load(spec: str) -> Side:
-    """Load a side.
+    """Load a side; of a file in gzip or a revision in git, a copy.
 
     Raises:
         InputError: there is no such row, or it cannot run.
         Unsupported: the row has no vocabulary, so its ids cannot be compared.
     """
-    row = tokenizers.obtain(spec)
-    if row.instead is not None:
-        raise Unsupported(f"{spec!r} has no vocabulary: its units have no ids that could be compared")
-    tokenizer = tokenizers.load(row)
-    has_engine = tokenizers.without_engine(spec).text != spec and "+" in spec.partition(":")[0]
-    home = definitions.home(spec) if has_engine else tokenizer
+    with sources.readable(spec) as place:
+        row = tokenizers.obtain(place)
+        if row.instead is not None:
+            raise Unsupported(f"{spec!r} has no vocabulary: its units have no ids that could be compared")
+        tokenizer = tokenizers.load(row)
+        has_engine = tokenizers.without_engine(place).text != place and "+" in place.partition(":")[0]
+        home = definitions.home(place) if has_engine else tokenizer
     unknown: frozenset[int] = frozenset()
     if isinstance(home, HasVocabulary):
         unknown = frozenset(np.flatnonzero(home.vocabulary().kinds == TokenKind.UNKNOWN).tolist())

@@ -193,9 +193,11 @@ def general_texts() -> Iterator[str]:
 
 def _around(change: Change) -> Iterator[str]:
     """Yield texts with the token of a change: alone, next to letters, spaces and itself, and normalised otherwise."""
-    string = shown(change.token or b"").replace("▁", " ")
+    written = shown(change.token or b"")
+    string = written.replace("▁", " ")
     bare = string.removeprefix("##").removesuffix("</w>")
-    for text in dict.fromkeys((string, bare, bare.strip(), string.replace("▁", ""))):
+    # An added token may have ▁ in its name, which is then no space.
+    for text in dict.fromkeys((written, string, bare, bare.strip())):
         yield from (text, f" {text}", f"a{text}", f"{text}a", f"a {text} a", f"a  {text}  a", f"{text}{text}")
         if change.kind in OF_ADDED:
             yield from (f"{text} {text}", f"a\n{text}\na", f"1{text}1", f".{text}.", f"_{text}_")

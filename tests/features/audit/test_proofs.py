@@ -205,3 +205,12 @@ def test_pieces_are_kept_as_they_are_written(tmp_path: Path) -> None:
     assert one.tokens[b" w", 0] == content["model"]["vocab"][" w"]
     assert list(one.tokens.values()) == sorted(one.tokens.values())
     assert plants.ids(content, " w") == [one.tokens[b" w", 1]]
+
+
+def test_an_added_token_with_the_sign_of_a_space_in_its_name_has_a_text(tmp_path: Path) -> None:
+    one, other = byte_level(), byte_level()
+    for content, special in ((one, True), (other, False)):
+        content["added_tokens"][1] |= {"content": "<a▁b>", "special": special}
+    result = compared(tmp_path, one, other)
+    assert kinds(result) == {"special flag"}
+    assert [witness.text for witness in result.witnesses] == ["<a▁b>"]

@@ -1,0 +1,57 @@
+"""Benchmarks that other features bring, run by name where they are installed: their record is read as reports do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyharness.benchmarks import Benchmark, benchmarks
+from pyharness.commands import session
+from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus
+from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.store import Record
+from pyharness.types import CaseResult, Failure, InputError
+
+TIME_LIMIT = "60s"
+MOST_TEXT = "200kB"
+_TEXTS = {"required": ("sample:prose",), "parallel": ("sample:parallel",)}
+_BY_FAILURE: dict[Failure | None, CheckStatus] = {
+    Failure.CRASH: "fail",
+    Failure.WRONG: "fail",
+    Failure.UNVERIFIED: "fail",
+}
+
+
+def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
+    """Run one benchmark on the row; a benchmark that is not installed is no fault."""
+    benchmark = benchmarks().get(name)
+    if benchmark is None:
+        return CheckResult("not installed", absent=True)
+    if subject.tokenizer is None:
+        return CheckResult("the file is refused", absent=True)
+    try:
+        record = session.run([subject.spec], _TEXTS.get(benchmark.corpus, ()), [name], time_limit=TIME_LIMIT,
+                             max_bytes=MOST_TEXT).record  # fmt: skip
+    except InputError as error:
+        fault = AuditFault("benchmark did not run", str(error), "", "run it by itself", "open")
+        return CheckResult(name, (fault,))
+    results = record.of(name)
+    faults = (*(fault for one in results for fault in _of_case(one)), *_of_answers(benchmark, record, results))
+    return CheckResult(f"pyharness run, {len(results)} cases of {name}", faults)
+
+
+def _of_case(result: CaseResult) -> Iterator[AuditFault]:
+    """Yield a case that failed: an answer that is wrong is a fault, what stopped the measuring leaves it open."""
+    if result.status == "ok":
+        return
+    status = _BY_FAILURE.get(result.failure, "open") if result.status == "failed" else "open"
+    yield AuditFault(f"{result.case.benchmark} {result.status}", str(result.reason), result.case.key,
+                     f"run it by itself: pyharness run -b {result.case.benchmark}", status)  # fmt: skip
+
+
+def _of_answers(benchmark: Benchmark, record: Record, results: Sequence[CaseResult]) -> Iterator[AuditFault]:
+    """Yield what the benchmark itself says of its numbers at the head of a report, where that is bad news."""
+    measured = [one for one in results if one.status == "ok"]
+    for answer in benchmark.answers(measured, record.data) if benchmark.answers is not None and measured else ():
+        if answer.sign == "alarm":
+            yield AuditFault(f"{benchmark.name}: {answer.question}", answer.text, measured[0].case.key,
+                             f"see its table: pyharness run -b {benchmark.name}", "warn")  # fmt: skip

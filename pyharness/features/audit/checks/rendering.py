@@ -1,0 +1,141 @@
+"""Chat templates rendered in a process of its own: strangers' code that may loop, fill memory or print for ever.
+
+``python -m`` of this module is that process. Jinja2's sandbox keeps templates from attributes of Python. The system
+limits time and memory. A line of input is a request, a JSON list of a template and of variables; the answer is a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import resource
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from pyharness.system.child_process import Child, ChildDied, Overdue
+
+SECONDS = 10.0
+MEMORY = 1 << 30  # bytes of address space beyond what the process has when it starts
+LONGEST = 1 << 20  # characters of a rendering
+LONGEST_TEMPLATE = 1 << 20
+_LAST_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a template gave for one set of variables, or why it gave nothing."""
+
+    text: str = ""
+    error: str = ""  # of the template, in Jinja's words
+    refused: str = ""  # the template itself raised: it takes no such conversation
+    limit: str = ""  # of time, memory or length, that it went beyond
+
+
+class Refusal(Exception):
+    """A template called ``raise_exception``."""
+
+
+class GenerationBlocks(Extension):
+    """``{% generation %}``: marks of what a model wrote, which change no text."""
+
+    tags = {"generation"}  # noqa: RUF012 -- as Jinja declares it
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """Return the body of a block."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def render_all(template: str, variables: Sequence[Mapping[str, Any]]) -> list[Rendering]:
+    """Render a template with each set of variables, in one child; a limit ends it, and all that come after.
+
+    Raises:
+        InputError: no process can be started.
+    """
+    child = Child([__name__], asked=True)
+    done: list[Rendering] = []
+    try:
+        for one in variables:
+            request = json.dumps([template, one]).encode()
+            _, answer = child.ask(request, lambda _: False, time.monotonic() + SECONDS)
+            done.append(Rendering(**answer))
+    except Overdue:
+        done.append(Rendering(limit=f"it did not end within {SECONDS:g} s"))
+    except ChildDied as death:
+        done.append(Rendering(limit=f"the process {death}"))
+    finally:
+        child.close()
+    return done
+
+
+def render(template: str, variables: Mapping[str, Any]) -> Rendering:
+    """Render in this process, which has limits."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlocks, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
+    parts, length = [], 0
+    try:
+        for part in environment.from_string(template).generate(**variables):
+            parts.append(part)
+            length += len(part)
+            if length > LONGEST:
+                return Rendering(limit=f"it wrote more than {LONGEST:,} characters")
+    except Refusal as error:
+        return Rendering(refused=str(error)[:_LAST_WORDS])
+    except MemoryError:
+        return Rendering(limit=f"it needed more than {MEMORY >> 30} GiB of memory")
+    except OverflowError as error:  # Jinja's limit on range()
+        return Rendering(limit=str(error)[:_LAST_WORDS])
+    except (
+        TemplateError,
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
+        return Rendering(error=f"{type(error).__name__}: {error}"[:_LAST_WORDS])
+    return Rendering("".join(parts))
+
+
+def _to_json(value: Any, **options: Any) -> str:
+    """Write JSON as chat templates expect it: no escapes for HTML."""
+    return json.dumps(value, ensure_ascii=False, **options)
+
+
+def _refuse(message: str) -> None:
+    raise Refusal(message)
+
+
+def _now(form: str) -> str:
+    return dt.datetime(2025, 1, 1, tzinfo=dt.UTC).strftime(form)  # the same text each time
+
+
+def _serve() -> None:
+    """Answer requests until the input ends."""
+    with contextlib.suppress(ValueError, OSError):  # no such file: not Linux
+        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    for line in sys.stdin:
+        template, variables = json.loads(line)
+        done = render(template, variables)
+        answer = {"text": done.text, "error": done.error, "refused": done.refused, "limit": done.limit}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,247 @@
+"""The files of a model folder: whether they say the same of special tokens, ids and flags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
+from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.system import bounded_file
+from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
+from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
+from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
+from pyharness.types import InputError, counted
+from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.huggingface.file import FLAGS, AddedToken
+
+CONFIG, SPECIALS, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+GENERATION, MODEL, VOCAB, TEMPLATE = "generation_config.json", "config.json", "vocab.json", "chat_template.json"
+NAMES = (CONFIG, SPECIALS, ADDED, GENERATION, MODEL, VOCAB, TEMPLATE)
+ROLES = ("bos_token", "eos_token", "unk_token", "pad_token", "cls_token", "sep_token", "mask_token")
+BIGGEST = 64 << 20  # bytes of such a file
+_MOST_SHOWN = 8
+# Names that can only be of control tokens: as text of a user they must not become ids.
+CONTROL = frozenset((
+    "<s>", "</s>", "<pad>", "<unk>", "<mask>", "<eos>", "<bos>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]",
+    "<|endoftext|>", "<|endofprompt|>", "<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|begin_of_text|>",
+    "<|end_of_text|>", "<|startoftext|>", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "[INST]", "[/INST]",
+    "<start_of_turn>", "<end_of_turn>",
+))  # fmt: skip
+_LIKE_CONTROL = re.compile(r"<[|｜].+[|｜]>")
+_AGREE = "make the files agree: programs read different ones; take them from one revision of the publisher"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """The JSON files of a model folder, by name, and what is wrong with those that cannot be read."""
+
+    content: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_folder(folder: Path | None) -> FolderFiles:
+    """Read the files that are there; they are a stranger's."""
+    content, broken = {}, {}
+    for name in NAMES if folder is not None else ():
+        path = (folder or Path()) / name
+        if not path.is_file():
+            continue
+        try:
+            content[name] = parse_json(bounded_file.read(path, BIGGEST, name), name)
+        except (InputError, OSError) as error:
+            broken[name] = str(error)
+    return FolderFiles(content, broken)
+
+
+def check_settings(subject: AuditSubject) -> CheckResult:
+    """Compare special tokens, their ids and flags, between all files of the folder and the library."""
+    files = read_folder(subject.folder)
+    if subject.path is not None:  # vocab.json as the tokenizer's own file
+        files = FolderFiles({name: one for name, one in files.content.items() if name != subject.path.name},
+                            files.broken)  # fmt: skip
+    faults = [
+        AuditFault("file cannot be read", text, f"{name} is not loaded", "take the file from its publisher again")
+        for name, text in files.broken.items()
+    ]
+    faults += [*_of_file(subject), *_roles(subject, files), *_declared(subject, files), *_ids(subject, files)]
+    names = ", ".join(files.content) or "no other files in its folder"
+    return CheckResult(names if subject.folder is not None else "the row has no folder", tuple(faults))
+
+
+# ---------------------------------------------------------------------------------------------- the tokenizer's own
+
+
+def added(subject: AuditSubject) -> Mapping[str, AddedToken]:
+    """Return the added and control tokens of the file, by content."""
+    home = subject.home
+    if isinstance(home, HuggingFaceTokenizer):
+        return {token.content: token for token in home.file.added}
+    if isinstance(home, TiktokenTokenizer):
+        return {text: AddedToken(number, text, special=True) for text, number in home.ranks.special.items()}
+    if isinstance(home, SentencePieceTokenizer):
+        kinds = {"CONTROL": True, "USER_DEFINED": False, "UNKNOWN": True}
+        pieces = enumerate(zip(home.model.pieces, home.model.types, strict=True))
+        return {text: AddedToken(number, text, special=kinds[kind.name])
+                for number, (text, kind) in pieces if kind.name in kinds}  # fmt: skip
+    return {}
+
+
+def id_of(subject: AuditSubject, content: str) -> int | None:
+    """Return the id that the home library gives to the name of a token; None: it has no such token."""
+    home = subject.home
+    if isinstance(home, HuggingFaceTokenizer):
+        number: int | None = home.library.token_to_id(content)
+        return number
+    token = added(subject).get(content)
+    if token is None and isinstance(home, SentencePieceTokenizer) and content in home.model.pieces:
+        return home.model.pieces.index(content)
+    return None if token is None else token.id
+
+
+def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
+    """Yield faults of the file alone: control tokens without their flag, templates with other ids."""
+    home = subject.home
+    for token in added(subject).values():
+        if token.content in CONTROL and not token.special and isinstance(home, HuggingFaceTokenizer):
+            yield AuditFault(
+                "control token is not special", f"{quoted(token.content)} has special: false",
+                f"{quoted(token.content)} -> {id_list(subject.ids(token.content))} with special tokens switched off",
+                "set special: true: text of a user becomes this id, in every library and with every safety switch",
+            )  # fmt: skip
+    if not isinstance(home, HuggingFaceTokenizer):
+        return
+    like = [token.content for token in home.file.added if not token.special and token.content not in CONTROL
+            and _LIKE_CONTROL.fullmatch(token.content)]  # fmt: skip
+    if like:
+        text = f"{counted(len(like), 'added token')} like {quoted(like[0])}, special: false"
+        yield AuditFault(
+            "control token is not special", text,
+            f"{quoted(like[0])} -> {id_list(subject.ids(like[0]))} with special tokens switched off",
+            "remove these strings from text of users before you encode it: no safety switch does", "warn",
+        )  # fmt: skip
+    unknown = home.file.model.get("unk_token")
+    if isinstance(unknown, str) and unknown and unknown not in home.file.vocab:
+        yield AuditFault("token does not exist", f"unk_token is {quoted(unknown)}", f"{quoted(unknown)} has no id",
+                         "name a token of the vocabulary")  # fmt: skip
+    for content, number in _of_template(home.file.stages("post_processor")):
+        if (own := home.library.token_to_id(content)) != number:
+            yield AuditFault("post-processor adds another id", f"it adds {number} for {quoted(content)}",
+                             f"{quoted(content)} has id {own}", _AGREE)  # fmt: skip
+
+
+def _of_template(steps: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Yield each token that a post-processor adds, with its id."""
+    for step in steps:
+        for token in (step.get("special_tokens") or {}).values() if step["type"] == "TemplateProcessing" else ():
+            yield from zip(token.get("tokens", ()), token.get("ids", ()), strict=False)
+        for key in ("sep", "cls") if step["type"] in ("BertProcessing", "RobertaProcessing") else ():
+            content, number = step[key]
+            yield content, number
+
+
+# ---------------------------------------------------------------------------------------------- other files
+
+
+def named(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the content of each named token of a file: ``{"bos_token": "<s>"}``."""
+    values = {role: settings.get(role) for role in ROLES}
+    contents = {role: one.get("content") if isinstance(one, dict) else one for role, one in values.items()}
+    return {role: one for role, one in contents.items() if isinstance(one, str) and one}
+
+
+def _roles(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
+    """Yield named tokens that do not exist, or that two files name otherwise."""
+    by_file = {name: named(files.content.get(name, {})) for name in (CONFIG, SPECIALS)}
+    for name, roles in by_file.items():
+        for role, content in roles.items():
+            if subject.tokenizer is not None and id_of(subject, content) is None:
+                ids = id_list(subject.ids(content))
+                yield AuditFault("token does not exist", f"{role} of {name} is {quoted(content)}",
+                                 f"{quoted(content)} has no id; as text it is {ids}",
+                                 "name a token of the vocabulary, or add it and train its embedding")  # fmt: skip
+    for role in by_file[CONFIG].keys() & by_file[SPECIALS].keys():
+        one, other = by_file[CONFIG][role], by_file[SPECIALS][role]
+        if one != other:
+            yield AuditFault("files disagree", f"{role} is {quoted(one)} in {CONFIG}, {quoted(other)} in {SPECIALS}",
+                             f"ids {id_of(subject, one)} and {id_of(subject, other)}", _AGREE)  # fmt: skip
+
+
+def _declared(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
+    """Yield added tokens whose id or flags other files give otherwise, and ids of ``vocab.json`` that differ."""
+    own = added(subject)
+    entries = files.content.get(CONFIG, {}).get("added_tokens_decoder")
+    for key, entry in entries.items() if isinstance(entries, dict) and subject.tokenizer is not None else ():
+        content = entry.get("content") if isinstance(entry, dict) else None
+        if not isinstance(content, str):
+            yield AuditFault("file cannot be read", f"{CONFIG}: added token {quoted(str(key))} has no content",
+                             quoted(str(entry)), _AGREE)  # fmt: skip
+        elif (number := id_of(subject, content)) is not None and str(number) != str(key):
+            yield AuditFault("id differs between files", f"{CONFIG} gives {quoted(content)} the id {quoted(str(key))}",
+                             f"the library gives {number}", _AGREE)  # fmt: skip
+        elif content in own:
+            yield from _flags(own[content], entry)
+    for name in (ADDED, VOCAB):
+        stated = files.content.get(name, {}).items() if subject.tokenizer is not None else ()
+        wrong = [(text, number, mine) for text, number in stated
+                 if (mine := id_of(subject, text)) != number and not (name == VOCAB and mine is None)]  # fmt: skip
+        for text, number, mine in wrong[:_MOST_SHOWN]:
+            yield AuditFault("id differs between files", f"{name} gives {quoted(text)} the id {quoted(str(number))}",
+                             f"the library gives {mine}; {len(wrong):,} differ", _AGREE)  # fmt: skip
+
+
+def _flags(token: AddedToken, entry: Mapping[str, Any]) -> Iterator[AuditFault]:
+    for flag in FLAGS:
+        stated = entry.get(flag)
+        if isinstance(stated, bool) and stated != getattr(token, flag):
+            yield AuditFault(
+                "flag differs between files", f"{flag} of {quoted(token.content)} is {str(stated).lower()} in {CONFIG}",
+                f"{str(getattr(token, flag)).lower()} in the tokenizer's file", _AGREE,
+                "fail" if flag == "special" else "warn",
+            )  # fmt: skip
+
+
+def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
+    """Yield ids of models and generation that are out of range, or of another token than the one that is named."""
+    if subject.tokenizer is None:
+        return
+    limit, size = subject.loaded.id_limit, _embedding(files)
+    if size is not None and limit > size:
+        text = f"{MODEL} has {counted(size, 'row')} of embeddings, ids go up to {limit - 1}"
+        yield AuditFault("id out of range", text,
+                         f"id {limit - 1} is {quoted(subject.decode([limit - 1]))}",
+                         "resize the embedding, or remove the tokens: the model fails on these ids")  # fmt: skip
+    roles = {**named(files.content.get(SPECIALS, {})), **named(files.content.get(CONFIG, {}))}
+    for name in (GENERATION, MODEL):
+        for role in ROLES:
+            stated = files.content.get(name, {}).get(f"{role}_id")
+            ids = stated if isinstance(stated, list) else [stated]
+            yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or limit)
+
+
+def _role_ids(
+    subject: AuditSubject, what: str, ids: list[Any], content: str | None, limit: int
+) -> Iterator[AuditFault]:
+    for number in (one for one in ids if one is not None):
+        if type(number) is not int or not 0 <= number < limit:
+            text = f"{what} is {quoted(str(number))}"
+            yield AuditFault("id out of range", text, f"ids are from 0 to below {limit:,}",
+                             "correct it: generation never stops at this id, or fails")  # fmt: skip
+            return
+    own = None if content is None else id_of(subject, content)
+    if own is not None and ids != [None] and own not in ids:
+        yield AuditFault("id of another token", f"{what} is {id_list(ids)}", f"{quoted(content or '')} has id {own}",
+                         "make them agree, or say in the model card why they differ", "warn")  # fmt: skip
+
+
+def _embedding(files: FolderFiles) -> int | None:
+    """Return the number of embeddings that ``config.json`` states."""
+    config = files.content.get(MODEL, {})
+    inner = config.get("text_config")
+    for one in (config, inner if isinstance(inner, dict) else {}):
+        if type(one.get("vocab_size")) is int:
+            return int(one["vocab_size"])
+    return None

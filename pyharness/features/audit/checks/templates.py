@@ -1,0 +1,137 @@
+"""Chat templates: whether they render, keep what people wrote, and agree with the tokenizer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.audit.checks import rendering
+from pyharness.features.audit.checks.rendering import Rendering
+from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
+from pyharness.features.audit.checks.settings import CONFIG, SPECIALS, TEMPLATE, id_of, named, read_folder
+from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.system import bounded_file
+from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
+from pyharness.types import InputError
+
+FILE = "chat_template.jinja"
+_USER, _ANSWER, _SYSTEM = "What is 7 times 6?", "It is 42.", "Be brief."
+_ASKED = {"role": "user", "content": _USER}
+CONVERSATIONS: Mapping[str, Sequence[Mapping[str, str]]] = {
+    "one question": [_ASKED],
+    "three turns": [_ASKED, {"role": "assistant", "content": _ANSWER}, {"role": "user", "content": "Sure?"}],
+    "with a system message": [{"role": "system", "content": _SYSTEM}, _ASKED],
+}
+_MARKER = re.compile(r"<[|｜][\w▁ -]{1,40}[|｜]>")
+_MEND = "correct the template: servers that render it fail, or send the model something else"
+
+
+def check_template(subject: AuditSubject) -> CheckResult:
+    """Render every template with three conversations, within limits, and encode the result."""
+    templates = dict(read_templates(subject.folder))
+    if not templates:
+        return CheckResult("no chat template in its folder", absent=True)
+    settings = read_folder(subject.folder).content
+    names = {**named(settings.get(SPECIALS, {})), **named(settings.get(CONFIG, {}))}
+    faults = [fault for name, text in templates.items() for fault in _of_template(subject, name, text, names)]
+    return CheckResult(f"{', '.join(templates)}: {len(CONVERSATIONS)} conversations", tuple(faults))
+
+
+def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of the chat templates of a model folder."""
+    if folder is None:
+        return
+    path = folder / FILE
+    if path.is_file():
+        try:
+            yield FILE, bounded_file.read(path, rendering.LONGEST_TEMPLATE, FILE).decode()
+        except (InputError, OSError, UnicodeDecodeError):
+            yield FILE, "{% unreadable %}"  # it fails by name
+    for name, content in read_folder(folder).content.items():
+        stated = content.get("chat_template") if name in (CONFIG, TEMPLATE) else None
+        for one in stated if isinstance(stated, list) else [{"name": "", "template": stated}]:
+            if isinstance(one, dict) and isinstance(one.get("template"), str):
+                yield " ".join(filter(None, (name, str(one.get("name", ""))))), one["template"]
+
+
+def _of_template(subject: AuditSubject, name: str, template: str, names: Mapping[str, str]) -> Iterator[AuditFault]:
+    if len(template) > rendering.LONGEST_TEMPLATE:
+        yield AuditFault("template goes beyond a limit", f"{name} has {len(template):,} characters", "", _MEND)
+        return
+    requests = [
+        {"messages": messages, "add_generation_prompt": asks, **names}
+        for messages in CONVERSATIONS.values()
+        for asks in (False, True)
+    ]
+    done = rendering.render_all(template, requests)
+    if faults := [*_failed(name, done)]:
+        yield faults[0]
+        return
+    if all(one.refused for one in done):
+        yield AuditFault("template refuses every conversation", name, quoted(done[0].refused), _MEND)
+        return
+    kept = [(request, one.text) for request, one in zip(requests, done, strict=False) if not one.refused]
+    yield from _lost(name, kept)
+    if subject.tokenizer is not None:
+        yield from _beginnings(subject, name, kept[0][1], names.get("bos_token", ""))
+        yield from _markers(subject, name, "".join(text for _, text in kept))
+
+
+def _failed(name: str, done: Sequence[Rendering]) -> Iterator[AuditFault]:
+    for one, conversation in zip(done, (name for name in CONVERSATIONS for _ in range(2)), strict=False):
+        if one.limit:
+            yield AuditFault("template goes beyond a limit", f"{name}, {conversation}: {one.limit}",
+                             "rendered in a sandbox, in a process of its own", _MEND)  # fmt: skip
+        elif one.error:
+            yield AuditFault("template fails", f"{name}, {conversation}", one.error, _MEND)
+
+
+def _lost(name: str, kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[AuditFault]:
+    """Yield the first question that a rendering lacks, and a generation prompt that changes what is before it."""
+    for _, text in kept:
+        if _USER not in text:
+            yield AuditFault("template loses text", f"{name} leaves out what the user wrote",
+                             f"{quoted(_USER)} is not in {quoted(text)}", _MEND)  # fmt: skip
+            return
+    texts = {(str(request["messages"]), request["add_generation_prompt"]): text for request, text in kept}
+    for (messages, asks), text in texts.items():
+        if asks and not text.startswith(texts.get((messages, False), "")):
+            yield AuditFault("generation prompt changes the conversation", name, quoted(text),
+                             "training without the prompt and serving with it see other text; check that it is meant",
+                             "warn")  # fmt: skip
+            return
+
+
+def _beginnings(subject: AuditSubject, name: str, text: str, bos: str) -> Iterator[AuditFault]:
+    """Yield a BOS that a template writes twice, or that the tokenizer adds to the template's own."""
+    if not bos or not text.lstrip().startswith(bos):
+        return
+    number = id_of(subject, bos)
+    if text.lstrip().removeprefix(bos).lstrip().startswith(bos):
+        yield AuditFault("BOS twice", f"{name} begins with {quoted(bos)} twice",
+                         f"id {number}, {number}: {quoted(text)}",
+                         "write it once: models were trained with one")  # fmt: skip
+        return
+    if isinstance(subject.home, HuggingFaceTokenizer):
+        library = subject.home.library
+        library.encode_special_tokens = False
+        try:
+            ids = library.encode(text).ids
+        finally:
+            library.encode_special_tokens = True
+        if ids[:2] == [number, number]:
+            yield AuditFault(
+                "BOS twice", f"{name} writes {quoted(bos)}, and the tokenizer adds another", f"ids {id_list(ids)}",
+                "encode rendered conversations with add_special_tokens=False", "warn",
+            )  # fmt: skip
+
+
+def _markers(subject: AuditSubject, name: str, text: str) -> Iterator[AuditFault]:
+    """Yield markers of roles that the tokenizer splits: the model reads letters where it should read a token."""
+    for marker in dict.fromkeys(_MARKER.findall(text)):
+        if id_of(subject, marker) is None:
+            yield AuditFault("marker is no token", f"{name} writes {quoted(marker)}",
+                             f"{quoted(marker)} -> {id_list(subject.ids(marker))}",
+                             "use the template of this tokenizer, or add the token and train it")  # fmt: skip

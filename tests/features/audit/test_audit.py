@@ -1,0 +1,248 @@
+"""``pyharness audit``: planted faults fail by name, good files pass, bad input is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audited import damage
+from audited.damage import Files
+from audited.damaged_ranks import OF_RANKS, ranks
+from cases.command_line import call, refused
+from pyharness.benchmarks import Benchmark, Findings
+from pyharness.features.audit import audit_report, auditing
+from pyharness.features.audit.auditing import CHECKS, audit
+from pyharness.features.audit.checks import calls, measured, rendering, subjects, texts, vocabulary
+from pyharness.features.audit.checks.calls import _Span
+from pyharness.features.audit.checks.results import AuditFault, CheckResult
+from pyharness.report import page
+from pyharness.types import Answer, CaseResult, Tokens
+from pyharness.types.results import Failure
+from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
+
+LETTERS = texts.code_points()[::50]
+ODD = calls.texts()[:60]
+FAST = ("file", "specials", "bytes", "decoder", "ids", "template")
+
+
+def good() -> Files:
+    """A model folder whose files agree: a byte-level model with enough tokens for an order."""
+    content = byte_level()
+    vocab = content["model"]["vocab"]
+    for left, right in (("i", "n"), ("in", "g"), ("o", "r"), ("or", "t")):
+        content["model"]["merges"].append(f"{left} {right}")
+        vocab[left + right] = len(vocab)
+    for place, token in enumerate(content["added_tokens"]):
+        token["id"] = len(vocab) + place
+    content |= {"truncation": None, "padding": None, "post_processor": None}
+    return damage.folder_of(content)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "SECONDS", 1.5)
+
+
+def test_a_good_folder_has_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "code_points", lambda: LETTERS)
+    monkeypatch.setattr(calls, "texts", lambda: ODD)
+    audited = audit(str(damage.write_folder(good(), tmp_path / "good")))
+    assert {line.check.name: line.result.status for line in audited.lines if line.result.faults} == {
+        "normal forms": "warn"
+    }
+    assert (audited.status, audited.exit_status) == ("warn", 0)
+    assert {line.check.name for line in audited.lines} == set(CHECKS)
+
+
+@pytest.mark.parametrize("kind", damage.KINDS)
+def test_a_planted_fault_fails_by_name(kind: str, tmp_path: Path) -> None:
+    planted = damage.KINDS[kind](good())
+    assert planted is not None
+    audited = audit(str(damage.write_folder(planted.files, tmp_path / "bad")), [*FAST, "reachable"])
+    faults = {(line.check.name, fault.name): fault for line in audited.lines for fault in line.result.faults}
+    fault = faults[planted.check, planted.fault]
+    assert fault.status == "fail"
+    assert fault.witness
+    assert fault.advice
+    assert audited.exit_status == 1
+    assert page.render(audit_report.page_of(audited))
+
+
+# ---------------------------------------------------------------------------------------------- other kinds of files
+
+
+def trained_ranks() -> dict[bytes, int]:
+    tokens = [*map(bytes, zip(range(256))), b"th", b"the", b"in", b"ing", b"or", b"ore"]
+    return {token: rank for rank, token in enumerate(tokens)}
+
+
+def test_swapped_ranks_are_named(tmp_path: Path) -> None:
+    spec = write(tmp_path, "a.tiktoken", rank_data((b"th", b"the", b"in", b"ing"))) + "?pattern=gpt2"
+    assert audit(spec, ["ids"]).status == "pass"
+    assert not [*vocabulary._out_of_rank(trained_ranks())]
+    letters = range(97, 125)
+    longer = {b"the" + bytes([one, other]): 1000 + 256 * one + other for one in letters for other in letters}
+    many = {**trained_ranks(), **{b"the" + bytes([one]): 900 + one for one in letters}, **longer}
+    assert not [*vocabulary._out_of_rank(many)]
+    (fault,) = vocabulary._out_of_rank({**many, b"ore": many[b"ing"], b"ing": many[b"ore"]})
+    assert fault.witness == "'o' + 'r' + 'e'"
+
+
+@pytest.mark.parametrize("kind", OF_RANKS)
+def test_a_fault_in_a_rank_file_fails_by_name(kind: str, tmp_path: Path) -> None:
+    make, check, name = OF_RANKS[kind]
+    data = ranks(list(trained_ranks().items()))
+    audited = audit(write(tmp_path, "a.tiktoken", make(data)) + "?pattern=gpt2", ["file", "ids"])
+    faults = {(line.check.name, fault.name): fault for line in audited.lines for fault in line.result.faults}
+    assert faults[check, name].status == "fail"
+    assert faults[check, name].witness
+
+
+def test_out_of_place_ids_are_found_in_blocks() -> None:
+    block = [*range(500, 900), *range(100, 400)]
+    assert vocabulary.out_of_place(block) == []
+    block[3], block[600] = block[600], block[3]
+    assert sorted(vocabulary.out_of_place(block)) == sorted((block[3], block[600]))
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.9])
+def test_a_cut_off_file_of_any_kind_is_refused_by_name(cut: float, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    data = sentencepiece_data(2, byte_fallback=True)
+    result = audit(write(tmp_path, "a.model", data[: int(len(data) * cut)]), FAST)
+    assert result.exit_status == 1
+
+
+def test_sentencepiece_models_and_ranks_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "code_points", lambda: LETTERS)
+    monkeypatch.setattr(calls, "texts", lambda: ODD)
+    pytest.importorskip("sentencepiece")
+    for spec in (write(tmp_path, "a.model", sentencepiece_data(2, byte_fallback=True)),
+                 write(tmp_path, "b.tiktoken", rank_data()) + "?pattern=gpt2"):  # fmt: skip
+        audited = audit(spec, [name for name in CHECKS if name not in auditing.BENCHMARKS])
+        assert [(one.check.name, one.result.faults) for one in audited.lines if one.result.status == "fail"] == []
+
+
+def test_a_row_without_files_is_audited_by_its_texts() -> None:
+    audited = audit("raw_bytes", ["file", "code points", "offsets", "template"])
+    assert [line.result.status for line in audited.lines] == ["pass", "pass", "none", "none"]
+
+
+# ---------------------------------------------------------------------------------------------- parts
+
+
+def test_offsets_that_are_wrong_have_names() -> None:
+    subject = subjects.load("raw_bytes")
+    spans = {
+        "offsets outside the text": [_Span(97, 0, 9)], "offsets out of order": [_Span(97, 1, 2), _Span(98, 0, 1)],
+        "offsets of another text": [_Span(98, 0, 1), _Span(98, 1, 2)], "offsets leave text out": [_Span(97, 0, 1)],
+    }  # fmt: skip
+    for name, wrong in spans.items():
+        assert name in {fault.name for fault in calls._of_text(subject, "ab", wrong)}
+    assert not [*calls._of_text(subject, "ab", [_Span(97, 0, 1), _Span(98, 1, 2)])]
+
+
+def test_calls_that_disagree_have_a_witness() -> None:
+    one, other = (Tokens.from_lists(lists) for lists in ([[1], [2]], [[1], [3]]))
+    (fault,) = calls._unequal("threads change ids", ["a", "b"], one, other, ("1 thread", "4 threads"))
+    assert fault.witness.startswith("'b'")
+
+
+def test_characters_with_two_forms_are_equal_text() -> None:
+    import unicodedata
+
+    assert len(texts.code_points()) > 100_000
+    for composed, apart in texts.two_forms()[::50]:
+        assert composed != apart
+        assert unicodedata.normalize("NFC", apart) == composed
+
+
+def test_templates_may_mark_generations_and_refuse_roles() -> None:
+    marked = "{% generation %}a{% endgeneration %}{{ messages|tojson }}"
+    refusing = "{{ raise_exception('no system') }}"
+    assert rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
+    assert rendering.render(refusing, {}).refused == "no system"
+    assert rendering.render("{{ 1 / 0 }}", {}).error
+
+
+def stand_in(findings: Findings, answers: Any = None) -> Benchmark:
+    return Benchmark("control", "a stand-in", lambda work: findings, "none", (), answers=answers)
+
+
+@pytest.mark.parametrize(("failure", "status"), [(Failure.WRONG, "fail"), (Failure.ERROR, "open"), (None, "open")])
+def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: str) -> None:
+    from pyharness.types import Case
+
+    case = Case("control", "raw_bytes", None)
+    result = CaseResult(case, "failed" if failure else "skipped", "why", failure=failure)
+    (fault,) = measured._of_case(result)
+    assert fault.status == status
+    assert not [*measured._of_case(CaseResult(case, "ok"))]
+
+
+def test_alarms_of_benchmarks_are_warnings() -> None:
+    from pyharness.types import Case
+
+    ok = CaseResult(Case("control", "raw_bytes", None), "ok")
+    answers = lambda results, data: [Answer("a", "bad", "alarm"), Answer("b", "fine", "calm")]  # noqa: E731
+    record = type("Record", (), {"data": {}})
+    faults = [*measured._of_answers(stand_in(Findings(), answers), record, [ok])]  # type: ignore[arg-type]
+    assert [(fault.status, fault.text) for fault in faults] == [("warn", "bad")]
+
+
+def test_a_benchmark_that_is_installed_is_run() -> None:
+    subject = subjects.load("raw_bytes")
+    assert measured.check_benchmark(subject, "nowhere").status == "none"
+    assert measured.check_benchmark(subject, "integrity").status == "pass"
+
+
+def test_a_library_that_raises_fails_its_check_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(subject: object, threads: int) -> CheckResult:
+        raise BaseException("panicked")
+
+    broken = auditing.AuditCheck("bytes", "", panic)
+    monkeypatch.setattr(auditing, "CHECKS", {**CHECKS, "bytes": broken})
+    first, second = audit("raw_bytes", ["bytes", "code points"]).lines
+    assert [fault.name for fault in first.result.faults] == ["library raises"]
+    assert second.result.status == "pass"
+
+
+# ---------------------------------------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_the_command_names_faults_and_writes_a_page(form: str, tmp_path: Path) -> None:
+    files = good()
+    files["tokenizer.json"]["added_tokens"][1]["content"] = "<script>alert(1)</script>"
+    planted = damage.KINDS["eos that does not exist"](files)
+    assert planted is not None
+    folder = damage.write_folder(planted.files, tmp_path / "bad")
+    out = tmp_path / "audit.html"
+    done = call("audit", str(folder), "--only", "specials", "--only", "file", "--format", form, "-o", str(out))
+    assert done.returncode == 1
+    assert "<nowhere>" in done.stdout.replace("&lt;", "<").replace("&gt;", ">")
+    text = out.read_text(encoding="utf-8")
+    assert "&lt;nowhere&gt;" in text
+    assert "<nowhere>" not in text
+    if form == "json":
+        said = json.loads(done.stdout)
+        assert (said["status"], said["exit_status"]) == ("fail", 1)
+        assert [check["check"] for check in said["checks"]] == ["specials", "file"]
+    assert "audit.html" in refused("audit", "raw_bytes", "-o", str(out))
+
+
+def test_what_is_not_decided_has_a_status_of_its_own() -> None:
+    subject = subjects.load("raw_bytes")
+    undecided = CheckResult("", (AuditFault("a", "", "", "", "open"), AuditFault("b", "", "", "", "warn")))
+    line = auditing.CheckedLine(CHECKS["bytes"], undecided, 0.0)
+    assert auditing.TokenizerAudit(subject, [line]).exit_status == 3
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path, "a.tiktoken", rank_data())
+    for given in (("nonsense",), (str(tmp_path / "absent.json"),), ("units:word",), (str(tmp_path / "a.tiktoken"),),
+                  ("raw_bytes", "--only", "nonsense")):  # fmt: skip
+        assert refused("audit", *given).count("\n") == 1
