@@ -2,12 +2,12 @@
 
 ``markers`` and ``calls`` are ``control``: does text of a user become a control token?
 
-``streams`` are ``streaming``: does decoding id by id give the text of the whole?
+``streams`` are ``streaming``: does decoding id by id give the text of the whole? ``growth`` is of times.
 """
 
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.benchmarks": ("control:BENCHMARKS",),
+    "pyharness.benchmarks": ("control:BENCHMARKS", "streaming:BENCHMARKS"),
     "pyharness.metrics": ("metrics:REPORTED",),
 }

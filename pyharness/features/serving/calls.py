@@ -261,21 +261,28 @@ def _gigatoken(file: RowFile) -> LibraryCalls:
     )
 
 
-def _splintr(file: RowFile) -> LibraryCalls:
+def splintr_of(file: RowFile) -> Any:
+    """Load a vocabulary into splintr, with its special tokens.
+
+    Raises:
+        Unsupported: splintr does not read such a file by itself.
+    """
     import splintr
 
-    loaded: Any
     if file.kind == "huggingface":
-        loaded = splintr.from_json_bytes(file.data)
-    elif file.kind == "rank_file":
+        return splintr.from_json_bytes(file.data)
+    if file.kind == "rank_file":
         ranks = file.ranks()
         spelling = splintr_rows.SPELLINGS.get(ranks.pattern)
         pattern = getattr(splintr, spelling) if spelling else ranks.pattern
-        loaded = splintr.Tokenizer.from_bytes(file.data, pattern, dict(ranks.special))
-    elif file.file is None:
-        loaded = splintr.Tokenizer.from_pretrained(_bundled(file.row, splintr_rows.BUNDLED))
-    else:
-        raise _unread(file, "splintr")
+        return splintr.Tokenizer.from_bytes(file.data, pattern, dict(ranks.special))
+    if file.file is None:
+        return splintr.Tokenizer.from_pretrained(_bundled(file.row, splintr_rows.BUNDLED))
+    raise _unread(file, "splintr")
+
+
+def _splintr(file: RowFile) -> LibraryCalls:
+    loaded = splintr_of(file)
     return LibraryCalls(
         "splintr-rs",
         EncodeCall("encode(text)", loaded.encode),

@@ -1,8 +1,8 @@
-"""Metrics of serving: control tokens in the text of users."""
+"""Metrics of serving: control tokens in the text of users, streams of ids."""
 
 from __future__ import annotations
 
-from pyharness.types import COUNT, PERCENT, Metric
+from pyharness.types import COUNT, PERCENT, Format, Metric
 
 
 def _share(name: str, summary: str) -> Metric:
@@ -16,4 +16,26 @@ OF_CONTROL = (
     _share("control_by_safest", "control tokens that a user's text becomes even by the library's safest call"),
     _share("control_by_row", "control tokens that a user's text becomes in the row as it is measured"),
 )
-REPORTED = OF_CONTROL
+OF_STREAMING = (
+    _share("stream_faults", "sequences of ids whose stream does not give the text of the whole"),
+    _share("stream_cut_ends", "sequences of ids that end inside a character and whose stream leaves it out"),
+    Metric("held_tokens", "token", "lower", "ids that wait for text after a step: mean over steps", exact=True),
+    Metric("most_held_tokens", "token", "lower", "most ids that wait for text", exact=True, format=COUNT),
+    Metric(
+        "stream_step_seconds",
+        "s",
+        "lower",
+        "time of one step of a stream, near a step of this number",
+        deterministic=False,
+        format=Format("{:.2f}", 1e6, "µs"),
+    ),
+    Metric(
+        "stream_growth",
+        "exponent",
+        "lower",
+        "exponent with which the time of a step grows with its number: 0 is steady, 1 is quadratic in all",
+        deterministic=False,
+        format=Format("{:.2f}"),
+    ),
+)
+REPORTED = (*OF_CONTROL, *OF_STREAMING)
