@@ -1,12 +1,16 @@
-"""Metrics of serving: control tokens in the text of users, streams of ids."""
+"""Metrics of serving: control tokens in the text of users, streams of ids, hostile texts."""
 
 from __future__ import annotations
 
-from pyharness.types import COUNT, PERCENT, Format, Metric
+from pyharness.types import COUNT, PERCENT, RATIO, Format, Metric
 
 
 def _share(name: str, summary: str) -> Metric:
     return Metric(name, "share", "lower", summary, exact=True, format=PERCENT)
+
+
+def _timed(name: str, unit: str, summary: str, shown: Format) -> Metric:
+    return Metric(name, unit, "lower", summary, deterministic=False, format=shown)
 
 
 OF_CONTROL = (
@@ -38,4 +42,19 @@ OF_STREAMING = (
         format=Format("{:.2f}"),
     ),
 )
-REPORTED = (*OF_CONTROL, *OF_STREAMING)
+OF_HOSTILE = (
+    Metric("hostile_breaks", "kind", "lower", "kinds of text that crash, hang or fail", format=COUNT),
+    Metric(
+        "superlinear_kinds",
+        "kind",
+        "lower",
+        "kinds of text whose time grows faster than their bytes, confirmed on other texts",
+        deterministic=False,
+        format=COUNT,
+    ),
+    _timed("hostile_growth", "exponent", "exponent with which time grows with bytes, by kind", Format("{:.2f}")),
+    _timed("hostile_seconds_per_byte", "s/byte", "time per byte of the largest text, by kind", Format("{:.3e}")),
+    _timed("hostile_slowdown", "ratio", "time per byte over that of the median kind, by kind", RATIO),
+    _timed("hostile_memory_per_byte", "byte/byte", "peak memory per byte of text, by kind", Format("{:.1f}")),
+)
+REPORTED = (*OF_CONTROL, *OF_STREAMING, *OF_HOSTILE)
