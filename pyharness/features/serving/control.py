@@ -23,7 +23,7 @@ from pyharness.features.serving.markers import Marker, Markers
 from pyharness.features.serving.metrics import OF_CONTROL
 from pyharness.types import Answer, Case, CaseResult, Column, Listing, Measurement, State, Table, listed
 
-Cells: TypeAlias = NDArray[np.uint8]  # Outcome [markers, PLACES]
+Cells: TypeAlias = NDArray[np.uint8]  # MarkerOutcome [markers, PLACES]
 MOST_NAMED = 20  # markers of a call that the details name
 OWN = "the row"
 BECOMES, REFUSES, KEEPS = "becomes ids", "is refused", "stays text"
@@ -32,7 +32,7 @@ ROW_SETTING = (
 )
 
 
-class Outcome(IntEnum):
+class MarkerOutcome(IntEnum):
     """What a call made of a marker in a text."""
 
     TEXT = 0  # the marker's id is not there
@@ -42,7 +42,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MarkerPlace:
     """Where a marker stands in a text: between what a template writes."""
 
     name: str
@@ -55,7 +55,7 @@ class Place:
         return self.before + marker * self.times + self.behind
 
 
-class SplitFields(Place):
+class SplitFields(MarkerPlace):
     """The halves of a marker are in two fields, which a template joins. No check of a single field sees it."""
 
     def text(self, marker: str) -> str:
@@ -65,25 +65,25 @@ class SplitFields(Place):
 
 
 PLACES = (
-    Place("alone"),
-    Place("inside text", "Say ", " now."),
-    Place("after a letter", "x"),
-    Place("doubled", times=2),
+    MarkerPlace("alone"),
+    MarkerPlace("inside text", "Say ", " now."),
+    MarkerPlace("after a letter", "x"),
+    MarkerPlace("doubled", times=2),
     SplitFields("split in two fields", "Name: ", "\n"),
 )
 
 
-def outcome(encode: Encode, marker: Marker, place: Place, without: int) -> Outcome:
+def outcome(encode: Encode, marker: Marker, place: MarkerPlace, without: int) -> MarkerOutcome:
     """Encode a marker in a place; ``without``: how often its id is in the same text without it."""
     try:
         ids = encode(place.text(marker.text))
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except Exception:
-        return Outcome.REFUSED
+        return MarkerOutcome.REFUSED
     except BaseException:  # a panic in Rust
-        return Outcome.FAILED
-    return Outcome.CONTROL if list(ids).count(marker.id) > without else Outcome.TEXT
+        return MarkerOutcome.FAILED
+    return MarkerOutcome.CONTROL if list(ids).count(marker.id) > without else MarkerOutcome.TEXT
 
 
 def outcomes(encode: Encode, markers: Sequence[Marker]) -> Cells:
@@ -125,7 +125,7 @@ class LibraryOutcomes:
     def does(self, control: NDArray[np.bool_]) -> str:
         """Return what the default call does with the text of most of these control tokens, and how many become ids."""
         cells = self.default[control]
-        through, refused = int(_becomes(cells).sum()), int((cells == Outcome.REFUSED).any(axis=1).sum())
+        through, refused = int(_becomes(cells).sum()), int((cells == MarkerOutcome.REFUSED).any(axis=1).sum())
         if 2 * through >= len(cells) > 0:
             return f"{BECOMES} ({through:,} of {len(cells):,})"
         kind = REFUSES if 2 * refused >= len(cells) > 0 else KEEPS
@@ -135,7 +135,7 @@ class LibraryOutcomes:
         """Return the call that is safe for these control tokens, or "none" and how many become ids all the same."""
         for call, cells in ((self.written[1], self.safest), (self.written[0], self.default)):
             if cells is not None and not _becomes(cells)[control].any():
-                return f"{call}, which refuses it" if (cells[control] == Outcome.REFUSED).any() else str(call)
+                return f"{call}, which refuses it" if (cells[control] == MarkerOutcome.REFUSED).any() else str(call)
         least = self.default if self.safest is None else self.safest
         return f"none: {int(_becomes(least)[control].sum()):,} of {int(control.sum()):,} become ids"
 
@@ -147,12 +147,12 @@ def _reads_alike(call: EncodeCall, default: EncodeCall) -> bool:
 
 
 def _danger(cells: Cells) -> tuple[int, int]:
-    return int(_becomes(cells).sum()), int((cells != Outcome.TEXT).sum())
+    return int(_becomes(cells).sum()), int((cells != MarkerOutcome.TEXT).sum())
 
 
 def _becomes(cells: Cells) -> NDArray[np.bool_]:
     """Return whether each marker becomes its id in any place."""
-    return np.asarray((cells == Outcome.CONTROL).any(axis=1))
+    return np.asarray((cells == MarkerOutcome.CONTROL).any(axis=1))
 
 
 # ---------------------------------------------------------------------------------------------------------- the case
@@ -202,7 +202,7 @@ def _details(one: LibraryOutcomes, markers: Sequence[Marker]) -> dict[str, Any]:
 def _counts(cells: Cells) -> dict[str, dict[str, int]]:
     """Count outcomes by place: of all markers, words among them."""
     return {
-        place.name: {kind.name.lower(): int((cells[:, column] == kind).sum()) for kind in Outcome}
+        place.name: {kind.name.lower(): int((cells[:, column] == kind).sum()) for kind in MarkerOutcome}
         for column, place in enumerate(PLACES)
     }
 
@@ -230,7 +230,7 @@ def rederive(state: State, case: Case) -> Findings:
 
 
 def _shares(call: str, library: str, cells: Cells, total: int) -> Iterator[Measurement]:
-    refused = int((cells == Outcome.REFUSED).any(axis=1).sum())
+    refused = int((cells == MarkerOutcome.REFUSED).any(axis=1).sum())
     through = int(_becomes(cells).sum())
     if library == OWN:
         yield _share("control_by_row", through, total, None)

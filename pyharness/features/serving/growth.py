@@ -18,7 +18,7 @@ LARGEST_SIZES = 5  # that the line goes through
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class GrowthFit:
     """A slope with its 95 % interval, and the factors by which size and time grow over the sizes of the line."""
 
     exponent: float
@@ -32,7 +32,7 @@ class Growth:
         return self.low > exponent and self.time_factor > times * self.size_factor**exponent
 
 
-def growth(seconds: Mapping[int, Sequence[float]]) -> Growth | None:
+def growth(seconds: Mapping[int, Sequence[float]]) -> GrowthFit | None:
     """Fit the exponent to times by size; None with fewer than three sizes.
 
     Args:
@@ -48,7 +48,7 @@ def growth(seconds: Mapping[int, Sequence[float]]) -> Growth | None:
     across, up = [math.log(size) for size in sizes], [math.log(time) for time in least]
     slope, error = _line(across, up)
     half = t_quantile(len(sizes) - 2) * error
-    return Growth(slope, slope - half, slope + half, sizes[-1] / sizes[0], least[-1] / least[0])
+    return GrowthFit(slope, slope - half, slope + half, sizes[-1] / sizes[0], least[-1] / least[0])
 
 
 def _line(across: Sequence[float], up: Sequence[float]) -> tuple[float, float]:

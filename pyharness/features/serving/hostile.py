@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work
 from pyharness.features.serving.calls import RowFile
-from pyharness.features.serving.growth import LARGEST_SIZES, Growth, growth
-from pyharness.features.serving.hostile_texts import Recipe, recipes
+from pyharness.features.serving.growth import LARGEST_SIZES, GrowthFit, growth
+from pyharness.features.serving.hostile_texts import TextRecipe, recipes
 from pyharness.features.serving.metrics import OF_HOSTILE
 from pyharness.statistics.samples import median
 from pyharness.system.child_process import Child, ChildDied, Overdue, default_memory_limit
@@ -88,7 +88,7 @@ def _never(message: Any) -> bool:
 class KindTrial:
     """What became of one kind of text."""
 
-    recipe: Recipe
+    recipe: TextRecipe
     seconds: dict[int, list[float]] = field(default_factory=dict)  # by bytes of the text, asked for
     memory: dict[int, int] = field(default_factory=dict)  # largest, by the same
     ending: Ending = ""
@@ -123,7 +123,7 @@ class KindTrial:
         self.seconds.setdefault(size, []).append(float(answer["seconds"]))
         self.memory[size] = max(self.memory.get(size, 0), int(answer["bytes"]))
 
-    def fit(self) -> Growth | None:
+    def fit(self) -> GrowthFit | None:
         """Return how time grows with bytes."""
         return growth(self.seconds)
 
@@ -182,7 +182,7 @@ def run(work: Work) -> Findings:
     return Findings(tuple(measurements(trials)), {"kinds": {one.recipe.kind: one.details() for one in trials}})
 
 
-def trial_of(encode: Encode, recipe: Recipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
+def trial_of(encode: Encode, recipe: TextRecipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
     """Measure one kind, and confirm what looks superlinear; nothing of it behind the ``time.monotonic`` of budget."""
     trial = KindTrial(recipe)
     if time.monotonic() > budget:

@@ -32,7 +32,7 @@ LONGEST_PREFIX = 64  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TextRecipe:
     """A kind of text: ``make(draw)`` gives pieces whose repetition is the text; ``start`` comes once, before them."""
 
     kind: str
@@ -71,22 +71,22 @@ def _mixed(draw: Draw) -> str:
 
 
 FIXED = (
-    Recipe("one letter", lambda draw: draw.choice(LETTERS)),
-    Recipe("spaces", lambda _: " "),
-    Recipe("newlines", lambda draw: draw.choice(("\n", "\r\n", "\n\n"))),
-    Recipe("combining marks", lambda draw: MARKS[0] if draw.random() < 0.5 else draw.choice(MARKS), start="a"),
-    Recipe("joined characters", lambda draw: draw.choice(JOINED)),
-    Recipe("digits", lambda draw: draw.choice("0123456789"), fresh=True),
-    Recipe("ideographs", _ideograph, fresh=True),
-    Recipe("random letters", lambda draw: draw.choice(LETTERS), fresh=True),
-    Recipe("mixed", _mixed, fresh=True),
+    TextRecipe("one letter", lambda draw: draw.choice(LETTERS)),
+    TextRecipe("spaces", lambda _: " "),
+    TextRecipe("newlines", lambda draw: draw.choice(("\n", "\r\n", "\n\n"))),
+    TextRecipe("combining marks", lambda draw: MARKS[0] if draw.random() < 0.5 else draw.choice(MARKS), start="a"),
+    TextRecipe("joined characters", lambda draw: draw.choice(JOINED)),
+    TextRecipe("digits", lambda draw: draw.choice("0123456789"), fresh=True),
+    TextRecipe("ideographs", _ideograph, fresh=True),
+    TextRecipe("random letters", lambda draw: draw.choice(LETTERS), fresh=True),
+    TextRecipe("mixed", _mixed, fresh=True),
 )
 
 
-def recipes(file: RowFile) -> list[Recipe]:
+def recipes(file: RowFile) -> list[TextRecipe]:
     """Return all recipes for a row: fixed kinds, prefixes of its added tokens, and rules of its split pattern."""
     prefixes = _prefixes(file)
-    made = [Recipe("prefixes of added tokens", lambda draw: draw.choice(prefixes), fresh=True)]
+    made = [TextRecipe("prefixes of added tokens", lambda draw: draw.choice(prefixes), fresh=True)]
     return [*FIXED, *made, *rules(_splits(file))]
 
 
@@ -105,9 +105,9 @@ def _splits(file: RowFile) -> Sequence[SplitStep]:
     return ()
 
 
-def rules(splits: Sequence[SplitStep]) -> list[Recipe]:
+def rules(splits: Sequence[SplitStep]) -> list[TextRecipe]:
     """Return a recipe for each alternative of split patterns; patterns that we cannot read have none."""
-    made: list[Recipe] = []
+    made: list[TextRecipe] = []
     for step in splits:
         with suppress(Uncompilable):
             tree = parse(step.expression, step.dialect)
@@ -116,13 +116,13 @@ def rules(splits: Sequence[SplitStep]) -> list[Recipe]:
     return made[:MOST_RULES]
 
 
-def _of_rule(number: int, node: Node) -> Recipe:
+def _of_rule(number: int, node: Node) -> TextRecipe:
     """Return the recipe of an alternative: what comes before its first unbounded part once, and that part again."""
     before, repeated = _parts(node)
     draw = random.Random(number)  # noqa: S311
     start = "" if repeated is None else "".join(spelled(one, draw) for one in before)
     body = node if repeated is None else repeated
-    return Recipe(f"rule {number} of the split pattern", lambda draw: spelled(body, draw), start=start, end=ENDING)
+    return TextRecipe(f"rule {number} of the split pattern", lambda draw: spelled(body, draw), start=start, end=ENDING)
 
 
 def _parts(node: Node) -> tuple[tuple[Node, ...], Node | None]:

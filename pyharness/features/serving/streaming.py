@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents
-from pyharness.features.serving.growth import Growth, growth
+from pyharness.features.serving.growth import GrowthFit, growth
 from pyharness.features.serving.metrics import OF_STREAMING
 from pyharness.features.serving.streams import Stream, shortest, stream, streams, whole
 from pyharness.statistics.samples import percentile
@@ -77,7 +77,7 @@ class MethodTrial:
         """Return how many sequences have other text than the whole, ends aside."""
         return sum(count for kind, count in self.faults.items() if not kind.startswith("end is missing"))
 
-    def growth(self) -> Growth | None:
+    def growth(self) -> GrowthFit | None:
         """Return how the time of a step grows: by the lower quartile of those near each mark."""
         return growth({mark: [percentile(near, 0.25)] for mark, near in self.steps.items()})
 

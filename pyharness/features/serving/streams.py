@@ -131,7 +131,7 @@ def window(decode: Callable[[Sequence[int]], str]) -> Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class StreamedIds:
     """What a stream made of one sequence of ids.
 
     ``held`` int64 [ids]: ids that waited for text after each step, its own among them. ``steps`` int64 [ids]:
@@ -156,7 +156,7 @@ class Streamed:
         return "other text"
 
 
-def stream(method: Stream, ids: Sequence[int], most_seconds: float = float("inf")) -> Streamed:
+def stream(method: Stream, ids: Sequence[int], most_seconds: float = float("inf")) -> StreamedIds:
     """Decode ids one by one; stop asking after ``most_seconds``."""
     given: list[int] = []  # ids that were asked for before each delta
     asked: list[int] = []  # nanoseconds
@@ -171,7 +171,7 @@ def stream(method: Stream, ids: Sequence[int], most_seconds: float = float("inf"
     except BaseException as raised:  # a panic in Rust is no Exception
         error = f"{type(raised).__name__}: {str(raised)[:200]}"
     asked.append(time.perf_counter_ns())
-    return Streamed("".join(parts), _held(len(asked) - 1, given), np.diff(np.array(asked, np.int64)), error)
+    return StreamedIds("".join(parts), _held(len(asked) - 1, given), np.diff(np.array(asked, np.int64)), error)
 
 
 def _watched(ids: Sequence[int], asked: list[int], most_seconds: float) -> Iterator[int]:

@@ -15,7 +15,7 @@ from pyharness import tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.features.serving import control
 from pyharness.features.serving.calls import Encode, EncodeCall, LibraryCalls
-from pyharness.features.serving.control import PLACES, LibraryOutcomes, Outcome, outcomes
+from pyharness.features.serving.control import PLACES, LibraryOutcomes, MarkerOutcome, outcomes
 from pyharness.features.serving.markers import MOST_MARKERS, Marker, Markers, marker_words, template_words
 from pyharness.types import Case, CaseResult, InputError, Unsupported
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
@@ -80,13 +80,13 @@ def only_alone(text: str) -> list[int]:
 @pytest.mark.parametrize(
     ("encode", "expected"),
     [
-        (plain, Outcome.TEXT),
-        (replacing, Outcome.CONTROL),
-        (refusing, Outcome.REFUSED),
-        (panicking, Outcome.FAILED),
+        (plain, MarkerOutcome.TEXT),
+        (replacing, MarkerOutcome.CONTROL),
+        (refusing, MarkerOutcome.REFUSED),
+        (panicking, MarkerOutcome.FAILED),
     ],
 )
-def test_each_outcome_is_seen_in_every_place(encode: Encode, expected: Outcome) -> None:
+def test_each_outcome_is_seen_in_every_place(encode: Encode, expected: MarkerOutcome) -> None:
     assert outcomes(encode, [MARK]).tolist() == [[expected] * len(PLACES)]
 
 

@@ -19,6 +19,7 @@ import pytest
 from pyharness import tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.types import Case, InputError
+from pyharness.vocabularies import encodings
 from tokenizer_files import byte_level, write
 
 Encode = Callable[[str], Any]
@@ -185,8 +186,7 @@ def test_cl100k_base(data: Path) -> None:
     markers, row = list(special.items()), f"file:{path}"
     lines = [line.split() for line in path.read_bytes().splitlines()]
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    pattern = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|"
-               r"\s*[\r\n]|\s+(?!\S)|\s")  # fmt: skip
+    pattern = encodings.CL100K
     if (library := module("tiktoken")) is not None:
         made = library.Encoding("made", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
         check(row, "tiktoken", made.encode, [made.encode_ordinary], markers)

@@ -1,6 +1,6 @@
 """Does the rule of the benchmark ``hostile`` find a quadratic engine, and does it spare linear ones?
 
-    python studies/hostile_growth.py 200
+    python studies/ranks/hostile_growth.py 200
 
 Each repetition measures engines made of a few lines by the benchmark's own rule, by the clock of this machine. The
 quadratic one looks at all of its text for every 512 bytes. It must be found each time, the linear ones never.
