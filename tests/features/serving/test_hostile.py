@@ -109,6 +109,14 @@ def test_superlinear_engines_are_told_from_linear_ones(exponent: float, found_ou
     assert trial.confirmed is found_out
 
 
+def test_one_step_of_a_cache_is_no_growth() -> None:
+    def stepping(text: str) -> Mapping[str, Any]:
+        size = len(text.encode())
+        return {"seconds": size * 1e-9 * (1 if size < 2**18 else 6), "bytes": 0, "tokens": 1}
+
+    assert not trial_of(stepping, FIXED[0], SIZES, 1e9, FOREVER).confirmed
+
+
 def test_noise_raises_no_alarm_and_hides_no_square() -> None:
     noise = random.Random(5)
     small = SIZES[:6]
