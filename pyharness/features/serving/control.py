@@ -133,9 +133,14 @@ class LibraryOutcomes:
 
     def verdict(self, control: NDArray[np.bool_]) -> str:
         """Return the call that is safe for these control tokens, or "none" and how many become ids all the same."""
+        refusing = ""
         for call, cells in ((self.written[1], self.safest), (self.written[0], self.default)):
             if cells is not None and not _becomes(cells)[control].any():
-                return f"{call}, which refuses it" if (cells[control] == MarkerOutcome.REFUSED).any() else str(call)
+                if not (cells[control] == MarkerOutcome.REFUSED).any():
+                    return str(call)
+                refusing = refusing or f"{call}, which refuses it"
+        if refusing:
+            return refusing
         least = self.default if self.safest is None else self.safest
         return f"none: {int(_becomes(least)[control].sum()):,} of {int(control.sum()):,} become ids"
 

@@ -122,10 +122,12 @@ def judged(default: Encode, *switches: Encode) -> str:
         (replacing, (refusing,), "switch 0, which"),
         (refusing, (), "default, which"),
         (plain, (replacing,), "default"),
+        (plain, (refusing,), "default"),
     ],
 )
 def test_the_safest_call_is_named(default: Encode, switches: Sequence[Encode], expected: str) -> None:
     assert judged(default, *switches).startswith(expected)
+    assert ("which" in judged(default, *switches)) is ("which" in expected)
 
 
 def test_a_switch_that_gives_ordinary_text_other_ids_is_none() -> None:
