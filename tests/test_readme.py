@@ -41,6 +41,7 @@ OF_FEATURES = {
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "segmentation": {"segmentation", "segmentation-full"},
+    "serving": set(),
 }
 GONE = {
     word for name, words in OF_FEATURES.items() for word in words if not (ROOT / "pyharness/features" / name).is_dir()
