@@ -30,6 +30,7 @@ ONLY_IF_GIVEN = {
     "adapt extend": {"--sizes"},
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
+    "coverage": set[str](),
     "history add": {"--revision"},
     "history check": {"--junit", "--markdown", "--since"},
     "plan": {"--output", "--parts", "--script"},

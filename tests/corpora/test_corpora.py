@@ -64,6 +64,7 @@ def test_families_are_complete() -> None:
         "shard",
         "part",
         "motions",
+        "ids",
     }
     for family in families().values():
         assert family.summary

@@ -53,10 +53,10 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     Raises:
         InputError: a wanted engine is unknown.
     """
-    known = [*tokenizers.engines_by_name(), AUTO, SLOW]
+    every = [*tokenizers.engines_by_name(), AUTO, SLOW]
     for name in wanted:
-        if name not in known:
-            raise InputError(f"unknown engine {name!r}; known: {', '.join(known)}")
+        if name not in every:
+            raise InputError(f"unknown engine {name!r}; known: {', '.join(every)}")
     home = tokenizers.without_engine(spec).text
     rows = [(name, f"{name}+{home}") for name in tokenizers.engines_by_name()]
     if (folder := _folder(home)) is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from pyharness.system import bounded_file
 from pyharness.types import InputError
@@ -36,7 +36,7 @@ class GgufReader:
     file: BufferedReader
     label: str
     size: int
-    order: Literal["<", ">"] = "<"
+    order: str = "<"  # of bytes, as struct writes it
     position: int = 0
 
     def take(self, count: int, what: str) -> bytes:

@@ -137,10 +137,10 @@ def _types(values: Mapping[str, Value], label: str, count: int) -> list[GgufToke
     types: Any = values.get(f"{PREFIX}token_type", [GgufTokenType.NORMAL] * count)
     if not _is_list(types, int) or len(types) != count:
         raise InputError(f"{label}: {PREFIX}token_type is not a list of {count:,} numbers, one for each token")
-    known = {int(one): one for one in GgufTokenType}
-    if wrong := set(types) - known.keys():
-        raise InputError(f"{label}: a token has the type {min(wrong)}; types are from 1 to {max(known)}")
-    return [known[one] for one in types]
+    by_number = {int(one): one for one in GgufTokenType}
+    if wrong := set(types) - by_number.keys():
+        raise InputError(f"{label}: a token has the type {min(wrong)}; types are from 1 to {max(by_number)}")
+    return [by_number[one] for one in types]
 
 
 def _scores(values: Mapping[str, Value], label: str, model: str, count: int) -> list[float]:
@@ -219,10 +219,10 @@ def _splitter(vocabulary: GgufVocabulary) -> Mapping[str, Any]:
                 for one in expressions
             ]
             return {"type": "Sequence", "pretokenizers": [*splits, BYTE_LEVEL_ONLY]}
-    known = sorted(name for names in (*PATTERNS.values(), *STEPS) for name in names)
+    names_of_all = sorted(name for names in (*PATTERNS.values(), *STEPS) for name in names)
     raise InputError(
         f"{vocabulary.label} cuts text by the pre-tokenizer {vocabulary.pre[:40]!r}, which is not known here; known: "
-        f"{', '.join(known)}"
+        f"{', '.join(names_of_all)}"
     )
 
 

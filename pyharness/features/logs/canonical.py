@@ -1,7 +1,7 @@
 """Entries of a log against the canonical ids: those that a tokenizer gives for the text that the ids spell.
 
 Special ids cut an entry. What stands between them is compared, segment by segment: so text is encoded as if each
-special token began it anew, as libraries do. Source: docs/deployment.md "Logs of ids".
+special token began a new one, as libraries do. Source: docs/deployment.md "Logs of ids".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyharness.features.logs.entries import LogEntry
 from pyharness.types import HasPipeline, HasVocabulary, Ids, InputError, Tokenizer, TokenKind, Unsupported
 
 Cause: TypeAlias = Literal[
-    "cut in two", "more tokens", "fewer tokens", "as many tokens", "two ids of one text", "no space at the start",
+    "cut in two", "more tokens", "fewer tokens", "as many tokens", "two ids of one text", "missing space",
     "no text",
 ]  # fmt: skip
 MOST_CUTS = 64  # that are tried in one place: each encodes the entry
@@ -27,7 +27,7 @@ CAUSES: Mapping[Cause, str] = {
     "fewer tokens": "larger tokens than the rules give",
     "as many tokens": "other tokens for the same bytes, as many",
     "two ids of one text": "another id with the same bytes",
-    "no space at the start": "the first token lacks the space that the tokenizer puts before a text",
+    "missing space": "the first token lacks the space that the tokenizer puts before a text",
     "no text": "the ids end inside a character, or hold the unknown token: no text has these ids",
 }
 
@@ -189,7 +189,7 @@ class Canonical:
 
     def _cause(self, logged: Ids, canonical: Ids, first: int, mine: int, theirs: int) -> Cause:
         if first == 0 and self.lengths[logged].sum() == self.lengths[canonical].sum() - 1:
-            return "no space at the start"
+            return "missing space"
         if (mine - first, theirs - first) == (1, 1):
             return "two ids of one text"
         if any(self._explains(logged, cut, mine) for cut in range(first + 1, min(mine, first + MOST_CUTS))):

@@ -130,7 +130,7 @@ def test_a_first_token_without_its_space_is_named(tmp_path: Path) -> None:
     bare = [token for token in range(len(judge.vocabulary)) if judge.vocabulary[token] == b"hell"]
     change = verdict(judge, bare).change
     assert change is not None
-    assert change.cause == "no space at the start"
+    assert change.cause == "missing space"
 
 
 def test_counts_alone_are_compared_with_canonical_counts(judge: Canonical, tokenizer: Tokenizer) -> None:
