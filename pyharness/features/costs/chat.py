@@ -19,7 +19,7 @@ from pyharness.features.costs.conversations import (
     EXCHANGES,
     OTHER_DATE,
     OTHER_QUESTION,
-    Conversation,
+    RenderedChat,
     exchanges,
     schema_bytes,
     tool,
@@ -130,12 +130,12 @@ def measured(template: ChatTemplate, encode: Encode) -> ChatCounts:
     Raises:
         InputError: the template cannot be used.
     """
-    one, several = Conversation(exchanges(0)), Conversation(exchanges(_TURNS - 1))
+    one, several = RenderedChat(exchanges(0)), RenderedChat(exchanges(_TURNS - 1))
     others = {
-        "next turn": Conversation(exchanges(_TURNS)),
-        "last turn": Conversation(exchanges(_TURNS - 1, last=OTHER_QUESTION)),
-        "first turn": Conversation(exchanges(_TURNS - 1, first=OTHER_QUESTION)),
-        "date": Conversation(several.messages, date=OTHER_DATE),
+        "next turn": RenderedChat(exchanges(_TURNS)),
+        "last turn": RenderedChat(exchanges(_TURNS - 1, last=OTHER_QUESTION)),
+        "first turn": RenderedChat(exchanges(_TURNS - 1, first=OTHER_QUESTION)),
+        "date": RenderedChat(several.messages, date=OTHER_DATE),
     }
     single, plain, *changed = map(encode, rendered(template, [one, several, *others.values()]))
     contents = [sum(len(encode(text)) for text in chat.contents) for chat in (one, several)]
@@ -150,17 +150,17 @@ def measured(template: ChatTemplate, encode: Encode) -> ChatCounts:
 
 
 def _with_tools(
-    template: ChatTemplate, encode: Encode, plain: Conversation
+    template: ChatTemplate, encode: Encode, plain: RenderedChat
 ) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
     """Return tokens with one tool and with two, and what is kept where the first tool's description or the day changes.
 
     Many templates name the day only next to tools.
     """
     one, both, other = [tool(0)], [tool(0), tool(1)], [tool(0, other=True), tool(1)]
-    chats = [Conversation(plain.messages, some) for some in (one, both, other)]
+    chats = [RenderedChat(plain.messages, some) for some in (one, both, other)]
     none = {"one tool": 0, "two tools": 0, "schema bytes": 0, "has tools": 0}
     try:
-        texts = rendered(template, [*chats, Conversation(plain.messages, both, date=OTHER_DATE)])
+        texts = rendered(template, [*chats, RenderedChat(plain.messages, both, date=OTHER_DATE)])
     except InputError:  # a template may refuse tools
         return none, {"tool": (0, 0)}
     single, pair, changed, later = map(encode, texts)

@@ -20,7 +20,7 @@ _NAMES = ("get_weather", "find_train")
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class RenderedChat:
     """Messages in turns, tools that a model may call, and the day on which it is rendered."""
 
     messages: Messages

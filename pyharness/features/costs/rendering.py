@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyharness.features.costs.conversations import Conversation
+from pyharness.features.costs.conversations import RenderedChat
 from pyharness.features.costs.templates import ChatTemplate
 from pyharness.system.child_process import Child, ChildDied
 from pyharness.types import InputError
@@ -26,7 +26,7 @@ MOST_CHARACTERS = 1 << 22  # of one rendered conversation
 _LONGEST_REASON = 300
 
 
-def rendered(template: ChatTemplate, conversations: Sequence[Conversation], seconds: float = SECONDS) -> list[str]:
+def rendered(template: ChatTemplate, conversations: Sequence[RenderedChat], seconds: float = SECONDS) -> list[str]:
     """Render conversations.
 
     Raises:

@@ -52,7 +52,6 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
     from pyharness.corpora import open_corpus
     from pyharness.corpora.options import size
     from pyharness.features.deployment import coverage as measuring
-    from pyharness.features.deployment import coverage_report
 
     texts = corpora or ("sample",)
     limit = None if memory is None else size("--memory-limit", memory)
@@ -67,10 +66,10 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
         complain(f"{cell.engine} on {report.shorten(cell.tokenizer, 60)}: {cell.state}")
         cells.append(cell)
     if form == "json":
-        content = coverage_report.as_json(cells, texts)
+        content = measuring.as_json(cells, texts)
         show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
     else:
-        parts = coverage_report.sheets(cells, texts)
+        parts = measuring.sheets(cells, texts)
         show(
             report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
         )

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,15 +21,20 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
 from pyharness.features.deployment.auto import CONFIG
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.report.sheet import Heading, Sheet, text_row
+from pyharness.report.sheet.strings import shorten, visible, writable
 from pyharness.store.shape import Misshapen, from_json
 from pyharness.system import folders
 from pyharness.system.child_process import Child, ChildDied
+from pyharness.system.environment import version_of
 from pyharness.types import InputError, Tally, Tokenizer
 
 CellState: TypeAlias = Literal["equal", "differs", "refused", "failed"]
 AUTO, SLOW = "auto", "auto slow"
 _BATCH_CHARACTERS = 1 << 18
 _MOST_TRIES = 200  # encodings while a witness is shortened
+_LONGEST = 60  # characters of a witness in a table
+_MOST_IDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,58 @@ def _cell(spec: str, engine: str, row: str, corpora: Sequence[str], seconds: flo
         return CoverageCell(spec, engine, "failed", reason=f"it {error}")
     finally:
         child.close()
+
+
+# ---------------------------------------------------------------------------------------------- for people
+
+
+def sheets(cells: Sequence[CoverageCell], corpora: Sequence[str]) -> list[Sheet]:
+    """Return the table, the differences with their first witness, and what was refused or failed."""
+    names = list(dict.fromkeys(cell.engine for cell in cells))
+    by_place = {(cell.tokenizer, cell.engine): cell for cell in cells}
+    rows = tuple(
+        text_row(row, *(_brief(by_place.get((row, name))) for name in names))
+        for row in dict.fromkeys(cell.tokenizer for cell in cells)
+    )
+    headings = (Heading("tokenizer", "name"), *(Heading(name, "word") for name in names))
+    parts = [Sheet("Engines and tokenizers", headings, rows, (f"Text: {', '.join(corpora)}.",))]
+    if differing := [cell for cell in cells if cell.state == "differs"]:
+        parts.append(_sheet(
+            "Other ids", ("tokenizer", "engine", "documents", "first witness", "expected", "got"),
+            [(cell.tokenizer, cell.engine, f"{cell.differing:,} of {cell.documents:,}", _quoted(cell.witness),
+              _ids(cell.expected), _ids(cell.got)) for cell in differing],
+        ))  # fmt: skip
+    if lacking := [cell for cell in cells if cell.state in ("refused", "failed")]:
+        reasons = [(cell.tokenizer, cell.engine, cell.state, visible(cell.reason)) for cell in lacking]
+        parts.append(_sheet("Not compared", ("tokenizer", "engine", "", "reason"), reasons))
+    return parts
+
+
+def _brief(cell: CoverageCell | None) -> str | None:
+    return None if cell is None else cell.state
+
+
+def _quoted(text: str) -> str:
+    return f"'{shorten(visible(text), _LONGEST)}'"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return ", ".join(map(str, ids[:_MOST_IDS])) + (", ..." if len(ids) > _MOST_IDS else "")
+
+
+def _sheet(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Sheet:
+    return Sheet(title, tuple(Heading(name, "prose") for name in columns), tuple(text_row(*row) for row in rows))
+
+
+def as_json(cells: Sequence[CoverageCell], corpora: Sequence[str]) -> Mapping[str, Any]:
+    """Return the cells as JSON values."""
+    return {
+        "pyharness": version_of("pyharness"),
+        "corpora": list(corpora),
+        "cells": [
+            {key: writable(one) if isinstance(one, str) else one for key, one in asdict(cell).items()} for cell in cells
+        ],
+    }
 
 
 # ---------------------------------------------------------------------------------------------- in the child

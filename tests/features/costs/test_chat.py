@@ -14,7 +14,7 @@ from cases.command_line import call
 from pyharness import tokenizers
 from pyharness.features.costs import rendering
 from pyharness.features.costs.chat import CHANGES, ChatCounts, check_tokens, encoder, kept_ids, measure, measured
-from pyharness.features.costs.conversations import DATE, OTHER_DATE, Conversation, exchanges, schema_bytes, tool
+from pyharness.features.costs.conversations import DATE, OTHER_DATE, RenderedChat, exchanges, schema_bytes, tool
 from pyharness.features.costs.rendering import render_all, rendered
 from pyharness.features.costs.templates import CONFIG, FILE, ChatTemplate, template_of
 from pyharness.types import InputError, Unsupported
@@ -39,7 +39,7 @@ def template(text: str, **tokens: str) -> ChatTemplate:
     return ChatTemplate(text, tokens, "the template")
 
 
-def here(one: ChatTemplate, conversations: list[Conversation], seconds: float = 0) -> list[str]:
+def here(one: ChatTemplate, conversations: list[RenderedChat], seconds: float = 0) -> list[str]:
     """Render in this process: what a template means does not depend on where it runs."""
     del seconds
     chats = [{"messages": c.messages, "tools": c.tools, "date": c.date, "asks": c.asks} for c in conversations]
@@ -114,7 +114,7 @@ def test_rendered_ids_are_those_of_mistral_common() -> None:
     module = pytest.importorskip("mistral_common.tokens.tokenizers.mistral")
     library = module.MistralTokenizer.v3()
     encode, draw = encoder(tokenizers.resolve("mistral:v3")), random.Random(7)
-    chats = [Conversation(random_messages(draw), asks=False) for _ in range(200)]
+    chats = [RenderedChat(random_messages(draw), asks=False) for _ in range(200)]
     texts = here(template(MISTRAL, **MARKS), chats)
     for chat, text in zip(chats, texts, strict=True):
         expected = mistral_ids(library, [dict(one) for one in chat.messages])
@@ -159,7 +159,7 @@ SLOW = {"loops", "counts"}
 def test_a_template_that_does_harm_costs_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "MEMORY", 512 << 20)
     with pytest.raises(InputError, match="the template") as error:
-        rendered(template(HOSTILE[name]), [Conversation(exchanges(0))], seconds=1.5 if name in SLOW else 20)
+        rendered(template(HOSTILE[name]), [RenderedChat(exchanges(0))], seconds=1.5 if name in SLOW else 20)
     assert "\n" not in str(error.value)
     assert "root:" not in str(error.value)
 
@@ -167,9 +167,9 @@ def test_a_template_that_does_harm_costs_its_case(name: str, monkeypatch: pytest
 def test_what_a_template_may_use() -> None:
     text = "{{ bos_token }}{{ strftime_now('%Y') }}{{ tools | tojson }}{{ messages[0].content }}{% break %}"
     text = "{% for one in messages %}" + text + "{% endfor %}"
-    chat = Conversation([{"role": "user", "content": "<é>"}], [{"a": "<é>"}], DATE)
+    chat = RenderedChat([{"role": "user", "content": "<é>"}], [{"a": "<é>"}], DATE)
     assert rendered(ChatTemplate(text, {"bos_token": "B"}, ""), [chat]) == ['B2026[{"a": "<é>"}]<é>']
-    assert here(template("{{ strftime_now('%d %b') }}"), [Conversation((), date=OTHER_DATE)]) == ["01 Feb"]
+    assert here(template("{{ strftime_now('%d %b') }}"), [RenderedChat((), date=OTHER_DATE)]) == ["01 Feb"]
 
 
 # ------------------------------------------------------------------------------------------------- finding templates

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from cases.command_line import call, refused
 from pyharness import tokenizers
 from pyharness.features.deployment import coverage
-from pyharness.features.deployment.coverage import CoverageCell, cells, engines, measured, shortened
-from pyharness.features.deployment.coverage_report import as_json, sheets
+from pyharness.features.deployment.coverage import CoverageCell, as_json, cells, engines, measured, sheets, shortened
 from pyharness.types import InputError
 from tokenizer_files import byte_level, write
 
