@@ -34,7 +34,8 @@ class AutoTokenizerRow:
         self.id_limit = max(ids, default=-1) + 1
         if not 0 < self.id_limit <= BIGGEST_ID:
             raise InputError(f"its ids go up to {self.id_limit - 1:,}; ids are from 0 to {BIGGEST_ID - 1:,}")
-        self.vocab_size = len(set(ids) - set(library.all_special_ids))
+        special = {number for number, token in library.added_tokens_decoder.items() if token.special}
+        self.vocab_size = len(set(ids) - special - set(library.all_special_ids))
         speed = "fast" if library.is_fast else "slow"
         self.notes: tuple[str, ...] = (f"{type(library).__name__}, which is {speed}",)
 

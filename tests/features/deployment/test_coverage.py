@@ -121,6 +121,7 @@ def test_transformers_gives_the_ids_of_the_file(home: str, tmp_path: Path) -> No
     pytest.importorskip("transformers")
     (tmp_path / coverage.CONFIG).write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     row = tokenizers.load(f"auto:{tmp_path}")
+    assert row.vocab_size == tokenizers.load(home).vocab_size
     texts = ["hello w", "", "é 中", "a<|endoftext|>b"]
     assert np.array_equal(row.encode_batch(texts).ids, tokenizers.load(home).encode_batch(texts).ids)
     assert row.decode(row.encode_batch(["hello é"]).ids) == "hello é".encode()
