@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pace, PassRun, Work, fairness
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work, fairness
 from pyharness.corpora.streaming import batches, work_key
 from pyharness.features.costs.cost_metrics import REPORTED, CostState, measure
 from pyharness.features.costs.prices import TokenPrices, read_prices
 from pyharness.kernels import TextColumn, text_statistics
-from pyharness.metrics.counting import state_arrays
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     WORK,
@@ -23,7 +22,6 @@ from pyharness.types import (
     Column,
     InputError,
     NotSpelled,
-    ParallelCorpus,
     Plot,
     State,
     Table,
@@ -48,65 +46,30 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
     return asdict(read_prices(str(parameters["prices"]), row.name))
 
 
-@dataclass(slots=True)
-class CostPass:
-    """One pass of one row over aligned text. ``merge`` adds the pass over the rows behind its own."""
-
-    row: str
-    prices: TokenPrices
-    count: Callable[[list[str], Any], Any]
-    state: CostState
-    tally: Tally = field(default_factory=Tally)
-
-    def read(self, corpus: ParallelCorpus, threads: int, progress: Callable[[int], None]) -> None:
-        """Stream the rows of the corpus."""
-        try:
-            for rows in batches(corpus.rows(self.tally), count=_ROWS):
-                fairness.add_rows(self.state.tokens, self.count, rows, self.tally)
-                self._add_words(rows, threads)
-                progress(self.tally.bytes)
-        except NotSpelled as reason:
-            raise NoFindings(Findings(status="failed", reason=f"{self.row}: {reason}", tally=self.tally)) from None
-
-    def _add_words(self, rows: Sequence[Mapping[str, str]], threads: int) -> None:
-        """Count the words of the reference language, in the group that the tokens of a row have."""
-        texts = [row[self.state.tokens.reference] for row in rows]
-        words = text_statistics(texts, threads=threads)[:, TextColumn.WORDS]
-        keys = [
-            digest_of(work_key(row[WORK]) if row.get(WORK) else text) for row, text in zip(rows, texts, strict=True)
-        ]
-        np.add.at(self.state.words, [group_of(key) for key in keys], words)
-
-    def merge(self, other: CostPass) -> None:
-        """Add another pass of the same row over rows of the same languages."""
-        self.state.merge(other.state)
-        self.tally.merge(other.tally)
-
-    def arrays(self) -> State:
-        """Return the counts by group, and the tally."""
-        return {**self.state.arrays(), **state_arrays.of_tally(self.tally)}
-
-    def restore(self, arrays: State) -> None:
-        """Invert ``arrays``; raise ``InputError`` for rows of other languages."""
-        state, mine = CostState.of_arrays(arrays), self.state.tokens
-        if (state.tokens.languages, state.tokens.reference) != (mine.languages, mine.reference):
-            raise InputError("a part was read with other languages; read all parts with the same")
-        self.state, self.tally = state, replace(state_arrays.tally_of(arrays), beginnings=None)
-
-    def findings(self) -> Findings:
-        """Return every number, and the arrays to keep with a record."""
-        return replace(_findings(self.state, self.prices), tally=self.tally, state=self.state.arrays())
-
-
 def _prices(case: Case) -> TokenPrices:
     return TokenPrices(*(case.parameters[name] for name in _SETTLED))
 
 
-def starts(work: Work) -> CostPass:
-    """Start the pass of a row over aligned text."""
-    counting = fairness.starts(work)
-    state = CostState.empty(work.aligned.languages, work.aligned.reference)
-    return CostPass(work.spec.name, _prices(work.case), counting.count, state)
+def run(work: Work) -> Findings:
+    """Read aligned text once, and count tokens by language and words of the reference language."""
+    corpus, tally, count = work.aligned, Tally(), fairness.starts(work).count
+    state = CostState.empty(corpus.languages, corpus.reference)
+    try:
+        for rows in batches(corpus.rows(tally), count=_ROWS):
+            fairness.add_rows(state.tokens, count, rows, tally)
+            _add_words(state, rows, work.threads)
+            work.progress(tally.bytes)
+    except NotSpelled as reason:
+        return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
+    return replace(_findings(state, _prices(work.case)), tally=tally, state=state.arrays())
+
+
+def _add_words(state: CostState, rows: Sequence[Mapping[str, str]], threads: int) -> None:
+    """Count the words of the reference language, in the group that the tokens of a row have."""
+    texts = [row[state.tokens.reference] for row in rows]
+    words = text_statistics(texts, threads=threads)[:, TextColumn.WORDS]
+    keys = [digest_of(work_key(row[WORK]) if row.get(WORK) else text) for row, text in zip(rows, texts, strict=True)]
+    np.add.at(state.words, [group_of(key) for key in keys], words)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -195,7 +158,7 @@ BENCHMARKS = (
     Benchmark(
         "cost",
         "what the same sentences cost in every language, by your prices (?prices=FILE)",
-        PassRun(starts),
+        run,
         corpus="parallel",
         parameters={"prices": ""},
         metrics=tuple(metric.name for metric in REPORTED),

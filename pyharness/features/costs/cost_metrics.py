@@ -33,11 +33,6 @@ class CostState:
         """Return the state before any row."""
         return cls(FairnessState.empty(languages, reference), np.zeros(GROUPS, np.int64))
 
-    def merge(self, other: CostState) -> None:
-        """Add the rows of another pass."""
-        self.tokens.merge(other.tokens)
-        self.words += other.words
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays to keep with a record."""
         return {**self.tokens.arrays(), "words": self.words}

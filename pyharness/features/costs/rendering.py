@@ -66,7 +66,7 @@ def render_all(request: Mapping[str, Any]) -> list[str]:
     texts = []
     for one in request["conversations"]:
         values = {**request["tokens"], "messages": one["messages"], "add_generation_prompt": one["asks"],
-                  "strftime_now": _clock(one["date"]), "date_string": one["date"]}  # fmt: skip
+                  "strftime_now": _clock(one["date"])}  # fmt: skip
         if one["tools"]:
             values["tools"] = one["tools"]
         texts.append(_bounded(template.generate(**values)))

@@ -2,75 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.streaming import batches
 from pyharness.features.logs.canonical import CAUSES, Canonical, IdChange
 from pyharness.features.logs.corpus import KIND, LogCorpus, read_entries
 from pyharness.features.logs.metrics import REPORTED, LogState, measure
-from pyharness.metrics.counting import state_arrays
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import Answer, Case, CaseResult, Column, Corpus, InputError, Listing, State, Table, Tally
+from pyharness.types import Answer, Case, CaseResult, Column, InputError, Listing, State, Table, Tally
 
 MOST_SHOWN = 100  # first differences that a record keeps
 _BATCH_TOKENS = 1 << 16
 _SHOWN_IDS = 8
-
-
-@dataclass(slots=True)
-class LogPass:
-    """One pass of one row over a log. ``merge`` adds the pass over the entries behind its own."""
-
-    judge: Canonical
-    state: LogState = field(default_factory=LogState.empty)
-    tally: Tally = field(default_factory=Tally)
-    changes: list[IdChange] = field(default_factory=list)
-
-    def read(self, corpus: Corpus, threads: int, progress: Callable[[int], None]) -> None:
-        """Stream the entries of a log."""
-        if not isinstance(corpus, LogCorpus):
-            raise InputError(f"corpus {corpus.name!r} is no log: name a file of ids, like -c ids:rollouts.jsonl")
-        entries = read_entries(corpus, self.tally)
-        for batch in batches(entries, size=_BATCH_TOKENS, size_of=lambda one: one[0].tokens + 1):
-            for (_, key), verdict in zip(batch, self.judge.verdicts([one for one, _ in batch], threads), strict=True):
-                self.state.add(group_of(key), verdict)
-                if verdict.change is not None and len(self.changes) < MOST_SHOWN:
-                    self.changes.append(verdict.change)
-            progress(self.tally.bytes)
-
-    def merge(self, other: LogPass) -> None:
-        """Add another pass of the same row."""
-        self.state.merge(other.state)
-        self.tally.merge(other.tally)
-        self.changes = [*self.changes, *other.changes][:MOST_SHOWN]
-
-    def arrays(self) -> State:
-        """Return the counts by group, and the tally. First differences are not kept: they hold text."""
-        return {**self.state.arrays(), **state_arrays.of_tally(self.tally)}
-
-    def restore(self, arrays: State) -> None:
-        """Invert ``arrays``."""
-        self.state, self.tally = LogState.of_arrays(arrays), state_arrays.tally_of(arrays)
-
-    def findings(self) -> Findings:
-        """Return every number, and the arrays to keep with a record."""
-        given = _findings(self.state)
-        changes = [asdict(one) | {"text": one.text[:200]} for one in self.changes]
-        details = {**given.details, "changes": [_brief(one) for one in changes]}
-        return replace(given, details=details, tally=self.tally, state=self.state.arrays())
+_SHOWN_CHARACTERS = 200
 
 
 def _brief(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a first difference with few of its ids."""
-    return {name: value[:_SHOWN_IDS] if isinstance(value, tuple) else value for name, value in change.items()}
+    """Return a first difference with few of its ids and the beginning of its text."""
+    short = {name: value[:_SHOWN_IDS] for name, value in change.items() if isinstance(value, tuple)}
+    return {**change, **short, "text": change["text"][:_SHOWN_CHARACTERS]}
 
 
-def starts(work: Work) -> LogPass:
-    """Start the pass of a row over a log."""
-    return LogPass(Canonical(work.spec.name, work.load()))
+def run(work: Work) -> Findings:
+    """Read a log once, and compare each entry with what the row gives for its text."""
+    judge, state, tally = Canonical(work.spec.name, work.load()), LogState.empty(), Tally()
+    changes: list[IdChange] = []
+    for batch in batches(read_entries(_log(work), tally), size=_BATCH_TOKENS, size_of=lambda one: one[0].tokens + 1):
+        verdicts = judge.verdicts([entry for entry, _ in batch], work.threads)
+        for (_, key), verdict in zip(batch, verdicts, strict=True):
+            state.add(group_of(key), verdict)
+            if verdict.change is not None and len(changes) < MOST_SHOWN:
+                changes.append(verdict.change)
+        work.progress(tally.bytes)
+    given = _findings(state)
+    details = {**given.details, "changes": [_brief(asdict(one)) for one in changes]}
+    return replace(given, details=details, tally=tally, state=state.arrays())
+
+
+def _log(work: Work) -> LogCorpus:
+    if not isinstance(work.corpus, LogCorpus):
+        raise InputError(f"benchmark {work.case.benchmark!r} needs a log, such as -c ids:rollouts.jsonl")
+    return work.corpus
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -140,7 +115,7 @@ BENCHMARKS = (
     Benchmark(
         "canonical",
         "ids or counts of a log against those that a tokenizer gives for the same text",
-        PassRun(starts),
+        run,
         corpus=KIND,
         pace=Pace(0.5, 2.0),
         metrics=tuple(metric.name for metric in REPORTED),

@@ -40,11 +40,6 @@ class LogState:
         if verdict.change is not None:
             self.causes[group, _CAUSES.index(verdict.change.cause)] += 1
 
-    def merge(self, other: LogState) -> None:
-        """Add the entries of another pass."""
-        self.counts += other.counts
-        self.causes += other.causes
-
     def totals(self) -> dict[str, int]:
         """Return the sums over all groups by name."""
         return dict(zip(COUNTS, self.counts.sum(axis=0).tolist(), strict=True))
