@@ -53,6 +53,11 @@ class Work:
         """Return the segmenter of the row; raise ``Unsupported`` if its tokenizer hides the bytes of its tokens."""
         return segmenting.segmenter(self.spec, self.load)
 
+    def counter(self) -> Tokenizer:
+        """Return the tokenizer of the row, or what stands in for one and knows only how many tokens a text has."""
+        made = None if self.spec.instead is None else self.spec.instead.make(self.spec)
+        return made if isinstance(made, Tokenizer) else self.load()
+
     @property
     def text(self) -> Corpus:
         """The corpus of a benchmark that declares it needs one; raises ``InputError`` without one."""

@@ -41,6 +41,7 @@ PAIR_SAMPLE_BYTES = 8 << 20
 WORD_SAMPLE_BYTES = 2 << 20
 MOST_PAIRS = 1 << 24  # distinct pairs in a state that is read: twice as many as the sample has bytes
 _PAIRS, _WORDS = "pairs documents", "words documents"  # arrays of a part: the samples
+COUNTS_ALONE = "only counts of tokens are known, and no ids"
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
@@ -191,18 +192,28 @@ class Counted:
     for_words: Sampled
 
     def measurements(self) -> list[Measurement]:
-        """Return every metric."""
+        """Return every metric; of a row whose ids are not known (V = 0), those that counts of tokens decide."""
+        if not self.state.facts.vocab_size:
+            return self._of_counts_alone()
         measurements = measure(self.state, corpus_metrics().values())
         measurements += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
         return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
+    def _of_counts_alone(self) -> list[Measurement]:
+        metrics = corpus_metrics().values()
+        lacking = [metric.name for metric in metrics if not metric.about.counts_tokens]
+        return [
+            *measure(self.state, [metric for metric in metrics if metric.about.counts_tokens]),
+            *(Measurement(name, None, reason=COUNTS_ALONE) for name in lacking),
+        ]
+
     def details(self, list_unused: bool = False) -> dict[str, Any]:
-        """Return sums by group, samples, and histograms of the tokens."""
+        """Return sums by group, samples, and histograms of the tokens, if ids are known."""
         total = self.state.total()
         details: dict[str, Any] = {
             "groups": {name: sums.tolist() for name, sums in sorted(self.state.counters.items())},
             "samples": {"pairs_bytes": self.for_pairs.bytes, "words_bytes": self.for_words.bytes},
-            "histograms": histograms.as_details(histograms.histograms(total)),
+            "histograms": histograms.as_details(histograms.histograms(total) if self.state.facts.vocab_size else {}),
         }
         if list_unused:
             details["unused_ids"] = np.flatnonzero((total.histogram == 0) & self.state.facts.counted).tolist()
@@ -241,7 +252,7 @@ def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
 
 def starts(work: Work) -> CorpusPass:
     """Start the pass of a row over a text."""
-    return CorpusPass.start(work.load(), work)
+    return CorpusPass.start(work.counter(), work)
 
 
 def rederive(state: State, case: Case) -> Findings:

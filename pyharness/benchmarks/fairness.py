@@ -22,6 +22,7 @@ from pyharness.types import (
     Column,
     Format,
     HasCalibration,
+    HasSegments,
     InputError,
     NotSpelled,
     ParallelCorpus,
@@ -53,11 +54,11 @@ def add_rows(
 
 
 def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]:
-    """Return the function that counts the tokens of texts of given sizes; units, for a row without a vocabulary."""
-    if work.spec.instead is None:
-        tokenizer = work.load()
+    """Return the function that counts the tokens of texts of given sizes; units, for a row that cuts text into them."""
+    segmenter = None if work.spec.instead is None else work.spec.instead.make(work.spec)
+    if not isinstance(segmenter, HasSegments):
+        tokenizer = work.counter()
         return lambda texts, _: np.diff(tokenizer.encode_batch(texts, work.threads).offsets)
-    segmenter = work.segmenter()
 
     def units(texts: list[str], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         if isinstance(segmenter, HasCalibration):

@@ -19,7 +19,7 @@ class Tokenizer(Protocol):
     """A loaded tokenizer, as its library runs it, without special tokens and without offsets."""
 
     id_limit: int  # largest id + 1: the length of arrays indexed by id
-    vocab_size: int  # V: distinct ids that are neither special nor unknown
+    vocab_size: int  # V: distinct ids that are neither special nor unknown; 0: ids are not known, only their number
     round_trip: RoundTrip  # derived from the tokenizer's own file
     notes: tuple[str, ...]  # settings switched off or kept: padding, truncation, ignore_merges, ...
 

@@ -15,10 +15,11 @@ PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
 # Features that documents name.
 OF_FEATURES = (
-    "actions", "adaptation", "audit", "curriculum", "gate", "history", "parts", "profiling", "segmentation",
-    "serving",
+    "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "gate", "history", "logs", "parts",
+    "profiling", "remote", "segmentation", "serving",
 )  # fmt: skip
-NATIVE = re.compile(r"(?<![\w/.*-])[\w/]+\.(?:hpp|cpp|cu)\b")  # by the end of its path: text_encoder.hpp
+# By the end of its path: text_encoder.hpp. The project llama.cpp is no file.
+NATIVE = re.compile(r"(?<![\w/.*-])(?!llama\.cpp\b)[\w/]+\.(?:hpp|cpp|cu)\b")
 SECTIONS = re.compile(r"((?:docs/)?[\w-]+\.md)`{0,2}((?:(?:,|\s+and)?\s+\"[^\"]+\")+)")
 NUMBER = re.compile(r"[\w/-]+\.md`{0,2},?\s+(?:sections?\s+)?\d[\w.]*")  # sections have names
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -1,0 +1,172 @@
+"""The benchmark ``cost``: what the same sentences cost in every language, by the user's prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work, fairness
+from pyharness.corpora.streaming import batches, work_key
+from pyharness.features.costs.cost_metrics import REPORTED, CostState, measure
+from pyharness.features.costs.prices import TokenPrices, read_prices
+from pyharness.kernels import TextColumn, text_statistics
+from pyharness.statistics.jackknife import group_of
+from pyharness.types import (
+    WORK,
+    Answer,
+    Case,
+    CaseResult,
+    Column,
+    InputError,
+    NotSpelled,
+    Plot,
+    State,
+    Table,
+    Tally,
+    TokenizerSpec,
+    digest_of,
+)
+
+_ROWS = 64  # at once
+_SETTLED = ("currency", "input", "output", "window")
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Replace the file of prices by the prices of the row.
+
+    Raises:
+        InputError: no file is named, or it has no valid prices of the row.
+    """
+    del device
+    if not parameters.get("prices"):
+        raise InputError("it needs your prices: -b 'cost?prices=prices.toml'")
+    return asdict(read_prices(str(parameters["prices"]), row.name))
+
+
+def _prices(case: Case) -> TokenPrices:
+    return TokenPrices(*(case.parameters[name] for name in _SETTLED))
+
+
+def run(work: Work) -> Findings:
+    """Read aligned text once, and count tokens by language and words of the reference language."""
+    corpus, tally, count = work.aligned, Tally(), fairness.starts(work).count
+    state = CostState.empty(corpus.languages, corpus.reference)
+    try:
+        for rows in batches(corpus.rows(tally), count=_ROWS):
+            fairness.add_rows(state.tokens, count, rows, tally)
+            _add_words(state, rows, work.threads)
+            work.progress(tally.bytes)
+    except NotSpelled as reason:
+        return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
+    return replace(_findings(state, _prices(work.case)), tally=tally, state=state.arrays())
+
+
+def _add_words(state: CostState, rows: Sequence[Mapping[str, str]], threads: int) -> None:
+    """Count the words of the reference language, in the group that the tokens of a row have."""
+    texts = [row[state.tokens.reference] for row in rows]
+    words = text_statistics(texts, threads=threads)[:, TextColumn.WORDS]
+    keys = [digest_of(work_key(row[WORK]) if row.get(WORK) else text) for row, text in zip(rows, texts, strict=True)]
+    np.add.at(state.words, [group_of(key) for key in keys], words)
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Compute every number again, from the counts by group and the prices of the case."""
+    return _findings(CostState.of_arrays(state), _prices(case))
+
+
+def _findings(state: CostState, prices: TokenPrices) -> Findings:
+    aligned = state.tokens
+    details = {
+        "reference": aligned.reference,
+        "rows": int(aligned.rows.sum()),
+        "words": int(state.words.sum()),
+        "tokens": dict(zip(aligned.languages, aligned.tokens.sum(axis=0).tolist(), strict=True)),
+        "currency": prices.currency,
+    }
+    return Findings(tuple(measure(state, prices)), details)
+
+
+def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Say what the dearest language costs, and what the reference language does, in the row where they differ most."""
+    del data
+    for label in dict.fromkeys(result.case.corpus for result in results):
+        own = (_dearest(result) for result in results if result.case.corpus == label)
+        if (most := max((one for one in own if one is not None), default=None)) is not None:
+            yield Answer("Cost by language", most[1])
+
+
+def _dearest(result: CaseResult) -> tuple[float, str] | None:
+    costs = {one.part: one.value for one in result.measurements if one.metric == "reading_cost" and one.value}
+    home, currency = result.details.get("reference"), result.details.get("currency")
+    if home not in costs or len(costs) < 2:
+        return None
+    most = max((one for one in costs if one != home), key=lambda one: costs[one])
+    times = costs[most] / costs[home]
+    text = (
+        f"{result.case.tokenizer}: a million words of {home} cost {costs[home]:,.2f} {currency} to read, and "
+        f"{costs[most]:,.2f} in {most} ({times:.2g}x)."
+    )
+    return times, text
+
+
+def _about(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Name the currency and the reference."""
+    del data
+    homes = dict.fromkeys((one.details.get("reference"), one.details.get("currency")) for one in results)
+    for home, currency in homes:
+        yield f"read, write: {currency} for a million words of {home}, said in a language."
+        yield f"window: words of {home} whose translation fits."
+
+
+def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
+    del data
+    details = results[0].details
+    return f"{results[0].case.corpus}, {len(details.get('tokens', ()))} languages, {details.get('rows', 0):,} lines"
+
+
+TABLE = Table(
+    "Cost",
+    columns=(
+        Column("reading_cost", "read, median", pick="median"),
+        Column("reading_cost", "read, least", pick="least", shows="value and part", interval=True),
+        Column("reading_cost", "read, most", pick="most", shows="value and part", interval=True),
+        Column("writing_cost", "write, median", pick="median"),
+        Column("writing_cost", "write, most", pick="most", shows="value and part"),
+        Column("window_words", "window, least", pick="least", shows="value and part", interval=True, optional=True),
+    ),
+    notes=(_about,),
+    joined=_SETTLED,
+    text=_text,
+)
+
+
+def _plot(metric: str, title: str, about: str) -> Plot:
+    columns = (Column(metric, "{part}", each=True, interval=True),)
+    return Plot(Table(title, columns=columns, joined=_SETTLED, text=_text), about, drawing="dots by column")
+
+
+PLOTS = (
+    _plot("reading_cost", "Cost of reading, by language", "Price of a million words of the reference language, said in "
+          "a language and read by the model."),
+    _plot("window_words", "Words that fit the window", "Words of the reference language whose translation fits."),
+)  # fmt: skip
+
+BENCHMARKS = (
+    Benchmark(
+        "cost",
+        "what the same sentences cost in every language, by your prices (?prices=FILE)",
+        run,
+        corpus="parallel",
+        parameters={"prices": ""},
+        metrics=tuple(metric.name for metric in REPORTED),
+        pace=Pace(0.2),
+        tables=(TABLE,),
+        plots=PLOTS,
+        answers=dearest,
+        rederive=rederive,
+        settle=settle,
+    ),
+)

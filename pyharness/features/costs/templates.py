@@ -1,0 +1,86 @@
+"""The chat template of a row: in ``chat_template.jinja`` or ``tokenizer_config.json`` next to its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyharness.system import bounded_file, folders
+from pyharness.types import InputError, TokenizerSpec, Unsupported
+from pyharness.vocabularies.files.json_file import parse_json
+
+FILE, CONFIG = "chat_template.jinja", "tokenizer_config.json"
+MOST_BYTES = 1 << 20  # of a template; the longest published one has 20 kB
+_MOST_CONFIG = 64 << 20
+_NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")
+_WITH_TOOLS = ("tool_use", "default")  # of several templates, the first that there is
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """A template in Jinja, and the special tokens that it may name."""
+
+    text: str
+    tokens: Mapping[str, str]
+    label: str  # where it is from
+
+
+def template_of(row: TokenizerSpec, file: str = "") -> ChatTemplate:
+    """Return the template of a row, or that of a file.
+
+    Raises:
+        Unsupported: the row has no template.
+        InputError: a file cannot be read, or is too large.
+    """
+    folder = _folder(row)
+    config = {} if folder is None else _config(folder)
+    tokens = {name: text for name in _NAMED if (text := _content(config.get(name))) is not None}
+    if file:
+        path = folders.expanded(file)
+        return ChatTemplate(_read(path, MOST_BYTES).decode("utf-8", "replace"), tokens, str(path))
+    if folder is not None and (folder / FILE).is_file():
+        path = folder / FILE
+        return ChatTemplate(_read(path, MOST_BYTES).decode("utf-8", "replace"), tokens, str(path))
+    if folder is not None and (text := _in_config(config)) is not None:
+        if len(text) > MOST_BYTES:
+            raise InputError(f"{folder / CONFIG}: its chat template has more than {MOST_BYTES:,} characters")
+        return ChatTemplate(text, tokens, str(folder / CONFIG))
+    raise Unsupported(f"{row.name!r} has no chat template: neither {FILE} nor one in {CONFIG} next to its file")
+
+
+def _folder(row: TokenizerSpec) -> Path | None:
+    """Return the folder of the row's file; None for rows without one."""
+    for place in filter(None, (row.path, row.source)):
+        path = Path(place)
+        if path.is_dir():
+            return path
+        if path.is_file():
+            return path.parent
+    return None
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    path = folder / CONFIG
+    return parse_json(_read(path, _MOST_CONFIG), str(path)) if path.is_file() else {}
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        return bounded_file.read(path, most, str(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _in_config(config: Mapping[str, Any]) -> str | None:
+    given = config.get("chat_template")
+    if isinstance(given, list):
+        named = {one.get("name"): one.get("template") for one in given if isinstance(one, dict)}
+        given = next((named[name] for name in _WITH_TOOLS if name in named), None)
+    return given if isinstance(given, str) else None
+
+
+def _content(token: Any) -> str | None:
+    content = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else None

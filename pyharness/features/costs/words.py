@@ -1,0 +1,190 @@
+"""The benchmark ``words``: the words of a text that cost most, as a list to act on.
+
+The cost of a word is its count, times the tokens that it takes beyond one: what a token for it would save. Its tokens
+are those that it adds behind another word. Words are UAX #29 segments with a letter or number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work
+from pyharness.corpora.streaming import batches, keyed
+from pyharness.metrics.counting.state_arrays import taken
+from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, segments_of
+from pyharness.types import (
+    PERCENT,
+    Answer,
+    Case,
+    CaseResult,
+    Column,
+    InputError,
+    Listing,
+    Measurement,
+    Metric,
+    State,
+    Table,
+    Tally,
+    Tokenizer,
+)
+
+BEFORE = "a"  # the word before: "a word" less "a"
+MOST_SHOWN = 100
+MOST_WORDS = 1 << 20  # different ones that are counted; later new ones are left out
+LONGEST = 64  # characters of a word; longer ones are data
+_BATCH_CHARACTERS = 1 << 20
+_BATCH_WORDS = 1 << 14
+_COUNTS = ("words", "different", "tokens", "excess", "of the first", "left out")
+
+
+@dataclass(frozen=True, slots=True)
+class WordCost:
+    """A word with its count in the text, and the tokens that it takes."""
+
+    word: str
+    count: int
+    tokens: int
+
+    @property
+    def cost(self) -> int:
+        """Tokens that a token for the word would save."""
+        return self.count * (self.tokens - 1)
+
+
+def count_words(texts: Sequence[str], counts: Counter[str]) -> int:
+    """Count the words of texts, and return how many were left out.
+
+    Left out are words that are too long, new ones when there are too many, and those of scripts without spaces, where
+    UAX #29 does not find words.
+    """
+    left_out = 0
+    for text in texts:
+        for segment in segments_of(text):
+            if WORD_LIKE.search(segment) is None:
+                continue
+            new = segment not in counts
+            if len(segment) > LONGEST or (new and (len(counts) >= MOST_WORDS or UNSEGMENTED.search(segment))):
+                left_out += 1
+            else:
+                counts[segment] += 1
+    return left_out
+
+
+def costs_of(counts: Mapping[str, int], tokenizer: Tokenizer, threads: int = 1) -> list[WordCost]:
+    """Return the cost of each word, the largest first."""
+    (alone,) = np.diff(tokenizer.encode_batch([BEFORE]).offsets).tolist()
+    costs: list[WordCost] = []
+    for words in batches(counts, count=_BATCH_WORDS):
+        lengths = np.diff(tokenizer.encode_batch([f"{BEFORE} {word}" for word in words], threads).offsets) - alone
+        costs += [
+            WordCost(word, counts[word], max(size, 0)) for word, size in zip(words, lengths.tolist(), strict=True)
+        ]
+    return sorted(costs, key=lambda one: (-one.cost, one.word))
+
+
+def run(work: Work) -> Findings:
+    """Read the text once, and encode each different word."""
+    tokenizer, tally, counts, left_out = work.counter(), Tally(), Counter[str](), 0
+    for batch in batches((piece.text for piece in keyed(work.text, tally)), size=_BATCH_CHARACTERS):
+        for text in batch:
+            tally.add(text)
+        left_out += count_words(batch, counts)
+        work.progress(tally.bytes)
+    costs = costs_of(counts, tokenizer, work.threads)
+    state = {"word costs": _sums(costs, left_out)}
+    first = [[one.word, one.count, one.tokens, one.cost] for one in costs[:MOST_SHOWN] if one.cost > 0]
+    given = _findings(state["word costs"])
+    return Findings(given.measurements, {**given.details, "costliest": first}, tally=tally, state=state)
+
+
+def _sums(costs: Sequence[WordCost], left_out: int) -> NDArray[np.int64]:
+    return np.array([
+        sum(one.count for one in costs), len(costs), sum(one.count * one.tokens for one in costs),
+        sum(max(one.cost, 0) for one in costs), sum(max(one.cost, 0) for one in costs[:MOST_SHOWN]), left_out,
+    ], np.int64)  # fmt: skip
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Compute every number again, from the sums."""
+    del case
+    return _findings(taken(state, "word costs", len(_COUNTS)).astype(np.int64))
+
+
+def _findings(sums: NDArray[np.int64]) -> Findings:
+    counts = dict(zip(_COUNTS, sums.tolist(), strict=True))
+    if min(counts.values()) < 0 or counts["of the first"] > counts["excess"]:
+        raise InputError("sums of words contradict each other")
+    excess, tokens = counts["excess"], counts["tokens"]
+    share = excess / tokens if tokens else None
+    first = counts["of the first"] / excess if excess else None
+    measurements = (
+        Measurement("word_excess_share", share, reason=None if tokens else "the text has no words"),
+        Measurement("costliest_words_share", first, reason=None if excess else "every word is one token"),
+    )
+    return Findings(measurements, {"words": counts})
+
+
+def costliest(result: CaseResult) -> Iterator[tuple[str, ...]]:
+    """Describe the words that cost most."""
+    for word, count, tokens, cost in result.details.get("costliest", ()):
+        yield repr(word), f"{count:,}", f"{tokens:,}", f"{cost:,}"
+
+
+def _first(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Name the word that costs most on each text."""
+    del data
+    for result in results:
+        if words := result.details.get("costliest"):
+            word, count, tokens, cost = words[0]
+            text = f"{result.case.corpus}, {result.case.tokenizer}: {word!r}, {count:,} times {tokens} tokens"
+            yield Answer("Costliest word", f"{text}; a token for it would save {cost:,}.")
+
+
+def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say how many words are not counted."""
+    del data
+    if number := results[0].details.get("words", {}).get("left out"):
+        yield f"Not counted: {number:,} words that are longer than {LONGEST} characters, or of scripts without spaces."
+
+
+def _legend(result: CaseResult) -> Iterator[str]:
+    del result
+    yield "cost: tokens that a token for the word would save, its count times the tokens beyond one."
+
+
+REPORTED = (
+    Metric("word_excess_share", "share", "lower", "tokens of words beyond one for each, of all their tokens",
+           primary=True, exact=True, format=PERCENT),
+    Metric("costliest_words_share", "share", "none", f"share of these tokens that the first {MOST_SHOWN} words cost",
+           exact=True, format=PERCENT),
+)  # fmt: skip
+
+BENCHMARKS = (
+    Benchmark(
+        "words",
+        "the words of a text that cost most tokens",
+        run,
+        corpus="required",
+        metrics=tuple(metric.name for metric in REPORTED),
+        pace=Pace(0.5, 3.0),
+        tables=(
+            Table(
+                "Cost of words",
+                columns=(
+                    Column("word_excess_share", "beyond one %"),
+                    Column("costliest_words_share", f"first {MOST_SHOWN} %"),
+                ),
+                notes=(_left_out,),
+            ),
+        ),
+        answers=_first,
+        listing=Listing("Costliest words", ("word", "count", "tokens", "cost"), costliest, _legend),
+        rederive=rederive,
+    ),
+)

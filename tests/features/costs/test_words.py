@@ -1,0 +1,54 @@
+"""Words of a text by cost: counts and tokens against a slow reference."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases.command_line import call
+from pyharness import tokenizers
+from pyharness.features.costs import words
+from pyharness.features.costs.words import WordCost, costs_of, count_words
+
+
+@given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
+def test_costs_are_counts_times_the_tokens_beyond_one(texts: list[str]) -> None:
+    counts: Counter[str] = Counter()
+    assert count_words(texts, counts) == sum(text.count("中") for text in texts)
+    costs = costs_of(counts, tokenizers.load("raw_bytes"))
+    assert {one.word: one.count for one in costs} == counts
+    for one in costs:
+        assert one.tokens == len(f" {one.word}".encode())  # a space and bytes
+        assert one.cost == counts[one.word] * (one.tokens - 1)
+    assert [one.cost for one in costs] == sorted((one.cost for one in costs), reverse=True)
+
+
+def test_spaces_and_marks_are_no_words() -> None:
+    counts: Counter[str] = Counter()
+    count_words(["can't stop, 3.5 ... !\n"], counts)
+    assert counts == {"can't": 1, "stop": 1, "3.5": 1}
+
+
+def test_what_is_too_long_or_too_much_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+    assert count_words(["x" * 65, "y" * 64], counts) == 1
+    monkeypatch.setattr(words, "MOST_WORDS", 1)
+    assert count_words(["z " + "y" * 64], counts) == 1
+    assert counts == {"y" * 64: 2}
+
+
+def test_a_run_lists_the_costliest_words(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("tokenization of tokenization is a word " * 3)
+    done = call("run", "-t", "raw_bytes", "-c", "path:a.txt", "-b", "words", "-o", "r.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "'tokenization'" in done.stdout
+    result = next(
+        one for one in json.loads((tmp_path / "r.json").read_text())["results"] if one["benchmark"] == "words"
+    )
+    assert result["details"]["costliest"][0] == ["tokenization", 6, 13, WordCost("", 6, 13).cost]
+    assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0

@@ -1,0 +1,1 @@
+"""GGUF files and chat templates for tests."""
