@@ -85,15 +85,11 @@ def _parted(records: tuple[str, ...]) -> tuple[list[Path], list[Place]]:
     from pyharness.features.history.database import is_history
     from pyharness.features.history.servers import is_address, server_place
 
-    files, histories = list[Path](), list[Place]()
-    for record in records:
-        if is_address(record):
-            histories.append(server_place(record, "RECORD"))
-        elif is_history(Path(record)):
-            histories.append(Path(record))
-        else:
-            files.append(Path(record))
-    return files, histories
+    addresses = [record for record in records if is_address(record)]
+    paths = [Path(record) for record in records if record not in addresses]
+    histories: list[Place] = [path for path in paths if is_history(path)]
+    files = [path for path in paths if path not in histories]
+    return files, [*histories, *(server_place(address, "RECORD") for address in addresses)]
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -59,7 +59,7 @@ def _figures(changes: Sequence[LineChange]) -> str:
 
 
 def _answer(history: History) -> Sheet:
-    rows = [("verdict", headline(history)), *((one.outcome or "suspected", in_words(one)) for one in history.suspected)]
+    rows = [("verdict", headline(history)), *((_outcome(one), in_words(one)) for one in history.suspected)]
     measured = len(history.measured)
     rows.append(("revisions", f"{measured:,} measured of {counted(len(history.places), 'revision')} on the line"))
     if history.waiting:
@@ -88,6 +88,10 @@ def in_words(change: LineChange) -> str:
     where = f"{change.before.revision[:OF_A_COMMIT]}..{change.after.revision[:OF_A_COMMIT]}"
     what = f"{series.benchmark} {series.figure} {size} in {where}"
     return "; ".join(filter(None, (what, _notes(change), change.why)))
+
+
+def _outcome(change: LineChange) -> str:
+    return change.outcome or "suspected"
 
 
 def _notes(change: LineChange) -> str:
@@ -225,7 +229,7 @@ def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ..
 def comment(history: History) -> Comment:
     """Return the comment on a history: what is suspected first, all else folded."""
     first, *others = sheets(history)
-    lines = tuple(map(in_words, history.suspected))
+    lines = tuple(f"{_outcome(one)}: {in_words(one)}" for one in history.suspected)
     about = first.rows[-1][1].text if first.rows else ""
     return Comment(
         headline(history), about, lines,
