@@ -23,10 +23,12 @@ CONNECTING = 10.0  # seconds, for all addresses of a name together
 FORM = "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes for special characters"
 LONGEST = 200  # characters of what a server says
 _WRITERS = 0x7079_6861  # key of the lock that writers hold
+_LOST = "the connection was lost, and what was not finished is not there: try again"
 _REFUSALS: Mapping[str, str] = {  # by SQLSTATE: PostgreSQL's manual, appendix A
     "55P03": LOCKED.format(PATIENCE),
     "25006": "it cannot be written: this session may only read",
     "42501": "it cannot be used: grant this user the rights to its tables",
+    "57P01": _LOST,
     "53100": "the disk of the server is full: nothing was added; make room and add again",
 }
 
@@ -99,13 +101,13 @@ class ServerConnection:
 
     def tables(self) -> list[str]:
         """Return the names of all tables of the schema that the session uses."""
-        query = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"  # whoever may read them
         return [str(name) for (name,) in self.rows(query)]
 
     def columns(self, table: str) -> set[str]:
         """Return the names of a table's columns; none where there is no such table."""
-        query = "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()"
-        return {str(name) for (name,) in self.rows(f"{query} AND table_name = ?", (table,))}
+        query = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?::text) AND attnum > 0"
+        return {str(name) for (name,) in self.rows(f"{query} AND NOT attisdropped", (table,))}
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -148,8 +150,7 @@ def reporting(place: ServerPlace) -> Iterator[None]:
     try:
         yield
     except _psycopg().Error as error:
-        lost = "the connection was lost, and what was not finished is not there: try again"
-        words = (getattr(error.diag, "message_primary", None) or lost) if error.sqlstate else lost
+        words = (error.diag.message_primary or _LOST) if error.sqlstate else _LOST
         raise InputError(f"history {str(place)!r}: {_REFUSALS.get(error.sqlstate) or words[:LONGEST]}") from None
 
 

@@ -1,6 +1,6 @@
 """Does a history find what was planted? Forty commits of a small package, measured by real gates.
 
-    python studies/planted_history.py --folder /tmp/planted --output studies/results/planted_history.json.gz
+    python studies/ranks/planted_history.py --folder /tmp/planted --output studies/results/planted_history.json.gz
 
 The package is pure Python and builds in a second. Its commits are numbered from 0, which is the anchor:
 
@@ -120,7 +120,9 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def written(folder: Path, *, planted: bool = True) -> list[str]:
-    """Make the project; return its commits."""
+    """Make the project, unless it is there from an interrupted run; return its commits."""
+    if folder.exists():
+        return git(folder, "log", "--format=%H", "--reverse", "main").split()
     folder.mkdir(parents=True)
     git(folder, "init", "--quiet", "-b", "main")
     (folder / "gate.suite.toml").write_text(SUITE, encoding="utf-8")
@@ -158,8 +160,8 @@ def asked(folder: Path, log: list[dict[str, object]], *arguments: str) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     seconds = round(time.time() - begun)
     log.append({"asked": list(arguments), "status": done.returncode, "seconds": seconds, "said": done.stdout})
-    print(f"$ pyharness history {' '.join(arguments)}   # {seconds} s, status {done.returncode}", flush=True)
-    print(done.stdout + (done.stderr if done.returncode == 2 else ""), flush=True)
+    print(f"$ pyharness history {' '.join(arguments)}   # {seconds} s, status {done.returncode}", flush=True)  # noqa: T201
+    print(done.stdout + (done.stderr if done.returncode == 2 else ""), flush=True)  # noqa: T201
     return done.stdout
 
 
@@ -168,7 +170,7 @@ def played(folder: Path, commits: Sequence[str], launches: int, log: list[dict[s
     gates = ["--suite", "gate.suite.toml", "--no-build-isolation"]
     filled = ["--anchor", commits[0], "--launches", str(launches), *gates]
     before = commits[BACK - 1]
-    git(folder, "branch", "before", before)
+    git(folder, "branch", "--force", "before", before)
     asked(folder, log, "fill", *filled, f"{commits[0]}..{before}", "--branch", "before")
     asked(folder, log, "check", "--confirm", *gates, "--branch", "before")
     asked(folder, log, "find", "encode", *gates, "--branch", "before")
@@ -188,7 +190,7 @@ def asked_points(folder: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Play it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="a new folder for the project")
+    parser.add_argument("--folder", type=Path, required=True, help="of the project; an interrupted run goes on in it")
     parser.add_argument("--output", type=Path, help="what was asked and said, and all points, packed by gzip")
     parser.add_argument("--launches", type=int, default=5)
     parser.add_argument("--load", type=int, default=0, help="processes that are kept busy")
