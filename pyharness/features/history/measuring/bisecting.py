@@ -20,6 +20,7 @@ from pyharness.types import InputError
 
 LAUNCHES = 10  # of a gate
 MOST_GATES = 4  # of two revisions
+MOST_OPEN = 4  # revisions about which launches do not tell: then the range is the answer
 MARGIN = 5  # measured revisions on either side of a step: the scan may place it so far from its commit
 
 
@@ -119,7 +120,7 @@ class _Bisection:
     search: StepSearch
     revisions: Sequence[str]
     tell: Callable[[str], object]
-    unmeasured: dict[int, str] = field(default_factory=dict)  # place -> why
+    unmeasured: dict[int, str] = field(default_factory=dict)  # place -> why it says nothing
 
     def effect(self, base: str, head: str, settled: Callable[[float, float, float], bool]) -> PairEffect:
         """Measure two revisions until ``settled`` (effect, low, high), or ``MOST_GATES`` gates are through."""
@@ -156,27 +157,32 @@ class _Bisection:
 
 
 def _search(bisection: _Bisection) -> None:
-    """Halve the bracket until it is a commit or nothing tells, then confirm that commit."""
+    """Halve the bracket until it is a commit or nothing tells, then confirm that commit.
+
+    Where launches do not tell about a middle, the next one is tried: its build may lie otherwise.
+    """
     search, revisions = bisection.search, bisection.revisions
-    whole = bisection.effect(search.good, search.bad, lambda effect, low, high: not low <= effect / 2 <= high)
+    whole = bisection.effect(search.good, search.bad, lambda effect, low, high: high - low <= abs(effect) / 2)
     search.step = whole
     if whole.low <= whole.effect / 2 <= whole.high:
         search.why = f"{MOST_GATES * LAUNCHES} launches show no step between its ends"
         return
-    good, bad = 0, len(revisions) - 1
-    while (middle := _middle(good, bad, bisection.unmeasured)) is not None:
+    good, bad, unsure = 0, len(revisions) - 1, 0
+    while unsure < MOST_OPEN and (middle := _middle(good, bad, bisection.unmeasured)) is not None:
         try:
             slower = bisection.side(revisions[0], revisions[middle], whole.effect)
         except NotMeasured as lacking:
             bisection.unmeasured[middle] = str(lacking)
             continue
         if slower is None:
-            search.why = f"launches do not tell on which side {revisions[middle][:10]} is"
-            return
+            unsure += 1
+            bisection.unmeasured[middle] = f"launches do not tell on which side {revisions[middle][:10]} is"
+            continue
         good, bad = (good, middle) if slower else (middle, bad)
         search.good, search.bad = revisions[good], revisions[bad]
     if bad - good > 1:
-        search.why = f"the revisions between were not measured: {bisection.unmeasured[good + 1]}"
+        reasons = [why for place, why in bisection.unmeasured.items() if good < place < bad]
+        search.why = f"nothing tells about the revisions between: {reasons[-1]}"
         return
     _confirm(bisection, whole.effect)
 
