@@ -87,9 +87,9 @@ def test_a_run_imports_no_driver_and_nothing_of_servers() -> None:
         "import sys; from pyharness.cli import main\n"
         "try: main(['run', '-t', 'raw_bytes', '-c', 'sample:prose', '-b', 'compression'])\n"
         "except SystemExit as end: assert end.code == 0\n"
-        "new = [name for name in sys.modules if name.startswith('pyharness.features.history.')]\n"
+        "new = [m for m in sys.modules if m.startswith('pyharness.features.history.')]\n"
         "assert not {'psycopg', 'psycopg_binary'} & set(sys.modules), new\n"
-        "assert {name.rpartition('.')[2] for name in new} <= {'cli', 'gate_cli'}, new"
+        "assert {m.rpartition('.')[2] for m in new} <= {'cli', 'gate_cli'}, new"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

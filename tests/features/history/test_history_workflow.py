@@ -88,7 +88,7 @@ def test_nights_share_a_history_and_one_that_confirms_is_red(
     tmp_path: Path, workflow: str, origin: Path, programs: Path, github: GitHub
 ) -> None:
     passed, first = played(tmp_path, 1, github, origin, programs, workflow)
-    assert not passed, "one point is nothing to compare"
+    assert not passed
     assert artifact(github, 1).keys() >= {"history.db", "history.html", "comment.md", "junit.xml"}
     _fill(first.folder / "cached", origin, programs)
     passed, night = played(tmp_path, 2, github, origin, programs, workflow)

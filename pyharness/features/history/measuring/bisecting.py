@@ -54,7 +54,7 @@ class StepSearch:
 
 
 def line_named(history: History, name: str, suite: str) -> HistoryLine:
-    """Return the line of times of a benchmark with the most points; raise ``InputError`` where there is none."""
+    """Return the line of times of a benchmark with the most points; raise ``InputError`` without one."""
     lines = [one for one in history.lines if one.series.nature == "ratio" and one.series.suite == suite]
     own = [one for one in lines if one.series.benchmark == name]
     if not own:
