@@ -130,6 +130,16 @@ def test_another_definition_or_anchor_is_another_line(tmp_path: Path) -> None:
     assert history.changes == ()
 
 
+def test_a_series_that_ends_stays_and_its_last_level_counts(tmp_path: Path) -> None:
+    records = [
+        entry(commit(number), {"encode": 0.05 * (number >= 12)} | ({"gone": 0.0} if number < 15 else {}), seed=number)
+        for number in range(40)
+    ]
+    history = read(tmp_path, records)
+    assert [(one.series.benchmark, len(one.points)) for one in history.lines] == [("encode", 40), ("gone", 15)]
+    assert [one.line.series.benchmark for one in history.suspected] == ["encode"]
+
+
 def test_gates_that_confirmed_or_searched_are_no_line_and_no_growth(tmp_path: Path) -> None:
     sizes = [0.001] * 10 + [0.2] * 10
     records = [entry(commit(number), {"encode": 0.0}, seed=number, memory=size) for number, size in enumerate(sizes)]
