@@ -15,6 +15,7 @@ import pytest
 from cases.command_line import call, refused
 from gating.cluster import Cluster, cluster, programs
 from gating.histories import commit, entries, entry, gate_text, line_of
+from gating.leveled import leveled_project, started_fill
 from pyharness.features.history import servers
 from pyharness.features.history.database import Database, Place, opened, place_of
 from pyharness.features.history.lines import history_of
@@ -141,6 +142,17 @@ def test_a_claim_is_of_one_revision_and_ends_with_its_connection(place: Place) -
         left.claimed("a").__enter__()
     with opened(place) as last, last.claimed("a") as mine:
         assert mine
+
+
+def test_fills_at_once_share_the_revisions(tmp_path: Path, server: Cluster) -> None:
+    project, name = leveled_project(tmp_path / "project", 13, 6), server.fresh()
+    filling = [started_fill(project, server.address(name), tmp_path / f"cache-{number}") for number in range(3)]
+    said = [one.communicate(timeout=120) for one in filling]
+    assert [one.returncode for one in filling] == [0, 0, 0], said
+    assert sum(int(output.split()[0]) for output, _ in said) == 12
+    with opened(place_of(server.address(name))) as database:
+        assert database.rows("SELECT COUNT(*), COUNT(DISTINCT revision) FROM points") == [(12, 12)]
+    assert server.password not in "".join(map(str, said))
 
 
 def test_what_a_server_refuses_is_named_and_nothing_is_added(

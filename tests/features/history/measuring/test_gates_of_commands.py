@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import pytest
 from cases.command_line import call, refused
 from gating import small_project
 from gating.histories import made_gate
+from gating.leveled import leveled_project, started_fill
 from gating.small_project import git
 from pyharness.features.gate import commands
 from pyharness.features.gate.commands import MachineBusy
@@ -31,22 +30,13 @@ from pyharness.types import InputError
 
 pytestmark = pytest.mark.process
 COUNT, STEP = 24, 12
-STAND_IN = Path(__file__).parents[3] / "support" / "workflows" / "made_levels.py"
 NAME = "speed/test_a.py::test_encode"
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout whose commits have a level: a step after half of them."""
-    folder = tmp_path_factory.mktemp("history") / "project"
-    (folder / "speed").mkdir(parents=True)
-    git(folder, "init", "--quiet", "-b", "main")
-    (folder / "speed" / "test_a.py").write_text("def test_encode(benchmark): benchmark(len, '')\n", encoding="utf-8")
-    for number in range(COUNT):
-        (folder / "level").write_text(f"{0.06 * (number >= STEP)}\n", encoding="utf-8")
-        git(folder, "add", "--all")
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
-    return folder
+    return leveled_project(tmp_path_factory.mktemp("history") / "project", COUNT, STEP)
 
 
 def commits(project: Path) -> list[str]:
@@ -228,16 +218,9 @@ def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
         revisions_of(running, f"{start}..side-1")
 
 
-def started(project: Path, path: str, folder: Path) -> subprocess.Popen[str]:
-    arguments: Sequence[str] = ["history", "fill", "--anchor", "HEAD~23", "HEAD~23..HEAD", "--pytest", "speed"]
-    environment = {**os.environ, "PYHARNESS_HISTORY": path, "PYHARNESS_CACHE": str(folder / "cache")}
-    return subprocess.Popen([sys.executable, "-P", str(STAND_IN), *arguments], cwd=project, env=environment, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-
-
 def test_two_fills_at_once_measure_each_revision_once(tmp_path: Path, project: Path) -> None:
     path = str(tmp_path / "history.db")
-    both = [started(project, path, tmp_path) for _ in range(2)]
+    both = [started_fill(project, path, tmp_path) for _ in range(2)]
     said = [one.communicate(timeout=120) for one in both]
     assert [one.returncode for one in both] == [0, 0], said
     counts = [int(re.findall(r"^(\d+) revision", output)[0]) for output, _ in said]
