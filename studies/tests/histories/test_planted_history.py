@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ranks import planted_history
-from ranks.planted_history import BACK, BROKEN, COMMITS, DRIFT, OTHER_IDS, SAME, STEP, code_of, git, written
+from planted_history import BACK, BROKEN, COMMITS, COST, DRIFT, OTHER_IDS, SAME, STEP, code_of, git, written
 
 
 def test_commits_are_as_planted(tmp_path: Path) -> None:
@@ -18,4 +17,4 @@ def test_commits_are_as_planted(tmp_path: Path) -> None:
     assert SAME not in changed
     assert "broken" in git(folder, "show", f"{commits[BROKEN]}:backend.py")
     assert code_of(0) == code_of(STEP, planted=False)
-    assert int(code_of(COMMITS - 1).split("spend(")[3].partition(")")[0]) > planted_history.COST * 1.04
+    assert int(code_of(COMMITS - 1).split("spend(")[3].partition(")")[0]) > COST * 1.04

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranks.search_rule import counted
+from search_rule import counted
 
 
 def test_a_clear_step_is_found_and_nothing_is_no_commit() -> None:

@@ -25,6 +25,7 @@ NIGHTS = 20  # before the first that is played
 
 @pytest.fixture(scope="module")
 def workflow() -> str:
+    text: str
     (text,) = re.findall(
         r"```yaml\n(name: History\n.*?)```", (ROOT / "docs" / "history.md").read_text("utf-8"), re.DOTALL
     )

@@ -43,6 +43,11 @@ def commits(project: Path) -> list[str]:
     return git(project, "log", "--format=%H", "--reverse").split()
 
 
+def first_two(project: Path) -> tuple[str, str]:
+    first, second, *_ = commits(project)
+    return first, second
+
+
 class Levels:
     """Stands in for ``commands.gate``: the level of a commit is in its file."""
 
@@ -153,12 +158,12 @@ def test_a_gate_waits_for_the_machine_and_gives_up_in_time(tmp_path: Path, proje
         return made(asked)
 
     running = gates(tmp_path, project, busy, pause=paused.append)
-    running.measured(*commits(project)[:2], 5)
+    running.measured(*first_two(project), 5)
     assert (len(paused), len(made.asked)) == (3, 1)
     late = gates(tmp_path, project, busy, pause=lambda _: time.sleep(0.05), deadline=time.monotonic() + 0.2)
     paused.clear()
     with pytest.raises(TimeIsOver):
-        late.measured(*commits(project)[:2], 5)
+        late.measured(*first_two(project), 5)
 
 
 def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path) -> None:
@@ -171,9 +176,9 @@ def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path)
 
     running = gates(tmp_path, project, cut, deadline=time.monotonic() + 600)
     with pytest.raises(TimeIsOver):
-        running.measured(*commits(project)[:2], 5)
+        running.measured(*first_two(project), 5)
     assert not (tmp_path / "history.db").exists()
-    gates(tmp_path, project, made, deadline=time.monotonic() + 600).measured(*commits(project)[:2], 5)
+    gates(tmp_path, project, made, deadline=time.monotonic() + 600).measured(*first_two(project), 5)
     assert (tmp_path / "history.db").exists()
 
 
@@ -184,7 +189,7 @@ def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, projec
                        about={**made.about, "unbuilt": "base"})  # fmt: skip
 
     with pytest.raises(BaseUnbuilt):
-        gates(tmp_path, project, unbuilt).measured(*commits(project)[:2], 5)
+        gates(tmp_path, project, unbuilt).measured(*first_two(project), 5)
     assert not (tmp_path / "history.db").exists()
     made, first = Levels(project), commits(project)[0]
     gates(tmp_path, project, made).measured("a.whl", commits(project)[1], 5, anchor={"commit": first, "subject": "s"})
@@ -209,7 +214,7 @@ def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
         git(folder, "commit", "--quiet", "--allow-empty", "-m", "side")
         git(folder, "checkout", "--quiet", "main")
         git(folder, "merge", "--quiet", "--no-ff", "-m", f"merge {number}", f"side-{number}")
-    running = HistoryGates(tmp_path / "history.db", GateRequest("", "", tests="speed", folder=folder), lambda _: Any)
+    running = HistoryGates(tmp_path / "history.db", GateRequest("", "", tests="speed", folder=folder), Levels(folder))
     merges = revisions_of(running, f"{start}..main")
     assert [git(folder, "log", "-1", "--format=%s", one) for one in merges] == ["merge 0", "merge 1", "merge 2"]
     assert len(revisions_of(running, "main")) == 10_003
