@@ -124,7 +124,7 @@ def fill(
     closed = measured if asked.again else measured | gaps.keys()
     order = order_of(len(wanted), [place for place, one in enumerate(wanted) if one in closed])
     todo = [wanted[place] for place in order]
-    result.gaps = {one: gaps[one] for one in wanted if one in gaps and one in closed - measured}
+    earlier = {one: gaps[one] for one in wanted if one in gaps and one in closed - measured}
     try:
         while todo:
             one = _next(gates, asked, todo, result)
@@ -132,6 +132,7 @@ def fill(
                 tell(f"{one[:10]}: {result.gaps.get(one, 'measured')}; {len(todo):,} left")
     except TimeIsOver:
         result.over = True
+    result.gaps = {**earlier, **result.gaps}
     result.left = len(todo)
     return result
 
@@ -184,5 +185,4 @@ def _measure(gates: HistoryGates, asked: FillRequest, revision: str, result: Fil
     if gate.self_test.faults:
         result.gaps[revision] = gate.self_test.faults[0]
     else:
-        result.gaps.pop(revision, None)
         result.measured.append(revision)
