@@ -32,12 +32,16 @@ SHARED = Path("/tmp")  # noqa: S108 -- of the machine: TMPDIR may be each job's 
 LONGEST = 200  # bytes of the holder's signature
 
 
+class MachineBusy(InputError):
+    """Another gate runs on this machine."""
+
+
 def gate(asked: GateRequest, listener: GateListener) -> Gate:
     """Measure and judge. Arms that cannot be compared get a verdict as well, with its reason.
 
     Raises:
-        InputError: the request is invalid or another gate runs, before any build. Later problems become a verdict, and
-            so does a commit that is not in the clone.
+        InputError: the request is invalid or another gate runs (``MachineBusy``), before any build. Later problems
+            become a verdict, and so does a commit that is not in the clone.
         OSError: the system refuses before any build, or the reader of a pipe has ended (``BrokenPipeError``).
     """
     begun, minutes = time.time(), asked.rules.minutes
@@ -74,7 +78,9 @@ def _compare(request: ResolvedRequest, listener: GateListener, deadline: float) 
     try:
         with ready(request, listener, deadline) as both:
             return judged(both, asked.rules, request.declared)
-    except (NotBuilt, ArmFailed, InputError) as failure:
+    except NotBuilt as failure:
+        return replace(_incomparable(asked, str(failure)), about={"unbuilt": failure.side})
+    except (ArmFailed, InputError) as failure:
         return _incomparable(asked, str(failure))
     except OSError as refusal:  # a full disk, mostly
         if isinstance(refusal, BrokenPipeError):  # the reader has closed the pipe
@@ -155,7 +161,8 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
     """Hold the machine's lock for a gate; yield notes: with ``force``, that another gate ran.
 
     Raises:
-        InputError: another gate runs and ``force`` is not set, or the lock file cannot be opened.
+        MachineBusy: another gate runs and ``force`` is not set.
+        InputError: the lock file cannot be opened.
     """
     handle = _open(path or lock_place())
     try:
@@ -165,7 +172,7 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
         else:
             who = os.pread(handle, LONGEST, 0).decode("ascii", "replace").strip() or "an unknown process"
             if not force:
-                raise InputError(
+                raise MachineBusy(
                     f"another gate runs on this machine ({who}), and both would disturb each other: wait for it, "
                     "or measure anyway with --force"
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +21,14 @@ from pyharness.cli.console import (
     width,
 )
 from pyharness.cli.usage import Example
+from pyharness.features.history.gate_cli import BRANCH, DB, EFFECT, asks_for_gates, fill, find, gates_of, given
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
-    from pyharness.features.history.database import Added
+    from pyharness.features.history.database import Added, Place
     from pyharness.features.history.lines import History
 
 FORMATS = ["text", "markdown", "html", "csv", "json"]
-_DB = click.option("--db", metavar="FILE", help="The history [default: PYHARNESS_HISTORY, or pyharness-history.db].")
-_BRANCH = click.option("--branch", default="HEAD", show_default=True, metavar="NAME",
-                       help="The branch whose first-parent line orders the revisions.")  # fmt: skip
-_EFFECT = click.option("--effect", default="1.5%", show_default=True, help="Smaller steps of times are left out.")
 _FILE = click.Path(path_type=Path)
 
 
@@ -42,43 +39,61 @@ def history() -> None:
     \b
     pyharness gate --base ANCHOR --head HEAD --launches 5 -o gate.json
     pyharness history add gate.json
-    pyharness history check
+    pyharness history check --confirm
     pyharness history report
+    pyharness history fill --anchor v1.0 v1.0..main
+    pyharness history find encode
 
     Every revision is measured against one anchor. Steps are found by ranks: docs/history.md.
     """
 
 
 @history.command()
-@click.argument("records", metavar="RECORD...", type=_FILE, nargs=-1, required=True)
-@_DB
-@_BRANCH
+@click.argument("records", metavar="RECORD...", nargs=-1, required=True)
+@DB
+@BRANCH
 @click.option("--revision", default="", metavar="COMMIT", help="What a record measured that names no commit.")
 @reports_errors
-def add(records: tuple[Path, ...], db: str | None, branch: str, revision: str) -> None:
+def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) -> None:
     """Add records of gates and runs, or other histories.
 
     Adding twice adds once. Records of one command are added together, or none of them. Revisions are placed on the
     branch as far as this clone knows it.
     """
     from pyharness.features.history import collecting
-    from pyharness.features.history.database import check_apart, is_history, opened, place_of
+    from pyharness.features.history.database import check_apart, opened, place_of
     from pyharness.features.history.places import branch_line
 
-    path, line = place_of(db), branch_line(Path(), branch)
-    histories = [record for record in records if is_history(record)]
+    place, line = place_of(db), branch_line(Path(), branch)
+    files, histories = _parted(records)
     commit = _full(revision)
-    entries = [collecting.read(record, commit) for record in records if record not in histories]
+    entries = [collecting.read(file, commit) for file in files]
     others = []
     for other in histories:
-        if path.exists() and other.samefile(path):
+        if other == place or (isinstance(other, Path) and isinstance(place, Path) and _is_same(other, place)):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
         with opened(other) as read:  # what is refused is refused before anything is made
             others.append(read.contents())
     check_apart([*entries, *(entry for other in others for entry in other.entries)])
-    with opened(path, create=True) as database:
+    with opened(place, create=True) as database:
         added = database.add(entries, line, others)
-    show(f"{path}: {_in_words(added)}\n")
+    show(f"{place}: {_in_words(added)}\n")
+
+
+def _parted(records: tuple[str, ...]) -> tuple[list[Path], list[Place]]:
+    """Return the files of records, and the places of histories."""
+    from pyharness.features.history.database import is_history
+    from pyharness.features.history.servers import is_address, server_place
+
+    addresses = [record for record in records if is_address(record)]
+    paths = [Path(record) for record in records if record not in addresses]
+    histories: list[Place] = [path for path in paths if is_history(path)]
+    files = [path for path in paths if path not in histories]
+    return files, [*histories, *(server_place(address, "RECORD") for address in addresses)]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return other.exists() and one.samefile(other)
 
 
 def _full(revision: str) -> str:
@@ -104,23 +119,23 @@ def _in_words(added: Added) -> str:
 
 
 @history.command()
-@_DB
-@_BRANCH
+@DB
+@BRANCH
 @reports_errors
 def rebuild(db: str | None, branch: str) -> None:
     """Make all tables again from the records, after an update."""
     from pyharness.features.history.database import opened, place_of
     from pyharness.features.history.places import branch_line
 
-    path = place_of(db)
-    with opened(path, any_schema=True) as database:
+    place = place_of(db)
+    with opened(place, any_schema=True) as database:
         count = database.rebuild(branch_line(Path(), branch))
-    show(f"{path}: made again of {counted(count, 'record')}\n")
+    show(f"{place}: made again of {counted(count, 'record')}\n")
 
 
 @history.command()
-@_DB
-@_EFFECT
+@DB
+@EFFECT
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of --output, or text]")
 @click.option("-o", "--output", type=_FILE, help="File to write [default: standard output].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
@@ -135,14 +150,14 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
     from pyharness.features.history.database import place_of
     from pyharness.system import atomic_file
 
-    path = place_of(db)
-    check_target(output, force, [path])
+    place = place_of(db)
+    check_target(output, force, _files(place))
     form = form or room.FORMATS_OF_SUFFIXES.get("" if output is None else output.suffix, "text")
-    content = _read(path, effect, None)
+    content = _read(place, effect, None)
     exporters: dict[str, Callable[[], str]] = {
         "text": lambda: room.to_text(shown.sheets(content), width=width(), color=color() and output is None),
         "markdown": lambda: room.to_markdown(shown.sheets(content)),
-        "html": lambda: _page(content, path.name),
+        "html": lambda: _page(content, place.name),
         "csv": lambda: room.to_csv(shown.visible_texts(shown.flat(content))),
         "json": lambda: room.to_json(shown.flat(content)),
     }
@@ -155,25 +170,36 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
 
 
 @history.command()
-@_DB
-@_EFFECT
+@DB
+@EFFECT
 @click.option(
     "--since", metavar="REV", help="Count changes at this revision and later: the beginning of a commit's id."
 )
+@click.option("--confirm", is_flag=True, help="Ask a gate about what is suspected; this builds both revisions.")
+@click.option("--budget", default="3%", show_default=True, help="Slowdown that such a gate allows.")
+@click.option("--declared", type=_FILE, metavar="FILE", help="Changes that it accepts [default: gate.toml if it is "
+              "there].")  # fmt: skip
+@BRANCH
+@asks_for_gates
 @click.option("--strict", is_flag=True, help="End with 3 where something is suspected.")
 @click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
 @click.option("--junit", type=_FILE, help="Write JUnit XML.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @reports_errors
-def check(db: str | None, since: str | None, effect: str, strict: bool, force: bool, **outputs: Any) -> None:
+def check(
+    db: str | None, since: str | None, effect: str, strict: bool, force: bool, confirm: bool, markdown: Path | None,
+    junit: Path | None, **of_gates: Any,
+) -> None:  # fmt: skip
     """Look for growth that is still there.
 
-    What is suspected is no verdict yet: a gate of the revision before against the last one confirms it.
+    What is suspected is no verdict yet. --confirm asks a gate: the revision before a step against the last one, ten
+    launches. Only what it calls a regression is an alert. Its record is added to the history.
 
     \b
     Exit status:
       0  nothing is suspected, or something without --strict
-      2  nothing to compare, or wrong usage
+      1  confirmed by a gate
+      2  nothing to compare, a gate that gave no figure, or wrong usage
       3  something is suspected, with --strict
     """
     from pyharness import report as room
@@ -181,23 +207,45 @@ def check(db: str | None, since: str | None, effect: str, strict: bool, force: b
     from pyharness.features.history.database import place_of
     from pyharness.system import atomic_file
 
-    path = place_of(db)
-    files: dict[str, Path] = {name: file for name, file in outputs.items() if file is not None}
+    place = place_of(db)
+    files = {name: file for name, file in (("markdown", markdown), ("junit", junit)) if file is not None}
     check_output()
     for file in files.values():
-        check_target(file, force, [path])
+        check_target(file, force, _files(place))
     if len({file.resolve() for file in files.values()}) < len(files):
         raise InputError("--markdown and --junit name one file: give each a name of its own")
-    content = _read(path, effect, since)
+    content = _read(place, effect, since)
+    if confirm:
+        content = _confirmed(content, db, **of_gates)
+    elif given(of_gates["gates"]) or of_gates["declared"] is not None:
+        raise InputError("options of gates need --confirm: without it, check measures nothing")
     comment = room.to_pull_request(shown.comment(content))
     texts = {"markdown": comment, "junit": shown.to_junit(content, strict=strict)}
     for name, file in files.items():
         atomic_file.write(file, texts[name], overwrite=force)
     summarise(comment)
     show(room.to_text(shown.sheets(content)[:2], width=width(), color=color()))
-    if not content.comparable:
-        sys.exit(2)
-    sys.exit(3 if strict and content.suspected else 0)
+    code = content.exit_code
+    sys.exit(0 if code == 3 and not strict else code)
+
+
+def _confirmed(
+    content: History, db: str | None, branch: str, budget: str, declared: Path | None, gates: Mapping[str, Any]
+) -> History:
+    from pyharness.features.gate.builds.names import absent
+    from pyharness.features.history.measuring.confirming import confirmed
+
+    if declared is not None and not declared.exists():
+        raise absent(
+            "--declared", str(declared), declared, "write an [[accepted]] entry for each change that you allow"
+        )
+    with gates_of(db, branch, gates, budget, declared) as running:
+        return confirmed(content, running)
+
+
+def _files(place: Place) -> list[Path]:
+    """Return the files that no output may replace."""
+    return [place] if isinstance(place, Path) else []
 
 
 def _page(content: History, name: str) -> str:
@@ -213,15 +261,17 @@ def _page(content: History, name: str) -> str:
     return pages.render(page.page_of(content, name))
 
 
-def _read(path: Path, effect: str, since: str | None) -> History:
+def _read(place: Place, effect: str, since: str | None) -> History:
     from pyharness.features.gate.cli import share
     from pyharness.features.history.database import opened
     from pyharness.features.history.lines import history_of
 
     size = share(effect, "--effect")
-    with opened(path) as database:
+    with opened(place) as database:
         return history_of(database, size, since)
 
 
+history.add_command(fill)
+history.add_command(find)
 COMMANDS = (history,)
 EXAMPLES = (Example("pyharness history check", "what became slower over months", 95),)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pyharness.features.gate.records import GATE_KIND, gate_from_json
+from pyharness.features.gate.records import GATE_KIND, dump_gate, gate_from_json
 from pyharness.features.gate.types import Gate, GateVerdict, Judgement
 from pyharness.features.gate.verdicts.effects import effects_of
 from pyharness.features.gate.verdicts.judgements import ALLOWED
@@ -24,6 +24,7 @@ from pyharness.store.json_lines import MOST_BYTES, load, parsed
 from pyharness.types import InputError
 
 FOREIGN = "pytest-benchmark"
+LONGEST_REASON = 300  # characters
 MOST_LOG = 100.0  # of a ratio: exp(100) is 3e43, and sums of a few have an exponential, too
 MOST_VALUE = 1e150  # of a metric, as of a number in a gate's record
 # ratio: a time over the anchor's, judged by its steps. count: memory or instructions over the anchor's, judged at once.
@@ -56,6 +57,14 @@ class SeriesPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryGap:
+    """Why a gate has no points."""
+
+    anchor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record as a history keeps it, and what is made of it."""
 
@@ -69,6 +78,7 @@ class KeptRecord:
     revision: str
     points: tuple[SeriesPoint, ...]
     subjects: Mapping[str, str] = field(default_factory=dict)  # of commits, as the record says
+    gap: HistoryGap | None = None
 
 
 def is_commit(text: str) -> bool:
@@ -86,9 +96,17 @@ def read(path: Path, revision: str = "") -> KeptRecord:
     Raises:
         InputError: it cannot be read, is no such record, is of an unfinished run, or names no commit.
     """
-    data = load(path)
+    return _entry(load(path), f"record {str(path)!r}", revision)
+
+
+def entry_of_gate(gate: Gate) -> KeptRecord:
+    """Make an entry of a gate that has just ended: the same that its written record gives."""
+    return _entry(json.loads(dump_gate(gate)), "the record of the gate", "")
+
+
+def _entry(data: Any, name: str, revision: str) -> KeptRecord:
     content = json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")
-    return entry_of(data, content, f"record {str(path)!r}", revision)
+    return entry_of(data, content, name, revision)
 
 
 def unpacked(packed: bytes, digest: str, history: str) -> bytes:
@@ -123,9 +141,10 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
     Raises:
         InputError: as ``read``.
     """
+    gap = None
     if isinstance(data, dict) and data.get("kind") == GATE_KIND:
         gate = gate_from_json(data, name)
-        facts = _of_gate(gate, name, revision)
+        facts, gap = _of_gate(gate, name, revision), _gap_of(gate)
     else:
         record = Record.from_json(data, name)
         if record.data["kind"] != KIND:
@@ -138,13 +157,13 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
     return KeptRecord(
         hashlib.sha256(content).hexdigest(), kind, whole_text(created), whole_text(suite),
         json.dumps(machine, sort_keys=True), revision, zlib.compress(content, 9), commit, points,
-        {one: whole_text(text) for one, text in subjects.items()},
+        {one: whole_text(text) for one, text in subjects.items()}, gap,
     )  # fmt: skip
 
 
 def whole_text(text: str) -> str:
-    """Return a text that a database can hold: JSON may have halves of a surrogate pair."""
-    return str(writable(text))
+    """Return a text that a database can hold: JSON may have halves of a surrogate pair, and NUL."""
+    return str(writable(text)).replace("\0", "\\x00")
 
 
 def can_be_shown(nature: str, *values: float | None) -> bool:
@@ -166,22 +185,36 @@ _Facts: TypeAlias = tuple[str, str, str, Mapping[str, Any], str, Iterator[Series
 
 
 def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
-    commits = gate.about.get("commits")
-    sides: Mapping[str, Any] = commits if isinstance(commits, dict) else {}
+    sides = _sides(gate)
     version, subject = (_text(sides, "head", part) for part in ("commit", "subject"))
     commit = revision or version
     if not is_commit(commit):
         what = "a working tree with changes" if "+" in commit else "a version without a commit"
         raise InputError(f"{name} measures {what}: --revision COMMIT says where it belongs")
-    base = gate.arms.get("base")
-    anchor = whole_text(_text(sides, "base", "commit") or ("" if base is None else base.version))
-    points = _gate_points(gate, anchor) if not gate.self_test.faults else iter(())
+    points = _gate_points(gate, _anchor_of(gate)) if not gate.self_test.faults else iter(())
     environment = gate.about.get("environment")
     known = {commit: subject} if subject and not revision else {}
     return (
         GATE_KIND, str(gate.about.get("created", "")), gate.suite, environment if isinstance(environment, dict) else {},
         commit, points, known,
     )  # fmt: skip
+
+
+def _sides(gate: Gate) -> Mapping[str, Any]:
+    commits = gate.about.get("commits")
+    return commits if isinstance(commits, dict) else {}
+
+
+def _anchor_of(gate: Gate) -> str:
+    base = gate.arms.get("base")
+    return whole_text(_text(_sides(gate), "base", "commit") or ("" if base is None else base.version))
+
+
+def _gap_of(gate: Gate) -> HistoryGap | None:
+    """Return why a gate has no points: its arms were not made, or they differed."""
+    if not gate.self_test.faults:
+        return None
+    return HistoryGap(_anchor_of(gate), whole_text(gate.self_test.faults[0])[:LONGEST_REASON])
 
 
 def _text(sides: Mapping[str, Any], side: str, part: str) -> str:
@@ -213,15 +246,20 @@ def _grown(one: Judgement) -> float:
 
 def _of_launches(gate: Gate, one: Judgement, series: SeriesName) -> SeriesPoint:
     """Return the mean of all launches; of a gate that screened, its effect: what it saw chose its launches."""
-    benchmark = next((known for known in gate.benchmarks if known.name == one.benchmark), None)
-    if gate.rules.fixed and benchmark is not None:
-        logs = [launch.log for launch in effects_of(benchmark, gate.rounds, gate.rules).launches]
+    if gate.rules.fixed:
+        logs = logs_of(gate, one.benchmark)
         if (interval := trimmed_interval(logs)) is not None:
             return SeriesPoint(series, trimmed_mean(logs), *interval, len(logs))
     low, high = one.interval or (-1.0, -1.0)
     known = low > -1
     return SeriesPoint(series, math.log1p(one.effect or 0.0), math.log1p(low) if known else None,
                  math.log1p(high) if known else None, 0)  # fmt: skip
+
+
+def logs_of(gate: Gate, name: str) -> list[float]:
+    """Return log(head / base) of each launch of a benchmark; none where the gate lacks it."""
+    benchmarks = [one for one in gate.benchmarks if one.name == name]
+    return [launch.log for one in benchmarks for launch in effects_of(one, gate.rounds, gate.rules).launches]
 
 
 def _of_run(record: Record, data: Any, name: str, revision: str) -> _Facts:

@@ -1,4 +1,4 @@
-"""The database of a history: a file of SQLite that holds records, and points that are made of them.
+"""The database of a history: records, and points that are made of them; in a file of SQLite or on PostgreSQL.
 
 Every change is one transaction: an interrupted command, a full disk or another writer leaves the state before it.
 """
@@ -7,46 +7,41 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyharness.features.gate.records import GATE_KIND
+from pyharness.features.history import connections, servers
 from pyharness.features.history.collecting import KeptRecord, is_commit, kept
+from pyharness.features.history.connections import Connection
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
+from pyharness.features.history.servers import ServerPlace, is_address, server_place
 from pyharness.types import InputError
 
-KIND, SCHEMA = "pyharness-history", 1
+KIND, SCHEMA = "pyharness-history", 2
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 DEFAULT, VARIABLE = "pyharness-history.db", "PYHARNESS_HISTORY"
-PATIENCE = 60.0  # seconds for another writer
 MAGIC = b"SQLite format 3\0"
-_TABLES = ("about", "points", "records", "revisions")
+Place: TypeAlias = Path | ServerPlace
+_TABLES = ("about", "gaps", "points", "records", "revisions")
 _COLUMNS = {"about": {"name", "value"}, "records": {"id", "revision", "content"}}  # of each schema
+_OF_REVISIONS = {"id", "parent", "committed", "subject"}
 _LONGEST = 9  # digits of a schema's number
-_REFUSALS: Mapping[str, str] = {
-    "SQLITE_BUSY": f"another process has locked it for more than {PATIENCE:.0f} s: try again when it has ended",
-    "SQLITE_READONLY": "it cannot be written: change its permissions, or name another file with --db",
-    "SQLITE_FULL": "the disk is full: nothing was added; make room and add again",
-    "SQLITE_CANTOPEN": "it cannot be opened: look whether its folder exists and can be written",
-    "SQLITE_NOTADB": "it is no database of SQLite: name another file with --db",
-    "SQLITE_CORRUPT": "it is damaged or cut off: take a copy of it, or add the records to a new one",
-}
 
 
-def place_of(given: str | None) -> Path:
-    """Return the file of the history: as given, of the environment, or the default here.
+def place_of(given: str | None, option: str = "--db") -> Place:
+    """Return where the history lies: as given, of the environment, or the default here.
 
     Raises:
-        InputError: it is a URL, which is not shown: it may hold a password.
+        InputError: it is an address and none of PostgreSQL; it is not shown, since it may hold a password.
     """
-    name = given or os.environ.get(VARIABLE) or DEFAULT
-    if "://" in name:
-        raise InputError("--db names a server, and a history is a file of SQLite: name a file")
-    return Path(name)
+    if given is None:
+        given, option = os.environ.get(VARIABLE), VARIABLE
+    name = given or DEFAULT
+    return server_place(name, option) if is_address(name) else Path(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +63,24 @@ class HistoryContents:
     tip: str | None
 
 
-@contextmanager
-def reporting(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one line that names the file."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = "_".join(str(getattr(error, "sqlite_errorname", "")).split("_")[:2])
-        why = _REFUSALS.get(name) or f"{error}: if it is damaged, take a copy of it"
-        raise InputError(f"history {str(path)!r}: {why}") from None
-
-
 class Database:
     """An open history."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self._connection = path, connection
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return f"history {str(self.path)!r}"
+        return self._connection.name
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query."""
-        return self._connection.execute(statement, values).fetchall()
+        return self._connection.rows(statement, values)
+
+    def claimed(self, what: str) -> AbstractContextManager[bool]:
+        """Hold a claim until the end of the block; the value is False where another process holds it."""
+        return self._connection.claimed(what)
 
     def about(self, name: str) -> str | None:
         """Return a fact about the history; None where it has none."""
@@ -107,7 +95,7 @@ class Database:
         Raises:
             InputError: a gate's record was changed since it was added, or the database refuses.
         """
-        with self._writing():
+        with self._connection.writing():
             news = [self._add(entry) for part in (entries, *(other.entries for other in others)) for entry in part]
             gone = self._extend(line.revisions, line.tip) if line is not None else []
             for other in others:
@@ -134,11 +122,11 @@ class Database:
 
     def rebuild(self, line: BranchLine | None) -> int:
         """Make all tables again from the records; return their number. Commits and their order stay."""
-        with self._writing():
+        with self._connection.writing():
             entries = list(self.entries())
             revisions, tip = self.known_revisions()
             for table in _TABLES:
-                self._connection.execute(f"DROP TABLE IF EXISTS {table}")
+                self._connection.rows(f"DROP TABLE IF EXISTS {table}")
             self._create()
             for entry in entries:
                 self._add(entry)
@@ -152,10 +140,9 @@ class Database:
 
         What a stranger's file has in place of commits and texts is left out.
         """
-        try:
-            rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
-        except sqlite3.OperationalError:
+        if not self._connection.columns("revisions") >= _OF_REVISIONS:
             return [], None
+        rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
         known = [
             LineRevision(commit, parent if _is_commit(parent) else None, *(_text(value) for value in texts))
             for commit, parent, *texts in rows if _is_commit(commit)
@@ -165,26 +152,31 @@ class Database:
 
     def _create(self) -> None:
         for statement in SCHEMA_FILE.read_text(encoding="utf-8").split(";\n"):
-            self._connection.execute(statement)
+            self._connection.rows(statement)
         facts = [("kind", KIND), ("schema", str(SCHEMA))]
-        self._connection.executemany("INSERT INTO about (name, value) VALUES (?, ?)", facts)
+        self._connection.change("INSERT INTO about (name, value) VALUES (?, ?)", facts)
 
     def _add(self, entry: KeptRecord) -> bool:
         if self.rows("SELECT 1 FROM records WHERE id = ?", (entry.id,)):
             return False
         self._check_unchanged(entry)
-        self._connection.execute(
+        self._connection.rows(
             "INSERT INTO records (id, kind, created, suite, machine, revision, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.named, entry.content),
         )
-        self._connection.executemany(
+        self._connection.change(
             "INSERT INTO points (record, series, revision, anchor, value, low, high, samples) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(entry.id, json.dumps(one.series), entry.revision, one.series.anchor, one.value, one.low, one.high,
               one.samples) for one in entry.points],
         )  # fmt: skip
+        if entry.gap is not None:
+            self._connection.rows(
+                "INSERT INTO gaps (record, revision, anchor, suite, reason) VALUES (?, ?, ?, ?, ?)",
+                (entry.id, entry.revision, entry.gap.anchor, entry.suite, entry.gap.reason),
+            )
         measured = [(entry.revision, None), *entry.subjects.items()]
-        self._connection.executemany(
+        self._connection.change(
             "INSERT INTO revisions (id, subject) VALUES (?, ?) "
             "ON CONFLICT (id) DO UPDATE SET subject = COALESCE(revisions.subject, excluded.subject)",
             measured,
@@ -208,7 +200,7 @@ class Database:
 
     def _extend(self, revisions: Iterable[LineRevision], tip: str | None) -> list[str]:
         """Add what is known of commits, and place all revisions again; return those that left the line."""
-        self._connection.executemany(
+        self._connection.change(
             "INSERT INTO revisions (id, parent, committed, subject) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
             "parent = COALESCE(revisions.parent, excluded.parent), "
             "committed = COALESCE(revisions.committed, excluded.committed), "
@@ -221,26 +213,14 @@ class Database:
         if newest is None:
             return []
         line = ancestors(newest, parents)
-        self._connection.execute("UPDATE revisions SET place = NULL")
-        self._connection.executemany("UPDATE revisions SET place = ? WHERE id = ?", list(enumerate(line)))
-        self._connection.execute(
+        self._connection.rows("UPDATE revisions SET place = NULL")
+        self._connection.change("UPDATE revisions SET place = ? WHERE id = ?", list(enumerate(line)))
+        self._connection.rows(
             "INSERT INTO about (name, value) VALUES ('tip', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (newest,),
         )
         measured = [str(row[0]) for row in self.rows("SELECT DISTINCT revision FROM points")]
         return rewritten(measured, line, [str(row[0]) for row in before])
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with reporting(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
 
 
 def check_apart(entries: Iterable[KeptRecord]) -> None:
@@ -265,40 +245,45 @@ def _text(value: object) -> str | None:
 
 
 @contextmanager
-def opened(path: Path, *, create: bool = False, any_schema: bool = False) -> Iterator[Database]:
+def opened(place: Place, *, create: bool = False, any_schema: bool = False) -> Iterator[Database]:
     """Open a history.
 
     Args:
-        path: its file.
+        place: its file or server.
         create: make it where it does not exist; otherwise it is only read.
         any_schema: accept an older schema, for ``rebuild``.
 
     Raises:
         InputError: it does not exist, is another's, of a newer version, damaged, or cannot be read or made.
     """
-    if not path.exists() and not create:
-        raise InputError(f"history {str(path)!r} does not exist: pyharness history add RECORD makes one")
-    if path.is_dir():
-        raise InputError(f"history {str(path)!r} is a folder: name a file with --db")
-    mode = "rwc" if create else "rw" if any_schema else "ro"
-    with reporting(path):
-        address = f"{path.resolve().as_uri()}?mode={mode}"
-        with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
-            database = Database(path, connection)
-            _check(database, create=create, any_schema=any_schema)
-            yield database
+    with _connected(place, create=create, writes=create or any_schema) as connection:
+        database = Database(connection)
+        _check(database, create=create, any_schema=any_schema)
+        yield database
+
+
+def _connected(place: Place, *, create: bool, writes: bool) -> AbstractContextManager[Connection]:
+    if isinstance(place, ServerPlace):
+        return servers.connected(place, reads=not writes)
+    if not place.exists() and not create:
+        raise InputError(f"history {str(place)!r} does not exist: pyharness history add RECORD makes one")
+    if place.is_dir():
+        raise InputError(f"history {str(place)!r} is a folder: name a file with --db")
+    return connections.connected(place, "rwc" if create else "rw" if writes else "ro")
 
 
 def _check(database: Database, *, create: bool, any_schema: bool) -> None:
-    """Make the tables of an empty file; refuse what is no history of this version."""
-    tables = database.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    if not tables and create:
-        with database._writing():
-            if not database.rows("SELECT name FROM sqlite_master"):
+    """Make the tables of an empty database; refuse what is no history of this version."""
+    connection = database._connection
+    if not connection.tables():
+        if not create:
+            raise InputError(f"{database.name} is empty: pyharness history add RECORD makes one")
+        with connection.writing():
+            if not connection.tables():
                 database._create()
         return
     where = database.name
-    if not all(names <= _columns(database, table) for table, names in _COLUMNS.items()) or (
+    if not all(names <= connection.columns(table) for table, names in _COLUMNS.items()) or (
         database.about("kind") != KIND
     ):
         raise InputError(f"{where} is another program's database: name a history of pyharness")
@@ -308,11 +293,6 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
         raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness")
     if schema != str(SCHEMA) and not any_schema:
         raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild")
-
-
-def _columns(database: Database, table: str) -> set[str]:
-    """Return the names of a table's columns; none where there is no such table."""
-    return {str(name) for (name,) in database.rows("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def is_history(path: Path) -> bool:

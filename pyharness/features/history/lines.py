@@ -10,9 +10,9 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -23,14 +23,17 @@ from pyharness.features.history.database import Database
 from pyharness.features.history.steps import FEWEST, LevelStep, steps
 from pyharness.types import InputError
 
+# What a gate says of a suspicion ("": it was not asked). waived: gate.toml accepts it. not compared: it gave no figure.
+Outcome: TypeAlias = Literal["", "confirmed", "not confirmed", "inconclusive", "waived", "not compared"]
 ENOUGH = 20  # points of a machine for a line of its own
 EFFECT = 0.015  # half of the gate's budget
 NEAR = 5  # revisions: steps of two machines so near are one change
 _POINTS = (
     "SELECT p.series, v.place, p.revision, r.machine, p.value, p.low, p.high, p.samples FROM points p "
     "JOIN records r ON r.id = p.record JOIN revisions v ON v.id = p.revision WHERE v.place IS NOT NULL "
-    "ORDER BY p.series, v.place, r.machine, p.record"
+    "ORDER BY p.record"
 )
+_REASONS = "SELECT revision, reason FROM gaps ORDER BY record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class LineChange:
     new: float
     taken_back: bool = False  # the line ends near the old level
     alone: bool = False  # shown by this machine, and not by another that measured both sides
+    outcome: Outcome = ""
+    why: str = ""  # of the outcome
 
     @property
     def effect(self) -> float:
@@ -89,6 +94,7 @@ def lines_of(database: Database) -> list[HistoryLine]:
     rows = database.rows(_POINTS)
     for row in rows:
         _check(row, database.name)
+    rows.sort(key=lambda row: (row[0], row[1], row[3]))  # of a record's order within: databases differ in that of texts
     lines: list[HistoryLine] = []
     for text, group in groupby(rows, key=lambda row: row[0]):
         series, own = series_of(str(text), database.name), list(group)
@@ -254,12 +260,27 @@ class History:
     places: tuple[PlacedRevision, ...]  # in order
     waiting: tuple[str, ...]  # measured revisions without a place
     since: int = 0  # the first place whose changes count
+    reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why a gate gave no point
+    aside: tuple[HistoryLine, ...] = ()  # of anchors that confirmed or searched, and are no line of the history
 
     @property
     def suspected(self) -> tuple[LineChange, ...]:
         """Growth of times, memory and instructions that is still there, the largest first."""
         judged = [one for one in self.changes if one.line.series.nature in ("ratio", "count")]
         return tuple(one for one in judged if one.slower and not one.taken_back and one.after.place >= self.since)
+
+    def of_outcome(self, *outcomes: Outcome) -> tuple[LineChange, ...]:
+        """What is suspected and has one of these outcomes."""
+        return tuple(one for one in self.suspected if one.outcome in outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """1: confirmed, 2: nothing to compare or a suspicion without its gate, 3: suspected, else 0."""
+        if self.of_outcome("confirmed"):
+            return 1
+        if not self.comparable or self.of_outcome("not compared"):
+            return 2
+        return 3 if self.of_outcome("", "inconclusive") else 0
 
     @property
     def comparable(self) -> bool:
@@ -278,14 +299,26 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
     Raises:
         InputError: ``since`` is the beginning of no revision on the line, or of several; or the history is damaged.
     """
-    lines = lines_of(database)
+    lines, aside = _parted(lines_of(database))
     query = "SELECT place, id, COALESCE(committed, ''), COALESCE(subject, '') FROM revisions WHERE place IS NOT NULL"
     rows = database.rows(f"{query} ORDER BY place")
     if not all(isinstance(place, int) and all(isinstance(one, str) for one in texts) for place, *texts in rows):
         raise _damaged(database.name, "a revision is not what this version writes")
     places = tuple(PlacedRevision(*row) for row in rows)
     first = 0 if since is None else _place(places, since)
-    return History(tuple(lines), tuple(changes_of(lines, effect)), places, tuple(database.waiting()), first)
+    reasons = {whole_text(str(revision)): whole_text(str(reason)) for revision, reason in database.rows(_REASONS)}
+    changes = tuple(changes_of(lines, effect))
+    return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons, tuple(aside))
+
+
+def _parted(lines: Sequence[HistoryLine]) -> tuple[list[HistoryLine], list[HistoryLine]]:
+    """Return lines, and those set aside: of anchors with too few points where the suite has another with enough."""
+    judged = {(one.series.suite, one.series.anchor) for one in lines
+              if one.series.nature == "ratio" and can_be_judged(one)}  # fmt: skip
+    suites = {suite for suite, _ in judged}
+    aside = [one for one in lines if one.series.nature in ("ratio", "count") and one.series.suite in suites
+             and (one.series.suite, one.series.anchor) not in judged]  # fmt: skip
+    return [one for one in lines if one not in aside], aside
 
 
 def _place(places: Sequence[PlacedRevision], commit: str) -> int:

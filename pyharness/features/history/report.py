@@ -6,10 +6,12 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from pyharness.features.gate.report.junit import TestCase, junit_xml
 from pyharness.features.history.collecting import MOST_LOG
 from pyharness.features.history.lines import History, HistoryLine, LineChange, can_be_judged, level
+from pyharness.features.history.measuring.bisecting import StepSearch
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import visible
@@ -45,12 +47,19 @@ def headline(history: History) -> str:
     judged = [one for one in history.lines if one.series.nature in ("ratio", "count") and can_be_judged(one)]
     if not (suspected := history.suspected):
         return f"Nothing is suspected in {counted(len(judged), 'line')}."
-    figures = {(one.line.series.benchmark, one.line.series.figure) for one in suspected}
-    return f"Suspected: {counted(len(figures), 'figure')} grew, of {counted(len(judged), 'line')}."
+    if alerts := history.of_outcome("confirmed"):
+        return f"Confirmed: {_figures(alerts)} grew, of {counted(len(judged), 'line')}."
+    if not history.of_outcome("", "inconclusive", "not compared"):
+        return f"Nothing is confirmed: {_figures(suspected)} suspected, of {counted(len(judged), 'line')}."
+    return f"Suspected: {_figures(suspected)} grew, of {counted(len(judged), 'line')}."
+
+
+def _figures(changes: Sequence[LineChange]) -> str:
+    return counted(len({(one.line.series.benchmark, one.line.series.figure) for one in changes}), "figure")
 
 
 def _answer(history: History) -> Sheet:
-    rows = [("verdict", headline(history)), *(("suspected", in_words(one)) for one in history.suspected)]
+    rows = [("verdict", headline(history)), *((_outcome(one), in_words(one)) for one in history.suspected)]
     measured = len(history.measured)
     rows.append(("revisions", f"{measured:,} measured of {counted(len(history.places), 'revision')} on the line"))
     if history.waiting:
@@ -77,7 +86,12 @@ def in_words(change: LineChange) -> str:
         _EFFECT.show(change.effect) if series.nature in ("ratio", "count") else f"{change.old:.6g} -> {change.new:.6g}"
     )
     where = f"{change.before.revision[:OF_A_COMMIT]}..{change.after.revision[:OF_A_COMMIT]}"
-    return "; ".join(filter(None, (f"{series.benchmark} {series.figure} {size} in {where}", _notes(change))))
+    what = f"{series.benchmark} {series.figure} {size} in {where}"
+    return "; ".join(filter(None, (what, _notes(change), change.why)))
+
+
+def _outcome(change: LineChange) -> str:
+    return change.outcome or "suspected"
 
 
 def _notes(change: LineChange) -> str:
@@ -143,7 +157,10 @@ def _levels(history: History) -> Sheet:
          Cell(one.series.anchor[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
         for one in judged
     ]  # fmt: skip
-    return Sheet("Each line", headings, tuple(sorted(rows, key=lambda row: -float(row[2].value or 0))))
+    anchors = len({one.series.anchor for one in history.aside})
+    notes = (f"Left out: gates against {counted(anchors, 'other anchor')}, which have fewer than 10 points.",)
+    ordered = tuple(sorted(rows, key=lambda row: -float(row[2].value or 0)))
+    return Sheet("Each line", headings, ordered, notes if anchors else ())
 
 
 def _recent(line: HistoryLine, history: History, after: int) -> float:
@@ -153,20 +170,28 @@ def _recent(line: HistoryLine, history: History, after: int) -> float:
 
 
 def _gaps(history: History) -> Sheet:
-    """Return runs of revisions without a point, from the first measured one on; the longest are listed."""
+    """Return runs of revisions without a point, from the first measured one on; the longest are listed.
+
+    A run has one reason, or none: nobody has asked for its gates.
+    """
     measured = history.measured
-    runs: list[list[str]] = [[]]
+    runs: list[tuple[str, list[str]]] = [("", [])]
     for one in history.places:
         if one.place in measured or (measured and one.place < min(measured)):
-            runs.append([])
-        else:
-            runs[-1].append(one.revision)
-    gaps = sorted(filter(None, runs), key=lambda run: -len(run)) if measured else []
+            runs.append(("", []))
+            continue
+        reason = history.reasons.get(one.revision, "")
+        if reason != runs[-1][0]:
+            runs.append((reason, []))
+        runs[-1][1].append(one.revision)
+    gaps = sorted((run for run in runs if run[1]), key=lambda run: (not run[0], -len(run[1]))) if measured else []
     notes = (f"{counted(len(gaps) - MOST_GAPS, 'shorter run')} left out.",) if len(gaps) > MOST_GAPS else ()
     rows = tuple(
-        (Cell(run[0][:OF_A_COMMIT]), Cell(run[-1][:OF_A_COMMIT]), Cell(len(run), COUNT)) for run in gaps[:MOST_GAPS]
+        (Cell(run[0][:OF_A_COMMIT]), Cell(run[-1][:OF_A_COMMIT]), Cell(len(run), COUNT), Cell(reason or None))
+        for reason, run in gaps[:MOST_GAPS]
     )
-    headings = (Heading("from", "word"), Heading("to", "word"), Heading("revisions"))
+    headings = (Heading("from", "word"), Heading("to", "word"), Heading("revisions"),
+                Heading("reason", "prose", dispensable=1))  # fmt: skip
     return Sheet("Revisions that were not measured", headings, rows, notes)
 
 
@@ -199,7 +224,7 @@ def visible_texts(sheet: Sheet) -> Sheet:
 
 
 def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ...]]:
-    for line in history.lines:
+    for line in (*history.lines, *history.aside):
         for one in line.points:
             yield (*line.series, one.machine, one.place, one.revision, one.value, one.low, one.high, int(one.judged))
 
@@ -207,7 +232,7 @@ def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ..
 def comment(history: History) -> Comment:
     """Return the comment on a history: what is suspected first, all else folded."""
     first, *others = sheets(history)
-    lines = tuple(map(in_words, history.suspected))
+    lines = tuple(f"{_outcome(one)}: {in_words(one)}" for one in history.suspected)
     about = first.rows[-1][1].text if first.rows else ""
     return Comment(
         headline(history), about, lines,
@@ -216,18 +241,56 @@ def comment(history: History) -> Comment:
 
 
 def to_junit(history: History, *, strict: bool) -> str:
-    """Return XML: a test case for each judged figure; what is suspected is skipped, under ``strict`` a failure."""
+    """Return XML: a test case for each judged figure.
+
+    What is confirmed is a failure, what a gate could not compare an error, and what is suspected is skipped (under
+    ``strict`` a failure).
+    """
     of_figure: dict[tuple[str, str], list[LineChange]] = {}
     for line in history.lines:
         if line.series.nature in ("ratio", "count"):
             of_figure.setdefault((line.series.benchmark, line.series.figure), [])
     for change in history.suspected:
         of_figure[change.line.series.benchmark, change.line.series.figure].append(change)
-    outcome = "failure" if strict else "skipped"
     cases = [
-        TestCase(f"history.{figure}", name, outcome if changes else "", "; ".join(map(in_words, changes)))
+        TestCase(f"history.{figure}", name, _junit_outcome(changes, strict), "; ".join(map(in_words, changes)))
         for (name, figure), changes in of_figure.items()
     ]
     if not history.comparable:
         cases.append(TestCase("history", "history", "error", headline(history)))
     return junit_xml("pyharness history", "history", cases)
+
+
+def _junit_outcome(changes: Sequence[LineChange], strict: bool) -> Literal["", "failure", "error", "skipped"]:
+    outcomes = {one.outcome for one in changes}
+    if "confirmed" in outcomes:
+        return "failure"
+    if "not compared" in outcomes:
+        return "error"
+    if not outcomes & {"", "inconclusive"}:
+        return ""
+    return "failure" if strict else "skipped"
+
+
+def search_sheets(search: StepSearch, subject: str) -> list[Sheet]:
+    """Return what a search found, and its gates; ``subject`` is that of the culprit."""
+    good, bad = search.good[:OF_A_COMMIT], search.bad[:OF_A_COMMIT]
+    rows = [("benchmark", search.benchmark)]
+    if search.step is not None:
+        rows.append(("step", f"{_EFFECT.show(math.expm1(search.step.effect))} between the ends"))
+    if search.culprit:
+        rows.append(("commit", f"{search.culprit[:OF_A_COMMIT]} {subject}; confirmed against {good}"))
+    else:
+        rows += [("between", f"{good}..{bad}"), ("why", search.why)]
+    launches = sum(one.launches for one in search.trail)
+    rows.append(("measured", f"{counted(len(search.trail), 'pair')} of revisions, {counted(launches, 'launch')}"))
+    headings = (Heading("base", "word"), Heading("head", "word"), Heading("change"), Heading("launches"))
+    trail = tuple(
+        (Cell(one.base[:OF_A_COMMIT]), Cell(one.head[:OF_A_COMMIT]),
+         Cell(math.expm1(one.effect), _EFFECT, (math.expm1(one.low), math.expm1(one.high)), bounds=True),
+         Cell(one.launches, COUNT))
+        for one in search.trail
+    )  # fmt: skip
+    answer = Sheet("Search", (Heading("about", "word"), Heading("result", "prose")),
+                   tuple(text_row(*row) for row in rows))  # fmt: skip
+    return [answer, *([Sheet("What was measured", headings, trail)] if trail else [])]

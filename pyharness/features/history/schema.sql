@@ -1,4 +1,4 @@
--- A history. SQLite takes it, and PostgreSQL would. Records are what is kept; points are made of them (rebuild).
+-- A history. SQLite and PostgreSQL take it. Records are what is kept; points are made of them (rebuild).
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE records (
     id TEXT PRIMARY KEY,        -- SHA-256 of the content
@@ -26,4 +26,11 @@ CREATE TABLE points (
     high DOUBLE PRECISION,
     samples INTEGER NOT NULL,   -- launches of a gate; 0: of a gate that chose by what it saw, so it is not judged
     PRIMARY KEY (record, series)
+);
+CREATE TABLE gaps (
+    record TEXT PRIMARY KEY,
+    revision TEXT NOT NULL,
+    anchor TEXT NOT NULL,
+    suite TEXT NOT NULL,
+    reason TEXT NOT NULL        -- why a gate has no points: it did not build, or the arms differed
 );

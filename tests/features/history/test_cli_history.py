@@ -136,6 +136,18 @@ def test_records_without_a_commit_need_one(tmp_path: Path, project: Path) -> Non
     assert {row["revision"] for row in rows} == {commits(project)[-2]}
 
 
+def test_a_record_of_an_unfinished_run_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    file, path = tmp_path / "run.json", tmp_path / "history.db"
+    assert call("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression", "-o", str(file)).returncode == 0
+    data = json.loads(file.read_text(encoding="utf-8"))
+    for complete, word in ((True, "--revision"), (False, "--resume")):
+        file.write_text(json.dumps(data | {"complete": complete}), encoding="utf-8")
+        said = refused("history", "add", str(file), "--db", str(path), cwd=tmp_path)
+        assert word in said
+        assert "run.json" in said
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"kind": "pyharness-gate"}', '{"kind": "other"}', "no JSON"])
 def test_what_is_no_record_is_named_and_nothing_is_made(tmp_path: Path, content: str) -> None:
     file, path = tmp_path / "own.json", tmp_path / "history.db"

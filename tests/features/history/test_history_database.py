@@ -177,7 +177,7 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
 
 
 def test_a_locked_history_is_given_up_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyharness.features.history.database.PATIENCE", 0.1)
+    monkeypatch.setattr("pyharness.features.history.connections.PATIENCE", 0.1)
     path = filled(tmp_path / "history.db", ENTRIES[:1])
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
@@ -250,12 +250,13 @@ def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
     assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES))
 
 
-def test_a_server_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError) as refusal:
-        place_of("postgresql://me:secret@host/db")
-    assert "secret" not in str(refusal.value)
+def test_a_history_lies_where_it_is_named_or_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHARNESS_HISTORY", "mine.db")
     assert (place_of(None), place_of("other.db")) == (Path("mine.db"), Path("other.db"))
+    monkeypatch.setenv("PYHARNESS_HISTORY", "mysql://me:secret@host/db")
+    with pytest.raises(InputError, match="PYHARNESS_HISTORY") as refusal:
+        place_of(None)
+    assert "secret" not in str(refusal.value)
 
 
 def test_a_line_may_have_no_circle_and_no_end() -> None:

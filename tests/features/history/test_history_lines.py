@@ -130,6 +130,28 @@ def test_another_definition_or_anchor_is_another_line(tmp_path: Path) -> None:
     assert history.changes == ()
 
 
+def test_a_series_that_ends_stays_and_its_last_level_counts(tmp_path: Path) -> None:
+    records = [
+        entry(commit(number), {"encode": 0.05 * (number >= 12)} | ({"gone": 0.0} if number < 15 else {}), seed=number)
+        for number in range(40)
+    ]
+    history = read(tmp_path, records)
+    assert [(one.series.benchmark, len(one.points)) for one in history.lines] == [("encode", 40), ("gone", 15)]
+    assert [one.line.series.benchmark for one in history.suspected] == ["encode"]
+
+
+def test_gates_that_confirmed_or_searched_are_no_line_and_no_growth(tmp_path: Path) -> None:
+    sizes = [0.001] * 10 + [0.2] * 10
+    records = [entry(commit(number), {"encode": 0.0}, seed=number, memory=size) for number, size in enumerate(sizes)]
+    before = read(tmp_path, records)
+    searched = [entry(commit(number), {"encode": 0.0}, anchor=commit(3), seed=90 + number, memory=sizes[number],
+                      created="2026-03-01") for number in (6, 9, 12)]  # fmt: skip
+    after = read(tmp_path, searched)
+    assert [one.line.series for one in after.suspected] == [one.line.series for one in before.suspected]
+    assert (after.lines, {one.series.anchor for one in after.aside}) == (before.lines, {commit(3)})
+    assert {one.series.figure for one in after.aside} == {"time", "memory"}
+
+
 def test_memory_that_grows_is_suspected_at_once_and_a_drift_as_well(tmp_path: Path) -> None:
     sizes = [0.001, 0.001, 0.02, 0.04, 0.06, 0.06, 0.2]
     records = [entry(commit(number), {"encode": 0.0}, memory=size, seed=number) for number, size in enumerate(sizes)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ import numpy as np
 from gating.gates import ABOUT, gate, judgement
 from gating.small_project import git
 from pyharness.features.gate.records import dump_gate
-from pyharness.features.gate.types import BELOW_ALL, GateRules, Launch, Rounds, Timing
+from pyharness.features.gate.types import BELOW_ALL, Gate, GateRules, GateVerdict, Launch, Rounds, SelfTest, Timing
 from pyharness.features.history import collecting
 from pyharness.features.history.collecting import KeptRecord
+from pyharness.features.history.database import opened
+from pyharness.features.history.measuring.gates import BaseUnbuilt
 from pyharness.features.history.places import BranchLine, LineRevision
 
 ANCHOR, SUBJECT = "a" * 40, "a subject"
@@ -37,13 +41,18 @@ def line_of(count: int, first: int = 0, root: str | None = None) -> BranchLine:
     return BranchLine(revisions[-1].id, tuple(revisions[::-1]))
 
 
-def gate_text(
+def gate_text(head: str, effects: Mapping[str, float], **fields: Any) -> str:
+    """Record of a gate, as ``made_gate`` has it."""
+    return dump_gate(made_gate(head, effects, **fields))
+
+
+def made_gate(
     head: str, effects: Mapping[str, float], *, machine: Mapping[str, Any] = MACHINE, anchor: str = ANCHOR,
     seed: int = 0,
     rules: GateRules = FIXED, created: str = "2026-01-01T00:00:00+00:00", definition: str = "d", memory: float = 0.0,
     **about: Any,
-) -> str:  # fmt: skip
-    """Record of a gate whose launches scatter by 1.3 % around these logarithms of head / anchor."""
+) -> Gate:  # fmt: skip
+    """Make up a gate whose launches scatter by 1.3 % around these logarithms of head / anchor."""
     draws, figures, rounds = np.random.default_rng(seed), [], []
     for name, effect in effects.items():
         figures.append(judgement(name, effect=float(np.expm1(effect)), launches=rules.launches))
@@ -60,7 +69,7 @@ def gate_text(
         "definitions": dict.fromkeys(effects, definition), **about,
     }  # fmt: skip
     launches = tuple(Launch(number, "base") for number in range(rules.launches + 1))
-    return dump_gate(gate(*figures, rules=rules, rounds=tuple(rounds), launches=launches, about=facts))
+    return gate(*figures, rules=rules, rounds=tuple(rounds), launches=launches, about=facts)
 
 
 def entry(head: str, effects: Mapping[str, float], **fields: Any) -> KeptRecord:
@@ -93,3 +102,46 @@ def checkout(folder: Path, commits: int) -> list[str]:
     for number in range(commits):
         git(folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
     return git(folder, "log", "--format=%H", "--reverse").split()
+
+
+@dataclass
+class MadeGates:
+    """Stands in for ``HistoryGates``: its gates are made up of levels, and added."""
+
+    place: Path
+    levels: Mapping[str, float]  # commit -> logarithm of the time of "encode"
+    line: BranchLine | None = None
+    unbuilt: Mapping[str, str] = field(default_factory=dict)  # commit -> why
+    verdict: str = ""  # of every figure; "": a regression above 3 %
+    suite: str = "gate"
+    deadline: float = math.inf
+    asked: list[tuple[str, str, int]] = field(default_factory=list)  # base, head, launches
+    paused: int = 0
+    scatter: int = 0  # first seed
+    adds: bool = True
+
+    def pause(self, seconds: float) -> None:
+        self.paused += 1
+
+    def measured(
+        self, base: str, head: str, launches: int, *, only: tuple[str, ...] = (), instructions: bool = False,
+        anchor: Mapping[str, str] | None = None,
+    ) -> Gate:  # fmt: skip
+        self.asked.append((base, head, launches))
+        if base in self.unbuilt:
+            raise BaseUnbuilt(self.unbuilt[base])
+        commit = base if anchor is None else anchor["commit"]
+        number = self.scatter + len(self.asked)
+        effect = self.levels[head] - self.levels[commit]
+        created = f"2026-02-{number // 1440 + 1:02}T{number // 60 % 24:02}:{number % 60:02}:00+00:00"
+        rules = replace(FIXED, launches=launches)
+        gate = made_gate(head, {"encode": effect}, anchor=commit, seed=number, rules=rules, created=created)
+        if head in self.unbuilt:
+            gate = replace(gate, rounds=(), judgements=(), self_test=SelfTest((self.unbuilt[head],)))
+        verdict = GateVerdict(self.verdict or ("regression" if effect > 0.03 else "pass"))
+        gate = replace(gate, judgements=tuple(replace(one, verdict=verdict) for one in gate.judgements))
+        if not self.adds:
+            return gate
+        with opened(self.place, create=True) as database:
+            database.add([collecting.entry_of_gate(gate)], self.line)
+        return gate

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 BOT = "github-actions[bot]"
@@ -22,6 +23,7 @@ class GitHub:
 
     repository: str = "owner/pyharness"
     tokens: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    caches: dict[str, Path] = field(default_factory=dict)  # by key, oldest first
     artifacts: dict[int, dict[int, tuple[str, bytes]]] = field(default_factory=dict)  # by run and id: name, archive
     sizes: dict[int, int] = field(default_factory=dict)  # by id: what is said of it, where that is not true
     pulls: dict[int, dict[str, Any]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -90,6 +91,8 @@ class Runner:
             "actions/checkout": self._checkout,
             "actions/setup-python": lambda _: None,
             "actions/upload-artifact": self._keep,
+            "actions/cache/restore": self._restore,
+            "actions/cache/save": self._save,
         }[action](given)
         return True
 
@@ -135,7 +138,9 @@ class Runner:
         self._git("init", "--quiet")
         if "sparse-checkout" in given:
             self._git("sparse-checkout", "set", given["sparse-checkout"])
-        self._git("fetch", "--quiet", "--depth", given.get("fetch-depth", "1"), f"file://{self.origin}", ref)
+        depth = given.get("fetch-depth", "1")
+        wanted = ("--tags",) if depth == "0" else ("--depth", depth)
+        self._git("fetch", "--quiet", *wanted, f"file://{self.origin}", ref)
         self._git("checkout", "--quiet", "FETCH_HEAD")
         self.log.append(f"checked out {ref}: {len(list(work.iterdir())) - 1} entries")
 
@@ -144,15 +149,27 @@ class Runner:
 
     def _keep(self, given: Mapping[str, str]) -> None:
         archive = io.BytesIO()
-        files = [path for path in sorted(Path(given["path"]).rglob("*")) if path.is_file()]
+        folder = self.folder / "work" / given["path"]
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         if not files:
             self.log.append("no files were found to keep")
             return
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in files:
-                packed.write(path, path.relative_to(given["path"]))
+                packed.write(path, path.relative_to(folder))
         self.github.keep(self.run, archive.getvalue(), given["name"])
 
+    def _restore(self, given: Mapping[str, str]) -> None:
+        keys = [key for key in self.github.caches if key.startswith((given["key"], given["restore-keys"]))]
+        if keys:
+            shutil.copytree(self.github.caches[keys[-1]], self.folder / "work" / given["path"], dirs_exist_ok=True)
+
+    def _save(self, given: Mapping[str, str]) -> None:
+        kept = self.folder / "cached"
+        shutil.copytree(self.folder / "work" / given["path"], kept)
+        assert self.github.caches.setdefault(given["key"], kept) == kept, "a cache is never written again"
+
     def _contexts(self) -> dict[str, Any]:
-        github = {"event": self.event, "event_name": self.event_name, "token": self.token, "ref": self.ref}
+        github = {"event": self.event, "event_name": self.event_name, "token": self.token, "ref": self.ref,
+                  "run_id": self.run}  # fmt: skip
         return {"github": github, "runner": {"temp": str(self.folder / "temp")}}

@@ -1,0 +1,213 @@
+"""Does a history find what was planted? Forty commits of a small package, measured by real gates.
+
+    python studies/ranks/planted_history.py --folder /tmp/planted --output studies/results/planted_history.json.gz
+
+The package is pure Python and builds in a second. Its commits are numbered from 0, which is the anchor:
+
+    encode   5 % slower from commit 12 on, taken back at 26; another result from 34 on
+    decode   0.4 % slower at each of the commits 20 to 31: 4.9 % in all
+    15       an identical rebuild: only a text changes
+    18       does not build
+
+``--load N`` keeps N processes busy meanwhile. ``--nothing`` plants nothing: what is confirmed then is a false alarm.
+docs/history.md "Planted, with real gates" has what a run gave.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+COMMITS = 40
+STEP, BACK = 12, 26
+DRIFT = range(20, 32)
+SAME, BROKEN, OTHER_IDS = 15, 18, 34
+COST = 20_000  # turns of a loop
+PYPROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "planted"
+version = "{version}"
+"""
+BACKEND = """
+import pathlib, tomllib, zipfile
+
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    version = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]["version"]
+    info, name = f"planted-{version}.dist-info", f"planted-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(directory, name), "w") as wheel:
+        wheel.write("planted.py")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: planted\\nVersion: {version}\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+"""
+CODE = """
+def spend(turns):
+    state = 1
+    for _ in range(turns):
+        state = (state * 31 + 7) & 0xFFFF
+    return state
+
+
+def encode(text):
+    spend({encode})
+    return [ord(one) + {shift} for one in text]
+
+
+def decode(text):
+    spend({decode})
+    return [ord(one) for one in text]
+"""
+SUITE = """
+name = "planted"
+workloads = "workloads.py"
+benchmarks = [
+  { name = "encode", workload = "encode", bytes = 64 },
+  { name = "decode", workload = "decode", bytes = 64 },
+]
+"""
+WORKLOADS = """
+class Workload:
+    def __init__(self, call, digestible):
+        self.call = call
+        self.digestible = digestible
+
+
+def _of(name):
+    import planted
+
+    return Workload(getattr(planted, name), lambda ids: str(ids).encode())
+
+
+def encode(setting):
+    return _of("encode")
+
+
+def decode(setting):
+    return _of("decode")
+"""
+AUTHOR = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def code_of(number: int, *, planted: bool = True) -> str:
+    """Return the package's module at a commit."""
+    step = 1.05 if planted and STEP <= number < BACK else 1.0
+    drift = 1.004 ** sum(one <= number for one in DRIFT) if planted else 1.0
+    shift = int(planted and number >= OTHER_IDS)
+    return CODE.format(encode=round(COST * step), decode=round(COST * drift), shift=shift)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as somebody."""
+    environment = {**os.environ, **AUTHOR, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.strip()
+
+
+def written(folder: Path, *, planted: bool = True) -> list[str]:
+    """Make the project, unless it is there from an interrupted run; return its commits."""
+    if folder.exists():
+        return git(folder, "log", "--format=%H", "--reverse", "main").split()
+    folder.mkdir(parents=True)
+    git(folder, "init", "--quiet", "-b", "main")
+    (folder / "gate.suite.toml").write_text(SUITE, encoding="utf-8")
+    (folder / "workloads.py").write_text(WORKLOADS, encoding="utf-8")
+    commits = []
+    for number in range(COMMITS):
+        broken = planted and number == BROKEN
+        (folder / "pyproject.toml").write_text(PYPROJECT.format(version=f"1.{number}"), encoding="utf-8")
+        (folder / "backend.py").write_text("raise SystemExit('broken')\n" if broken else BACKEND, encoding="utf-8")
+        (folder / "planted.py").write_text(code_of(number, planted=planted), encoding="utf-8")
+        (folder / "NEWS").write_text(f"commit {number}\n", encoding="utf-8")
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "-m", f"commit {number}")
+        commits.append(git(folder, "rev-parse", "HEAD"))
+    return commits
+
+
+@contextmanager
+def loaded(count: int) -> Iterator[None]:
+    """Keep processes busy."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(spin) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+
+
+def asked(folder: Path, log: list[dict[str, object]], *arguments: str) -> str:
+    """Run ``pyharness history``; keep what it says, its status and its time."""
+    begun = time.time()
+    command = [sys.executable, "-m", "pyharness", "history", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    seconds = round(time.time() - begun)
+    log.append({"asked": list(arguments), "status": done.returncode, "seconds": seconds, "said": done.stdout})
+    print(f"$ pyharness history {' '.join(arguments)}   # {seconds} s, status {done.returncode}", flush=True)  # noqa: T201
+    print(done.stdout + (done.stderr if done.returncode == 2 else ""), flush=True)  # noqa: T201
+    return done.stdout
+
+
+def played(folder: Path, commits: Sequence[str], launches: int, log: list[dict[str, object]]) -> str:
+    """Fill to just before the step is taken back, check and find; then the rest. Return all points as JSON."""
+    gates = ["--suite", "gate.suite.toml", "--no-build-isolation"]
+    filled = ["--anchor", commits[0], "--launches", str(launches), *gates]
+    before = commits[BACK - 1]
+    git(folder, "branch", "--force", "before", before)
+    asked(folder, log, "fill", *filled, f"{commits[0]}..{before}", "--branch", "before")
+    asked(folder, log, "check", "--confirm", *gates, "--branch", "before")
+    asked(folder, log, "find", "encode", *gates, "--branch", "before")
+    asked(folder, log, "fill", *filled, f"{commits[0]}..main")
+    asked(folder, log, "check", "--confirm", *gates)
+    asked(folder, log, "find", "decode", *gates)
+    asked(folder, log, "report")
+    return asked_points(folder)
+
+
+def asked_points(folder: Path) -> str:
+    """Return all points of the history."""
+    command = [sys.executable, "-m", "pyharness", "history", "report", "--format", "json"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Play it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="of the project; an interrupted run goes on in it")
+    parser.add_argument("--output", type=Path, help="what was asked and said, and all points, packed by gzip")
+    parser.add_argument("--launches", type=int, default=5)
+    parser.add_argument("--load", type=int, default=0, help="processes that are kept busy")
+    parser.add_argument("--nothing", action="store_true", help="plant nothing")
+    given = parser.parse_args(arguments)
+    commits = written(given.folder, planted=not given.nothing)
+    log: list[dict[str, object]] = []
+    with loaded(given.load):
+        points = played(given.folder, commits, given.launches, log)
+    if given.output is not None:
+        data = {"commits": commits, "load": given.load, "nothing": given.nothing, "log": log,
+                "points": json.loads(points)}  # fmt: skip
+        with contextlib.suppress(FileNotFoundError):
+            given.output.unlink()
+        with gzip.GzipFile(given.output, "wb", mtime=0) as packed:
+            packed.write(json.dumps(data).encode())
+
+
+if __name__ == "__main__":
+    main()
