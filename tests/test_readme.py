@@ -40,6 +40,7 @@ OF_FEATURES = {
     "history": {"history"},
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
+    "remote": {"s3", "gs", "hf", "https", "http"},
     "segmentation": {"segmentation", "segmentation-full"},
 }
 GONE = {

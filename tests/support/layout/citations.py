@@ -15,7 +15,8 @@ PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
 # Features that documents name.
 OF_FEATURES = (
-    "actions", "adaptation", "audit", "curriculum", "gate", "history", "parts", "profiling", "segmentation",
+    "actions", "adaptation", "audit", "curriculum", "gate", "history", "parts", "profiling", "remote",
+    "segmentation",
 )  # fmt: skip
 NATIVE = re.compile(r"(?<![\w/.*-])[\w/]+\.(?:hpp|cpp|cu)\b")  # by the end of its path: text_encoder.hpp
 SECTIONS = re.compile(r"((?:docs/)?[\w-]+\.md)`{0,2}((?:(?:,|\s+and)?\s+\"[^\"]+\")+)")
