@@ -53,14 +53,14 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StoreSettings:
     """What a user can set about a store, in words."""
 
     place: str  # where its server is
     key: str  # who asks
 
 
-def fault_of(error: Exception, settings: Settings) -> Fault:
+def fault_of(error: Exception, settings: StoreSettings) -> Fault:
     """Classify an error of any library, by the names, statuses and codes along its causes."""
     signs = set(_signs(error))
     region = _region(error)
@@ -95,7 +95,7 @@ def _passing(error: Exception, signs: set[str]) -> Fault:
     return Fault(f"cannot be read ({code or type(error).__name__})", advice, passing=True)
 
 
-def tried(address: str, settings: Settings, action: Callable[[], Answer]) -> Answer:
+def tried(address: str, settings: StoreSettings, action: Callable[[], Answer]) -> Answer:
     """Return what ``action`` returns, in up to three tries; raise ``InputError`` with the address and what to do."""
     for pause in (*PAUSES, None):
         try:

@@ -141,7 +141,7 @@ class _Ranges(io.RawIOBase):
         if wanted <= 0:
             return 0
         at = self._position - self._start
-        if not 0 <= at < len(self._block):
+        if self._exact or not 0 <= at < len(self._block):  # who wants exact ranges takes fewer bytes for the end
             at, self._start = 0, self._position
             self._block = self._file.fetch(self._position, wanted if self._exact else self._next_size())
         part = self._block[at : at + wanted]

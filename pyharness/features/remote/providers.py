@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from pyharness.features.remote.faults import Settings, tried
+from pyharness.features.remote.faults import StoreSettings, tried
 from pyharness.plugins.libraries import load
 from pyharness.system import hub
 from pyharness.system.network import unreachable
@@ -32,7 +32,7 @@ class Provider:
     extra: str
     connect: Callable[[Any], Any]  # the module to a file system of fsspec
     endpoint: Callable[[Any, str], str]  # (file system, address) to the URL of the server
-    settings: Settings
+    settings: StoreSettings
     lists: bool = True  # whether there are folders
 
 
@@ -50,7 +50,8 @@ def _gcs(library: Any) -> Any:
 
 
 def _hub(library: Any) -> Any:
-    library.constants.HF_HUB_DOWNLOAD_TIMEOUT = library.constants.HF_HUB_ETAG_TIMEOUT = SECONDS
+    constants = load("reading hf://", "huggingface_hub.constants", "hf", "huggingface_hub")
+    constants.HF_HUB_DOWNLOAD_TIMEOUT = constants.HF_HUB_ETAG_TIMEOUT = SECONDS
     return library.HfFileSystem(skip_instance_cache=True)
 
 
@@ -65,22 +66,22 @@ def _web(library: Any) -> Any:
 
 
 _FRESH: Mapping[str, Any] = {"skip_instance_cache": True}
-_WEB = Settings("HTTPS_PROXY, if there is a proxy", "what the server asks for in ~/.netrc")
+_WEB = StoreSettings("HTTPS_PROXY, if there is a proxy", "what the server asks for in ~/.netrc")
 PROVIDERS: Mapping[str, Provider] = {
     one.scheme: one
     for one in (
         Provider(
             "s3", "s3fs", "s3fs", "s3", _s3, lambda store, _: str(store.s3.meta.endpoint_url),
-            Settings("AWS_REGION and AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"),
+            StoreSettings("AWS_REGION and AWS_ENDPOINT_URL", "AWS_PROFILE, or AWS_ACCESS_KEY_ID and its secret"),
         ),
         Provider(
             "gs", "gcsfs", "gcsfs", "gcs", _gcs,
             lambda *_: os.environ.get("STORAGE_EMULATOR_HOST") or "https://storage.googleapis.com",
-            Settings("STORAGE_EMULATOR_HOST", "GOOGLE_APPLICATION_CREDENTIALS"),
+            StoreSettings("STORAGE_EMULATOR_HOST", "GOOGLE_APPLICATION_CREDENTIALS"),
         ),
         Provider(
             "hf", "huggingface_hub", "huggingface_hub", "hf", _hub, lambda *_: hub.endpoint(),
-            Settings("HF_ENDPOINT", "HF_TOKEN"),
+            StoreSettings("HF_ENDPOINT", "HF_TOKEN"),
         ),
         *(
             Provider(scheme, "aiohttp", "aiohttp", "http", _web, lambda _, address: address, _WEB, lists=False)

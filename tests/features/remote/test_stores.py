@@ -171,12 +171,12 @@ def test_a_file_that_changes_under_a_part_fails_it_by_name(stored: Stored, schem
     assert spec in str(refusal.value)
 
 
-def test_a_name_that_does_not_resolve_says_what_to_set(tmp_path: Path) -> None:
+def test_a_name_that_does_not_resolve_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs", reason="s3fs is not installed")
-    done = program(
-        "run", "-t", "raw_bytes", "-c", "s3://b/rows.jsonl", "-b", "compression", "-o", str(tmp_path / "r.json"),
-        **KEYS, AWS_ENDPOINT_URL="http://nowhere.invalid",
-    )  # fmt: skip
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": "http://nowhere.invalid"}.items():
+        monkeypatch.setenv(name, value)
+    words = ("run", "-t", "raw_bytes", "-c", "s3://b/rows.jsonl", "-b", "compression")
+    done = program(*words, "-o", str(tmp_path / "r.json"))
     assert done.returncode == 2
     assert "AWS_ENDPOINT_URL" in done.stderr
     assert SECRET not in done.stderr
