@@ -81,6 +81,8 @@ class RayExecutor(LocalExecutor):
         for answer in self._answers(run.folder.path, missing, declared.device) if missing else ():
             if "refused" in answer:
                 raise InputError(str(answer["refused"]))
+            if "lost" in answer:
+                raise ChildDied(f"lost {answer['lost']}")
             if "remark" in answer:
                 say(str(answer["remark"]))
             if "given up" in answer:
@@ -103,6 +105,9 @@ class RayExecutor(LocalExecutor):
                 while (line := child.listen(deadline)) is not None:
                     yield json.loads(line)
                     deadline = time.monotonic() + SILENCE_SECONDS
+            except ChildDied as death:
+                what = "lost the head of the cluster of Ray, which ended" if "GCS" in str(death) else str(death)
+                raise ChildDied(what) from None
             finally:
                 child.close()
                 end_session(child.process.pid)
@@ -155,7 +160,8 @@ def drive(request: dict[str, Any], tell: Tell) -> None:
             if _is_lost(ray, ref, part, tries, tell):
                 waiting.append(part)
         if not any(node["Alive"] for node in ray.nodes()):
-            raise InputError("no node of the cluster of Ray is left: its raylet ended; run again with --resume")
+            tell({"lost": "the last node of the cluster of Ray: its raylet ended"})
+            return
         tell({"beat": len(waiting)})
 
 
