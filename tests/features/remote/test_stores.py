@@ -19,6 +19,7 @@ from pyharness.corpora import keyed, open_corpus
 from pyharness.corpora.parts import part_name
 from pyharness.features.remote import faults, providers
 from pyharness.types import InputError, Tally
+from stored.hub import HubHandler
 from stored.server import Fault, Stored, serving
 
 pytestmark = [
@@ -136,7 +137,7 @@ def test_a_connection_that_stalls_is_given_up(stored: Stored, monkeypatch: pytes
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     ("fault", "word"),
-    [("403", "may not be read"), ("404", "does not exist"), ("region", "region"), ("short", "came short"),
+    [("403", "403"), ("404", "does not exist"), ("region", "region"), ("short", "came short"),
      ("503", "try later"), ("whole", "path:")],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said(stored: Stored, scheme: str, fault: Fault, word: str) -> None:
@@ -193,3 +194,25 @@ def test_files_that_changed_after_the_plan_are_refused(stored: Stored, tmp_path:
     done = program("work", str(tmp_path / "run"), "--part", "0")
     assert done.returncode == 2
     assert "rows.jsonl" in done.stderr
+
+
+def test_files_of_the_hub_are_those_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    (tmp_path / "data").mkdir()
+    for number in range(2):
+        (tmp_path / "data" / f"{number}.jsonl").write_bytes(as_lines(rows(200, seed=number)))
+    suite = divided.write_suite(tmp_path, ["raw_bytes"], ["data"], ["compression"])
+    expected = divided.in_one_process(suite, tmp_path / "local.json")
+    stored = Stored({})
+    for path in (tmp_path / "data").iterdir():
+        stored.objects[f"datasets/org/name/data/{path.name}"] = path.read_bytes()
+    suite.write_text(suite.read_text(encoding="utf-8").replace(f"path:{tmp_path}/", "hf://datasets/org/name/"))
+    output = tmp_path / "hub.json"
+    with serving(stored, HubHandler) as address:
+        for name, value in {"HF_ENDPOINT": address, "HF_TOKEN": SECRET, "NO_PROXY": "127.0.0.1"}.items():
+            monkeypatch.setenv(name, value)
+        done = program("run", str(suite), "--parts", "3", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    divided.assert_equal(store.read(output), expected)
+    assert SECRET not in done.stderr + output.read_text(encoding="utf-8")
+    assert any(asked.startswith("bytes=") for _, _, asked in stored.asked)

@@ -39,7 +39,7 @@ class Stored:
         return self._etags[id(data)]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     stored: Stored
 
@@ -47,12 +47,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Be quiet."""
 
     def do_HEAD(self) -> None:
-        self._serve(body=False)
+        self.serve(body=False)
 
     def do_GET(self) -> None:
-        self._serve(body=True)
+        self.serve(body=True)
 
-    def _serve(self, body: bool) -> None:
+    def serve(self, body: bool) -> None:
         parts = urlsplit(self.path)
         path, query = unquote(parts.path).strip("/"), parse_qs(parts.query)
         self.stored.asked.append((self.command, path, self.headers.get("Range", "")))
@@ -149,9 +149,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(stored: Stored) -> Iterator[str]:
+def serving(stored: Stored, kind: type[Handler] = Handler) -> Iterator[str]:
     """Serve objects; yield the address of the server."""
-    handler = type("Handler", (_Handler,), {"stored": stored})
+    handler = type("Serving", (kind,), {"stored": stored})
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
