@@ -6,6 +6,7 @@ objects are read. Nothing of them is kept here.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -102,6 +103,7 @@ def connected(scheme: str, host: str) -> Any:
     """Return the file system of a scheme that reads a host or bucket."""
     provider = PROVIDERS[scheme]
     address = f"{scheme}://{host}"
+    logging.getLogger(provider.module).setLevel(logging.CRITICAL)  # a log may hold an address with a signature
     library = load(f"reading {scheme}://", provider.module, provider.extra, provider.distribution)
     store = tried(address, provider.settings, lambda: provider.connect(library))
     url = tried(address, provider.settings, lambda: provider.endpoint(store, address))

@@ -19,6 +19,7 @@ from pyharness.corpora import keyed, open_corpus
 from pyharness.corpora.parts import part_name
 from pyharness.features.remote import faults, providers
 from pyharness.types import InputError, Tally
+from stored.google import GoogleHandler
 from stored.hub import HubHandler
 from stored.server import Fault, Stored, serving
 
@@ -216,3 +217,23 @@ def test_files_of_the_hub_are_those_of_a_folder(tmp_path: Path, monkeypatch: pyt
     divided.assert_equal(store.read(output), expected)
     assert SECRET not in done.stderr + output.read_text(encoding="utf-8")
     assert any(asked.startswith("bytes=") for _, _, asked in stored.asked)
+
+
+def test_files_of_google_are_those_that_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gcsfs", reason="gcsfs is not installed")
+    texts = rows(2000)
+    stored = Stored({"b/data/0.jsonl": as_lines(texts[:1200]), "b/data/1.jsonl": as_lines(texts[1200:])})
+    monkeypatch.setattr(faults, "PAUSES", (0.01, 0.01))
+    with serving(stored, GoogleHandler) as address:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", address)
+        providers.connected.cache_clear()
+        for spec in ("gs://b/data/", "gs://b/data/*.jsonl"):
+            assert read(spec) == texts
+            assert [one for index in range(3) for one in read(part_name(spec, index, 3))] == texts
+        numbers = iter(range(1, 10**6))
+        stored.fault = lambda number, method, path: "short" if next(numbers) % 3 == 0 else None
+        assert read("gs://b/data/") == texts
+        stored.fault = lambda number, method, path: "short"
+        with pytest.raises(InputError, match="came short"):
+            read("gs://b/data/0.jsonl")
+    providers.connected.cache_clear()
