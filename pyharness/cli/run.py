@@ -15,7 +15,6 @@ import click
 from pyharness.cli import usage
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
 from pyharness.system import lifeline
-from pyharness.system.child_process import ChildDied
 from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
@@ -156,6 +155,7 @@ def _in_parts(
 ) -> Record:
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
+    from pyharness.system.child_process import ChildDied
 
     say = (lambda _: None) if quiet else complain
     try:
