@@ -43,6 +43,7 @@ OF_FEATURES = {
     "logs": {"canonical", "ids"},
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
+    "remote": {"s3", "gs", "hf", "https", "http"},
     "segmentation": {"segmentation", "segmentation-full"},
     "serving": set(),
 }

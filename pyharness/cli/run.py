@@ -47,6 +47,8 @@ RESULTS = "pyharness-results"
               "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Read each text in N parts, each kept once it is "
               "read: --resume loses no more than a part. Needs --output [default: in one go].")  # fmt: skip
+@click.option("--on", "where", metavar="NAME[:ADDRESS]", help="Who reads the parts: this machine, or ray, or a cluster "
+              "ray:HOST:PORT [default: local].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")
@@ -60,8 +62,8 @@ RESULTS = "pyharness-results"
 def run(
     suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
     reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
-    parts: int | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool, tracebacks: bool,
-    quiet: bool,
+    parts: int | None, where: str | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool,
+    tracebacks: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure tokenizers on texts and write a record.
 
@@ -96,6 +98,8 @@ def run(
         raise InputError("--json needs --dry-run; for the numbers of a run, use pyharness report --format json")
     if parts is not None and (output is None or limit is not None or dry_run or tracebacks):
         raise InputError("--parts needs --output, and knows no --time-limit, --dry-run or --traceback")
+    if where is not None and parts is None:
+        raise InputError("--on says who reads parts: give their number with --parts")
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -108,13 +112,13 @@ def run(
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{finished.path} is finished: nothing is left to resume{anew}")
         if parts is not None and output is not None:
-            _executor().clear(output)
+            _executor(where).clear(output)
         sys.exit(_status(finished))
     if dry_run:
         _foresee(declared, output, force, resume, as_json=as_json)
         return
     if parts is not None and output is not None:
-        _end(_in_parts(declared, parts, output, force, resume, quiet), output, quiet)
+        _end(_in_parts(_executor(where), declared, parts, output, force, resume, quiet), output, quiet)
         return
     with _claim(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
@@ -146,18 +150,25 @@ def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
     sys.exit(_status(record))
 
 
-def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool) -> Record:
+def _in_parts(
+    executor: Any, declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool
+) -> Record:
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
+    from pyharness.system.child_process import ChildDied
 
     say = (lambda _: None) if quiet else complain
     try:
         with listener(quiet) as watching:
-            record: Record = _executor().run(declared, parts, output, watching, say, force=force, resume=resume)
+            record: Record = executor.run(declared, parts, output, watching, say, force=force, resume=resume)
             return record
     except (KeyboardInterrupt, lifeline.Ended) as end:
         end.add_note(_to_go_on(output, output))
         raise
+    except ChildDied as death:
+        complain(f"error: the process that has the parts done {death}")
+        complain(_to_go_on(output, output))
+        sys.exit(1)
 
 
 def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
@@ -176,13 +187,17 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
         show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
 
 
-def _executor() -> Any:
-    """Return who runs parts, of the feature that offers it; raise ``InputError`` without one."""
+def _executor(where: str | None) -> Any:
+    """Return who runs parts, of the feature that offers it; raise ``InputError`` for an unknown name."""
     from pyharness.plugins import registry
 
-    for executor in registry.of_features("pyharness.running", "EXECUTORS").values():
-        return executor
-    raise InputError("this pyharness cannot run in parts: leave --parts out")
+    every = registry.of_features("pyharness.running", "EXECUTORS")
+    if not every:
+        raise InputError("this pyharness cannot run in parts: leave --parts out")
+    name, _, address = (where or "local").partition(":")
+    if name not in every:
+        raise registry.suggest("value of --on", name, every)
+    return every[name].at(address)
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:

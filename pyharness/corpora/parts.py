@@ -1,9 +1,9 @@
 """A share of the files of another corpus: ``part:INDEX/COUNT:SPEC``, which reads hardly more than its share.
 
-The files of ``path:`` are laid end to end, in their order, and cut into ``COUNT`` equal ranges of bytes. **A document
-belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where it begins, a row
-group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where its file begins.
-So the parts, in their order, are the documents of the whole, and nothing needs to know of the others. A part may be
+The files of a corpus such as ``path:`` are laid end to end, in their order, and cut into ``COUNT`` equal ranges of
+bytes. **A document belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where
+it begins, a row group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where
+its file begins. So the parts, in their order, are the documents of the whole, and nothing needs to know of the others. A part may be
 empty.
 
 ``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
@@ -15,11 +15,9 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyharness.corpora import open_corpus
-from pyharness.corpora.files import reading
-from pyharness.corpora.files.reading import Extent
+from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
 from pyharness.corpora.files.splitting import pieces
 from pyharness.corpora.path import FileCorpus
 from pyharness.corpora.streaming import admitted
@@ -30,36 +28,31 @@ MOST_PARTS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """The files of a corpus as they are at one moment: names, sizes in bytes, and times of the last change in ns."""
+    """The files of a corpus as they are at one moment: names, and states (sizes in bytes, and times or etags)."""
 
-    files: tuple[Path, ...]
-    sizes: tuple[int, ...]
-    times: tuple[int, ...]
+    files: tuple[CorpusFile, ...]
+    states: tuple[FileState, ...]
 
     @classmethod
     def of(cls, corpus: FileCorpus) -> FileListing:
         """List the files of a corpus, in their order; raise ``InputError`` for one that cannot be looked at."""
         files = tuple(corpus.files())
-        about = []
-        for file in files:
-            with reading.named_errors(file, lambda: "looking at it"):
-                about.append(file.stat())
-        return cls(files, tuple(one.st_size for one in about), tuple(one.st_mtime_ns for one in about))
+        return cls(files, tuple(map(state_of, files)))
 
     @property
     def digest(self) -> str:
         """SHA-256 of the listing: parts of two listings are not parts of one text."""
         digest = hashlib.sha256()
-        for file, size, time in zip(self.files, self.sizes, self.times, strict=True):
-            digest.update(f"{len(str(file))} {file} {size} {time}\n".encode("utf-8", "surrogateescape"))
+        for file, (size, version) in zip(self.files, self.states, strict=True):
+            digest.update(f"{len(str(file))} {file} {size} {version}\n".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
 
     def part(self, index: int, count: int) -> Iterator[Extent]:
         """Yield what part ``index`` of ``count`` has of each file that begins or goes on in it."""
-        whole = sum(self.sizes)
+        whole = sum(size for size, _ in self.states)
         start, stop = (whole * one // count for one in (index, index + 1))
         at = 0
-        for file, size in zip(self.files, self.sizes, strict=True):
+        for file, (size, _) in zip(self.files, self.states, strict=True):
             first, end = max(start - at, 0), min(stop - at, size)
             # An empty file is a document without a byte; behind the last byte of all, it is of the last part.
             empty = not size and (start <= at < stop or (at == whole and index == count - 1))
@@ -95,8 +88,8 @@ def whole_of(corpus: Corpus) -> FileCorpus:
     """Return a corpus that can be read in parts; raise ``InputError`` for any other, with what to do instead."""
     if not isinstance(corpus, FileCorpus):
         raise InputError(
-            f"corpus {corpus.name!r} cannot be read in parts: only plain text, JSON Lines and Parquet of 'path:' can; "
-            "write its text to such a file, or leave parts out"
+            f"corpus {corpus.name!r} cannot be read in parts: only files of plain text, JSON Lines and Parquet can; "
+            "write its text to a file for 'path:', or leave parts out"
         )
     if corpus.max_bytes is not None:
         raise InputError(f"corpus {corpus.name!r} cannot be read in parts with max_bytes=: leave max_bytes out")

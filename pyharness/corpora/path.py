@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from pyharness.corpora import families
 from pyharness.corpora.files import jsonl, parquet, reading
-from pyharness.corpora.files.reading import Extent, blocks, compression, decoded, named_errors
+from pyharness.corpora.files.reading import CorpusFile, Extent, blocks, compression, decoded, named_errors
 from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
@@ -35,7 +36,7 @@ ONE_WORK = "*"  # all documents belong to one work, or their works are unknown: 
 class FileCorpus(TextCorpus):
     """Documents of files. ``fragments`` reads ranges of them; ``read``, all."""
 
-    files: Callable[[], Iterable[Path]]
+    files: Callable[[], Iterable[CorpusFile]]
     fragments: Callable[[Iterable[Extent]], Iterator[Fragment]]
 
 
@@ -63,7 +64,7 @@ def _of_rows(rows: Iterable[Fragment], split: str) -> Iterator[Fragment]:
             yield from (part._replace(work=row.work) for part in SPLITS[split]((row.text,)))
 
 
-def _plain(file: Path, split: str, binary: bool) -> Iterator[Fragment]:
+def _plain(file: CorpusFile, split: str, binary: bool) -> Iterator[Fragment]:
     data = blocks(file)
     first = next(data, b"")
     if binary or b"\0" not in first[:SNIFFED_BYTES]:
@@ -95,6 +96,11 @@ def check_file(file: Path) -> None:
         )
     if not os.access(file, os.R_OK):
         raise InputError(f"cannot read {file}: permission denied; check its permissions")
+    check_libraries(file)
+
+
+def check_libraries(file: CorpusFile) -> None:
+    """Raise ``InputError`` for a file that cannot be unpacked, or whose kind needs a library that is not installed."""
     if compression(file.name) == ".zst":
         require(f"reading {file}", "zstandard", "files")
     if reading.kind(file.name) == "parquet":
@@ -108,24 +114,33 @@ def check_file(file: Path) -> None:
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument:
         raise InputError(f"corpus {spec!r} names no file; write path:FILE, path:DIRECTORY or path:GLOB")
-    split = choice("split", options.get("split", WHOLE), SPLITS)
+    choice("split", options.get("split", WHOLE), SPLITS)
     path = folders.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         directory, exists = path.is_dir(), path.exists()
     if directory:
-        return _corpus(spec, _directory(path), options, split, code=False, binary=False)
+        return of_files(spec, _directory(path), options)
+    if not exists and argument.partition("://")[0] in families():
+        raise InputError(f"corpus {spec!r} is an address, not a path: leave 'path:' out")
     if not exists:
-        return _corpus(spec, _glob(spec, str(path)), options, split, code=False, binary=False)
+        return of_files(spec, _glob(spec, str(path)), options)
     check_file(path)
-    _check_options(path, options)
-    code = reading.kind(path.name) == "code"
-    return _corpus(spec, lambda: (path,), options, split, code, binary=True)
+    return of_files(spec, lambda: (path,), options, only=path)
 
 
-def _corpus(
-    spec: str, files: Callable[[], Iterable[Path]], options: Mapping[str, str], split: str, code: bool, binary: bool,
-) -> Corpus:  # fmt: skip
-    defaults = {"language": "code", "domain": "code"} if code else {}
+def of_files(
+    spec: str, files: Callable[[], Iterable[CorpusFile]], options: Mapping[str, str], *, only: CorpusFile | None = None
+) -> FileCorpus:
+    """Return the documents of files; ``only``: the one file, if it was named and not looked for.
+
+    Raises:
+        InputError: an option is wrong, or does not apply to the one file.
+    """
+    split = choice("split", options.get("split", WHOLE), SPLITS)
+    binary, defaults = only is not None, {}
+    if only is not None:
+        _check_options(only, options)
+        defaults = {"language": "code", "domain": "code"} if reading.kind(only.name) == "code" else {}
 
     def of(extents: Iterable[Extent]) -> Iterator[Fragment]:
         return fragments(extents, options.get("field", "text"), options.get("work", ""), split, binary)
@@ -140,7 +155,7 @@ def _corpus(
     )
 
 
-def _check_options(file: Path, options: Mapping[str, str]) -> None:
+def _check_options(file: CorpusFile, options: Mapping[str, str]) -> None:
     kind = reading.kind(file.name)
     rows = kind in ("jsonl", "parquet")
     if rows and options.get("split") == WHOLE:
@@ -190,6 +205,13 @@ def _hint(path: Path) -> str:
     )
 
 
+FILE_OPTIONS: Mapping[str, str] = {
+    **TEXT_OPTIONS,
+    "field": "JSON Lines and Parquet: where the text is (default text); text.hi: hi of the JSON object text",
+    "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards and intervals keep "
+    "works whole; *: all is one work, or nothing tells works apart, and there is no interval",
+    "split": "what a document is: file (default; of rows, each), line or paragraph, of a row too",
+}
 CORPORA = (
     CorpusFamily(
         name="path",
@@ -197,12 +219,6 @@ CORPORA = (
         open=_open,
         summary="your own files: plain text, code, JSON Lines or Parquet; a directory or a glob too",
         example="path:notes/?split=paragraph&max_bytes=2MB",
-        options={
-            **TEXT_OPTIONS,
-            "field": "JSON Lines and Parquet: where the text is (default text); text.hi: hi of the JSON object text",
-            "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards and intervals keep "
-            "works whole; *: all is one work, or nothing tells works apart, and there is no interval",
-            "split": "what a document is: file (default; of rows, each), line or paragraph, of a row too",
-        },
+        options=FILE_OPTIONS,
     ),
 )

@@ -21,6 +21,12 @@ from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
 _PAIRS = re.compile(r"[A-Za-z_]\w*=[^&]*(&[A-Za-z_]\w*=[^&]*)*", re.ASCII)
+# A user before the host of an address, or a parameter that gives access to whoever has the address.
+_SECRET = re.compile(
+    r"://[^/?#]*@|(?:[?&;]|%3F|%26)(?:x-(?:amz|goog)-(?:signature|credential|security-token)|signature|awsaccesskeyid|"
+    r"(?:access_|auth_|api_)?token|api_?key|sig|secret|password)=",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,12 @@ class Grammar:
         """
         if "\0" in text or not (text.strip() or self.globs):
             raise InputError(f"{self.kind} specification {text!r} is empty, or has a NUL; {self._write()}")
+        if "://" in text and _SECRET.search(text):
+            # Not quoted: messages end up in logs.
+            raise InputError(
+                f"a {self.kind} specification holds a user, a password, a token or a signature; specifications are "
+                "written into records: leave it out, and set the environment variables of the service"
+            )
         head, mark, query = self._cut(text)
         family, colon, argument = head.partition(":")
         engine, plus, name = family.rpartition("+") if self.engines else ("", "", family)

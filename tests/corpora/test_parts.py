@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from layout.thoroughness import examples
 from pyharness.corpora import keyed, open_corpus
 from pyharness.corpora.files import parquet, reading
-from pyharness.corpora.files.reading import Extent
+from pyharness.corpora.files.reading import Extent, FileState
 from pyharness.corpora.parts import FileListing, part_name, whole_of
 from pyharness.types import Corpus, InputError, Piece, Tally
 
@@ -86,7 +86,7 @@ def test_any_split_gives_the_documents_of_the_whole(
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=6), st.integers(1, 50))
 def test_extents_are_the_bytes_of_the_whole_each_once(sizes: list[int], count: int) -> None:
     files = tuple(Path(f"{number}.jsonl") for number in range(len(sizes)))
-    listing = FileListing(files, tuple(sizes), tuple(0 for _ in sizes))
+    listing = FileListing(files, tuple(FileState(size, "0") for size in sizes))
     extents = [extent for index in range(count) for extent in listing.part(index, count)]
     for file, size in zip(files, sizes, strict=True):
         own = [(one.start, one.stop) for one in extents if one.file == file]

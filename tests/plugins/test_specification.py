@@ -68,6 +68,22 @@ def test_what_the_grammar_does_not_have_is_refused(grammar: Grammar, text: str, 
         grammar.parse(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a://u:secret@host/k", "a://host/k?Signature=secret", "a:b://host/?x=1&sig=secret", "a://h/k%3Ftoken=secret"],
+)
+def test_an_address_with_a_secret_is_refused_and_not_repeated(text: str) -> None:
+    for grammar in (TOKENIZER, CORPUS, BENCHMARK):
+        with pytest.raises(InputError) as refusal:
+            grammar.parse(text)
+        assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("text", ["s3://b/a@b/k=1.txt", "hf://datasets/org/name@main/x?field=text", "a:u@v?token=1"])
+def test_what_only_looks_like_a_secret_is_read(text: str) -> None:
+    assert CORPUS.parse(text).text == text
+
+
 def test_an_engine_belongs_to_a_tokenizer_alone() -> None:
     assert TOKENIZER.parse("a+b:c+d").engine == "a"
     assert (CORPUS.parse("a+b:c").name, BENCHMARK.parse("a+b").name) == ("a+b", "a+b")

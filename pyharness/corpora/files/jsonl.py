@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from importlib.resources.abc import Traversable
 from typing import Any
 
-from pyharness.corpora.files.reading import Extent, compression, decode, lines_within, raw_lines
+from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, raw_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.kernels.text import JsonStrings
 from pyharness.types import InputError
@@ -16,12 +15,12 @@ from pyharness.types import InputError
 _PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.md#12``, ``menu.html#par_7``
 
 
-def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows(file: Readable) -> Iterator[tuple[int, dict[str, Any]]]:
     """Stream the objects of a file with their line numbers; blank lines do not count as rows."""
     return ((number, row) for number, line in raw_lines(file) if (row := _row(file, number, line)) is not None)
 
 
-def _row(file: Traversable, number: int, line: bytes) -> dict[str, Any] | None:
+def _row(file: Readable, number: int, line: bytes) -> dict[str, Any] | None:
     text = decode(line).removeprefix("\ufeff" if number == 1 else "")
     if not text.strip():
         return None
@@ -34,7 +33,7 @@ def _row(file: Traversable, number: int, line: bytes) -> dict[str, Any] | None:
     return row
 
 
-def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
+def value(file: Readable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
     """Return one field of a row, or raise ``InputError`` with the known fields and the ``option`` that selects one.
 
     In nested objects, ``outer.inner`` names a field, unless a field has exactly that name.
@@ -63,7 +62,7 @@ def documents_within(extent: Extent, field: str, work: str = "") -> Iterator[Fra
 
 
 def documents(
-    file: Traversable, field: str, work: str = "", lines: Iterable[tuple[int, bytes]] | None = None
+    file: Readable, field: str, work: str = "", lines: Iterable[tuple[int, bytes]] | None = None
 ) -> Iterator[Fragment]:
     """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given.
 
@@ -78,7 +77,7 @@ def documents(
             yield _document(file, number, row, field, work)
 
 
-def _document(file: Traversable, number: int, row: dict[str, Any], field: str, work: str) -> Fragment:
+def _document(file: Readable, number: int, row: dict[str, Any], field: str, work: str) -> Fragment:
     text = value(file, number, row, field)
     if not isinstance(text, str):
         hint = (
@@ -90,7 +89,7 @@ def _document(file: Traversable, number: int, row: dict[str, Any], field: str, w
     return Fragment(text, work=work_of(file, number, row, work) if work else "")
 
 
-def work_of(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:
+def work_of(file: Readable, number: int, row: dict[str, Any], field: str) -> str:
     """Return the name of a work, without the number of the part; "" where it is null: the document is its own work."""
     name = value(file, number, row, field, "work")
     if not isinstance(name, str | int | None) or isinstance(name, bool):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pyharness.corpora.files.reading import Extent, decode, named_errors
+from pyharness.corpora.files.reading import CorpusFile, Extent, decode, named_errors, state_of
 from pyharness.plugins.libraries import load
 from pyharness.types import InputError
 
@@ -164,11 +165,11 @@ def strings(extent: Extent, field: str) -> Iterator[str]:
     parquet = load("reading Parquet files", "pyarrow.parquet", "files")
     row_number = 0
     _check_footer(file)
-    with (
-        named_errors(file, lambda: f"after row {row_number:,}", (pyarrow.ArrowException,)),
+    with named_errors(file, lambda: f"after row {row_number:,}", (pyarrow.ArrowException,)), ExitStack() as opened:
+        source = str(file) if isinstance(file, Path) else opened.enter_context(file.open("rb"))
         # Without pre_buffer, which holds whole row groups, memory stays at a batch.
-        parquet.ParquetFile(str(file), pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True) as table,
-    ):
+        options = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+        table = opened.enter_context(parquet.ParquetFile(source, **options))
         _check(pyarrow, file, table.schema_arrow, field)
         for group in _groups(table.metadata, extent):
             rows = _rows_at_once(file, table.metadata.row_group(group), field)
@@ -184,7 +185,7 @@ def _groups(metadata: Any, extent: Extent) -> Iterator[int]:
     A group before an earlier one counts as if it began there, and one behind the file as if it began at its last byte.
     So each group is in one range, ranges have them in their order, and who reads a damaged place meets it.
     """
-    begins, last = 0, extent.file.stat().st_size - 1
+    begins, last = 0, state_of(extent.file).size - 1
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         starts = [_start(group.column(column)) for column in range(group.num_columns)]
@@ -201,7 +202,7 @@ def _start(column: Any) -> int:
     return start
 
 
-def _check_footer(file: Path) -> None:
+def _check_footer(file: CorpusFile) -> None:
     """Refuse a footer that is larger than memory should hold; the reader reports a missing one."""
     with named_errors(file, lambda: "at its end"), file.open("rb") as content:
         size = content.seek(0, os.SEEK_END)
@@ -211,7 +212,7 @@ def _check_footer(file: Path) -> None:
             raise InputError(f"{file} describes itself in {length:,} bytes; at most {LARGEST_FOOTER:,} are read")
 
 
-def _rows_at_once(file: Path, group: Any, field: str) -> int:
+def _rows_at_once(file: CorpusFile, group: Any, field: str) -> int:
     """Return the rows per batch, which take at most ``BATCH_BYTES`` plus two pages; refuse a page that is too large."""
     columns = [group.column(number) for number in range(group.num_columns)]
     largest_row = 1.0
@@ -229,7 +230,7 @@ def _rows_at_once(file: Path, group: Any, field: str) -> int:
     return max(1, min(BATCH_ROWS, int(BATCH_BYTES / largest_row)))
 
 
-def _check(pyarrow: Any, file: Path, schema: Any, field: str) -> None:
+def _check(pyarrow: Any, file: CorpusFile, schema: Any, field: str) -> None:
     at = schema.get_field_index(field)
     if at < 0:
         columns = ", ".join(map(repr, schema.names))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
@@ -30,10 +30,48 @@ OPENERS: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+class FileState(NamedTuple):
+    """What tells whether a file is still the same."""
+
+    size: int  # bytes
+    version: str  # the time of the last change in ns, or an etag
+
+
+class OtherFile(Protocol):
+    """A file that the file system does not have: of a family of corpora that gets its bytes elsewhere."""
+
+    @property
+    def name(self) -> str:
+        """Its name without folders; the suffix tells kind and compression."""
+        ...
+
+    @property
+    def state(self) -> FileState:
+        """Its state when it was listed."""
+        ...
+
+    def open(self, mode: Literal["rb"], buffering: int = -1, /) -> IO[bytes]:
+        """Open it; the file can seek."""
+        ...
+
+
+CorpusFile: TypeAlias = Path | OtherFile
+Readable: TypeAlias = Traversable | OtherFile
+
+
+def state_of(file: CorpusFile) -> FileState:
+    """Return the state of a file; raise ``InputError`` for one that cannot be looked at."""
+    if not isinstance(file, Path):
+        return file.state
+    with named_errors(file, lambda: "looking at it"):
+        about = file.stat()
+    return FileState(about.st_size, str(about.st_mtime_ns))
+
+
 class Extent(NamedTuple):
     """A file, or a range of it: the documents whose first byte is in the range."""
 
-    file: Path
+    file: CorpusFile
     start: int = 0
     stop: int | None = None  # None: the end of the file
 
@@ -43,7 +81,7 @@ def compression(name: str) -> str:
     return next((suffix for suffix in OPENERS if name.lower().endswith(suffix)), "")
 
 
-def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def blocks(file: Readable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Read a file, decompressed by its suffix, in blocks of at most ``size`` bytes."""
     suffix = compression(file.name)
     position = 0
@@ -60,9 +98,7 @@ def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 @contextmanager
-def named_errors(
-    file: Traversable, where: Callable[[], str], damage: tuple[type[Exception], ...] = ()
-) -> Iterator[None]:
+def named_errors(file: Readable, where: Callable[[], str], damage: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Turn read failures into ``InputError`` with the file, the position and the next step."""
     try:
         yield
@@ -107,12 +143,12 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "pyharness.mark")
 
 
-def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
+def numbered_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
     """Read the lines of ``raw_lines`` as text."""
     return ((number, decode(line)) for number, line in raw_lines(file, size))
 
 
-def raw_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def raw_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
     r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line.
 
     Raises:
@@ -137,7 +173,7 @@ def raw_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int,
         yield number, b"".join(held)
 
 
-def lines_within(file: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+def lines_within(file: CorpusFile, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
     r"""Read the lines that begin in a range of an uncompressed file, without their ``\n``, like ``raw_lines``.
 
     Lines are numbered from 1 if the range begins with the file, else from 2.

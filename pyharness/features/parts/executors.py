@@ -16,6 +16,7 @@ from pyharness.types import InputError
 
 if TYPE_CHECKING:
     from pyharness.features.parts.folder import PartDone, PartsFolder
+    from pyharness.features.parts.planning import PartsRun
     from pyharness.running.progress import Listener
     from pyharness.store import Record
     from pyharness.suite import Suite
@@ -28,6 +29,19 @@ class LocalExecutor:
     """Plans, works and merges here. An interrupted run leaves its folder, and goes on from there."""
 
     name: str = "local"
+
+    def at(self, address: str) -> LocalExecutor:
+        """Return the executor at an address, of which this one has none."""
+        if address:
+            raise InputError(f"this machine has no address {address!r}: write --on local")
+        return self
+
+    def do(self, run: PartsRun, declared: Suite, hear: Callable[[PartDone], None], say: Callable[[str], None]) -> None:
+        """Do all parts; ``hear`` gets what became of each, ``say`` a remark."""
+        from pyharness.features.parts import working
+
+        del say
+        working.work(run, range(run.folder.plan.parts), hear, declared.workers)
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
@@ -59,7 +73,7 @@ class LocalExecutor:
             for line in working.in_words(done, parts):
                 say(line)
 
-        working.work(run, range(parts), hear, declared.workers)
+        self.do(run, declared, hear, say)
         record = merging.merge(run, output, listener, force=force)
         if _has_failed(run.folder):
             say(f"kept {folder}: remove PART.done.json there to try a part again, with pyharness work and merge")
