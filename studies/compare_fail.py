@@ -21,7 +21,7 @@ from statistics import fmean
 
 from gate_trials import LEVELS, RESULTS, RULES, Trial, judged_again, kept
 from pyharness.features.gate.types import SCREEN, GateVerdict, Rounds, Side
-from pyharness.statistics.hypotheses import rate_bound
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 
 THRESHOLD = 0.05
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"mean:5%": fmean, "min:5%": min}

@@ -27,8 +27,8 @@ from gate_statistics import BIWEIGHT, STUDENT, TRIMMED, WILCOXON, Statistic
 from pyharness.features.gate.types import GateBenchmark, GateRules, GateVerdict, Judgement
 from pyharness.features.gate.verdicts import times
 from pyharness.features.gate.verdicts.effects import Effects, LaunchEffect, as_escalated, effect
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 from pyharness.features.gate.verdicts.times import judge_times, p_greater
-from pyharness.statistics.hypotheses import rate_bound
 
 SEED = 5
 MOST_LAUNCHES = 12

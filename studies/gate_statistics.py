@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pyharness.features.gate.verdicts import times
-from pyharness.statistics.hypotheses import t_survival
+from pyharness.features.gate.verdicts.hypotheses import t_survival
 from pyharness.statistics.jackknife import t_quantile
 from pyharness.statistics.samples import median
 

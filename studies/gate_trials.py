@@ -35,7 +35,7 @@ from pyharness.features.gate.records import gate_as_json, gate_from_json
 from pyharness.features.gate.session import GateRequest, judged, ready, resolved
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side
 from pyharness.features.gate.verdicts import judgements as judging
-from pyharness.statistics.hypotheses import rate_bound
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 
 RESULTS = Path(__file__).parent / "results" / "gate_trials.jsonl.gz"
 CHECKOUT = Path(__file__).parents[1]

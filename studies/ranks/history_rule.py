@@ -20,8 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 from pyharness.features.history import steps
-from pyharness.statistics.hypotheses import rate_bound
 
 REVISIONS = 100
 FIRST_LOOK = 20  # revisions

@@ -26,9 +26,9 @@ from pyharness.features.gate.types import (
     SelfTest,
     Timing,
 )
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 from pyharness.features.history.measuring.bisecting import searched
 from pyharness.features.history.measuring.gates import HistoryGates
-from pyharness.statistics.hypotheses import rate_bound
 
 COMMITS = 128
 STEPS = (0.01, 0.015, 0.02, 0.03, 0.05)

@@ -16,8 +16,8 @@ from gating.launches import benchmark, launch
 from pyharness.features.gate.calibration import Draws, calibrated, check_budget, keep, kept, machine, place
 from pyharness.features.gate.types import Calibration, Gate, GateBenchmark, GateRules, GateVerdict, Rounds, SelfTest
 from pyharness.features.gate.verdicts.effects import LaunchEffect
+from pyharness.features.gate.verdicts.hypotheses import rate_bound
 from pyharness.features.gate.verdicts.judgements import escalated, judge
-from pyharness.statistics.hypotheses import rate_bound
 from pyharness.types import InputError
 
 RULES = GateRules(budget=0.02, launches=5)

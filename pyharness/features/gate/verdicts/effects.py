@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyharness.features.gate.types import SCREEN, GateBenchmark, GateRules, Launch, Rounds, Side, Timing
-from pyharness.statistics.hypotheses import difference_interval
+from pyharness.features.gate.verdicts.hypotheses import difference_interval
 from pyharness.statistics.samples import median
 
 FEWEST_ROUNDS = 4  # with two positive times: fewer give no usable spread

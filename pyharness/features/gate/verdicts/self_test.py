@@ -29,9 +29,9 @@ from pyharness.features.gate.types import (
     normalised,
 )
 from pyharness.features.gate.verdicts.effects import LaunchEffect, effect, start_effect
+from pyharness.features.gate.verdicts.hypotheses import sign_test
 from pyharness.features.gate.verdicts.times import p_greater, trimmed_interval, trimmed_mean
 from pyharness.features.gate.verdicts.wording import between, change, percent, relative
-from pyharness.statistics.hypotheses import sign_test
 from pyharness.statistics.samples import median
 from pyharness.types import counted
 

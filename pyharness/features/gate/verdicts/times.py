@@ -20,8 +20,8 @@ from enum import Enum
 
 from pyharness.features.gate.types import GateRules, GateVerdict, Judgement
 from pyharness.features.gate.verdicts.effects import Effects, suspect
+from pyharness.features.gate.verdicts.hypotheses import holm, t_survival
 from pyharness.features.gate.verdicts.wording import between, change, percent, relative
-from pyharness.statistics.hypotheses import holm, t_survival
 from pyharness.statistics.jackknife import t_quantile
 from pyharness.statistics.samples import median
 from pyharness.types import counted

@@ -21,9 +21,9 @@ from pyharness.features.gate.types import (
     SelfTest,
     Side,
 )
+from pyharness.features.gate.verdicts.hypotheses import sign_test
 from pyharness.features.gate.verdicts.judgements import judge
 from pyharness.features.gate.verdicts.self_test import FEWEST_SIGNS, LEVEL_OF_SIGNS, self_test
-from pyharness.statistics.hypotheses import sign_test
 
 RULES = GateRules(budget=0.02)
 SUITE = [benchmark(f"native-{number}") for number in range(9)] + [

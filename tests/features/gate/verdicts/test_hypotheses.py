@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pyharness.statistics.hypotheses import (
+from pyharness.features.gate.verdicts.hypotheses import (
     difference_interval,
     holm,
     incomplete_beta,
