@@ -157,10 +157,8 @@ def _levels(history: History) -> Sheet:
          Cell(one.series.anchor[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
         for one in judged
     ]  # fmt: skip
-    anchors = len({one.series.anchor for one in history.aside})
-    notes = (f"Left out: gates against {counted(anchors, 'other anchor')}, which have fewer than 10 points.",)
     ordered = tuple(sorted(rows, key=lambda row: -float(row[2].value or 0)))
-    return Sheet("Each line", headings, ordered, notes if anchors else ())
+    return Sheet("Each line", headings, ordered)
 
 
 def _recent(line: HistoryLine, history: History, after: int) -> float:
@@ -224,7 +222,7 @@ def visible_texts(sheet: Sheet) -> Sheet:
 
 
 def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ...]]:
-    for line in (*history.lines, *history.aside):
+    for line in history.lines:
         for one in line.points:
             yield (*line.series, one.machine, one.place, one.revision, one.value, one.low, one.high, int(one.judged))
 

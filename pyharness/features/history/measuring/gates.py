@@ -17,7 +17,7 @@ from pyharness.features.gate.builds.checkouts import Checkout
 from pyharness.features.gate.commands import MachineBusy
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import BELOW_ALL, Gate, GateVerdict
-from pyharness.features.history.collecting import entry_of_gate
+from pyharness.features.history.collecting import ASKS, entry_of_gate
 from pyharness.features.history.database import Place, opened
 from pyharness.features.history.places import BranchLine, branch_line
 from pyharness.types import InputError
@@ -76,7 +76,7 @@ class HistoryGates:
             base: a commit, or the file of a wheel.
             head: a commit.
             launches: of each benchmark.
-            only: benchmarks of the suite, with its controls; (): all.
+            only: benchmarks of the suite, with its controls; such a gate is no point of a line. (): all.
             instructions: count them, too.
             anchor: commit and subject of a base that is a wheel.
 
@@ -93,6 +93,8 @@ class HistoryGates:
         about = dict(gate.about)
         if anchor is not None:
             about["commits"] = {**about.get("commits", {}), "base": dict(anchor)}
+        if only:
+            about[ASKS] = list(only)
         gate = replace(gate, suite=self.suite, about=about)
         with opened(self.place, create=True) as database:
             database.add([entry_of_gate(gate)], self.line)

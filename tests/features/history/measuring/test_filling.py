@@ -92,6 +92,13 @@ def test_what_is_there_is_not_measured_and_another_anchor_or_suite_is(tmp_path: 
     assert len(third.asked) == 1
 
 
+def test_a_search_from_the_anchor_measures_a_part_and_leaves_the_fill_to_do(tmp_path: Path) -> None:
+    made = gates(tmp_path)
+    made.measured(REVISIONS[0], REVISIONS[3], 10, only=("encode",))
+    filled(made)
+    assert sorted(heads(made)) == [1, 2, 3, 3, 4, 5, 6, 7, 8]
+
+
 def test_a_revision_that_does_not_build_is_a_gap_with_its_reason(tmp_path: Path) -> None:
     made = gates(tmp_path, unbuilt={REVISIONS[4]: WHY})
     assert filled(made).gaps == {REVISIONS[4]: WHY}

@@ -101,7 +101,10 @@ def test_from_nothing_to_the_commit(tmp_path: Path, project: Path, levels: Level
     with opened(Path(path)) as database:
         ((count,),) = database.rows("SELECT COUNT(*) FROM records")
         assert count == len(levels.asked)
-        assert {one.series.anchor for one in history_of(database).lines} == {commits(project)[0]}
+        (line,) = history_of(database).lines
+        assert (line.series.anchor, len(line.points)) == (commits(project)[0], COUNT - 1)
+        ((points,),) = database.rows("SELECT COUNT(*) FROM points")  # one of the two searches began at the anchor
+        assert points == COUNT - 1
     rows = json.loads(call("history", "report", "--format", "json", "--db", path).stdout)
     assert {row["suite"] for row in rows} == {"speed"}
     passed = call("history", "check", "--confirm", "--budget", "20%", "--db", path, *of_gates, cwd=project)
