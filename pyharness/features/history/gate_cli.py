@@ -31,8 +31,8 @@ _OF_GATES = (
     click.option("--pytest", "tests", metavar="PATH", help="Run these tests, not a suite [default: a suite]."),
     click.option("--with", "requirements", multiple=True, metavar="REQ", help="Packages that the tests need."),
     click.option("--library", metavar="NAME", help="Library under test [default: the one that is built]."),
-    click.option("--max-minutes", "minutes", metavar="M", help="Begin no gate that cannot end in time, and end one "
-                 "that does not [default: no limit]."),
+    click.option("--max-minutes", "minutes", metavar="M", help="Stop after so many minutes: a gate that is cut "
+                 "short is not added [default: no limit]."),
     click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions again."),
     click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
                  help="Build with what is installed here."),

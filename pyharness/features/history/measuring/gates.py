@@ -16,7 +16,8 @@ from pyharness.features.gate import suites
 from pyharness.features.gate.builds.checkouts import Checkout
 from pyharness.features.gate.commands import MachineBusy
 from pyharness.features.gate.session import GateRequest
-from pyharness.features.gate.types import BELOW_ALL, Gate, GateVerdict
+from pyharness.features.gate.types import BELOW_ALL, Gate
+from pyharness.features.gate.verdicts.judgements import LATE
 from pyharness.features.history.collecting import ASKS, entry_of_gate
 from pyharness.features.history.database import Place, opened
 from pyharness.features.history.places import BranchLine, branch_line
@@ -119,6 +120,5 @@ class HistoryGates:
 
 
 def _is_cut(gate: Gate) -> bool:
-    """Whether a benchmark got fewer launches than all for want of time."""
-    times = [one for one in gate.judgements if one.figure == "time" and one.verdict is GateVerdict.INCONCLUSIVE]
-    return any(one.launches < gate.rules.launches for one in times)
+    """Whether the first launch did not reach a benchmark in its share of the time; later cuts come with the limit."""
+    return any(one.reason == LATE for one in gate.judgements)

@@ -114,6 +114,15 @@ def test_a_revision_that_does_not_build_is_a_gap_with_its_reason(tmp_path: Path)
     assert heads(mended) == [4]
 
 
+def test_a_gap_before_the_first_measured_revision_and_without_any_is_reported(tmp_path: Path) -> None:
+    for name, unbuilt in (("some", REVISIONS[1:3]), ("all", REVISIONS[1:])):
+        made = replace(gates(tmp_path, unbuilt=dict.fromkeys(unbuilt, WHY)), place=tmp_path / name)
+        filled(made)
+        with opened(made.place) as database:
+            (table,) = [one for one in sheets(history_of(database)) if "reason" in one.columns]
+        assert [(row[0].value, row[2].value) for row in table.rows] == [(REVISIONS[1][:10], len(unbuilt))]
+
+
 def test_a_gap_is_made_again_by_a_rebuild_and_joins(tmp_path: Path) -> None:
     made = gates(tmp_path, unbuilt={REVISIONS[4]: WHY})
     filled(made)

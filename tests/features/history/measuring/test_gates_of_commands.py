@@ -22,6 +22,7 @@ from pyharness.features.gate import commands
 from pyharness.features.gate.commands import MachineBusy
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import Gate, GateVerdict, SelfTest
+from pyharness.features.gate.verdicts.judgements import LATE
 from pyharness.features.history.database import opened
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.measuring.filling import revisions_of
@@ -170,17 +171,20 @@ def test_a_gate_waits_for_the_machine_and_gives_up_in_time(tmp_path: Path, proje
 
 
 def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path) -> None:
-    made = Levels(project)
+    made, reason = Levels(project), LATE
 
     def cut(asked: GateRequest) -> Gate:
         assert asked.rules.minutes is not None
         made = Levels.judged(made_gate("b" * 40, {NAME: 0.0}, rules=asked.rules), GateVerdict.INCONCLUSIVE)
-        return replace(made, judgements=tuple(replace(one, launches=1) for one in made.judgements))
+        return replace(made, judgements=tuple(replace(one, launches=0, reason=reason) for one in made.judgements))
 
     running = gates(tmp_path, project, cut, deadline=time.monotonic() + 600)
     with pytest.raises(TimeIsOver):
         running.measured(*first_two(project), 5)
     assert not (tmp_path / "history.db").exists()
+    reason = "it is unknown whether the test runs"  # a gate that gave no launch, and in time
+    running.measured(*first_two(project), 5)
+    assert (tmp_path / "history.db").exists()
     gates(tmp_path, project, made, deadline=time.monotonic() + 600).measured(*first_two(project), 5)
     assert (tmp_path / "history.db").exists()
 
