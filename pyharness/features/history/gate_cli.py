@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyharness.features.history.measuring.filling import Filled
     from pyharness.features.history.measuring.gates import HistoryGates
 
+BUDGET = "3%"  # of a gate that confirms
 F = TypeVar("F", bound=Callable[..., Any])
 DB = click.option("--db", metavar="PLACE", help="The history: a file, or the address of a database on PostgreSQL "
                   "[default: PYHARNESS_HISTORY, or pyharness-history.db].")  # fmt: skip
@@ -58,7 +59,7 @@ def given(gates: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def gates_of(
-    db: str | None, branch: str, given: Mapping[str, Any], budget: str = "3%", declared: Path | None = None
+    db: str | None, branch: str, given: Mapping[str, Any], budget: str = BUDGET, declared: Path | None = None
 ) -> Iterator[HistoryGates]:
     """Make what runs gates of a command, with its progress display.
 

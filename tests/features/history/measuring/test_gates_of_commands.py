@@ -141,7 +141,13 @@ def test_bad_input_is_named_and_measures_nothing(tmp_path: Path, project: Path, 
 def test_options_of_gates_need_a_gate(tmp_path: Path, project: Path, levels: Levels) -> None:
     path = str(tmp_path / "history.db")
     call("history", "fill", "--anchor", "HEAD~3", "HEAD~3..HEAD", "--pytest", "speed", "--db", path, cwd=project)
-    for options in (["--suite", "gate"], ["--no-cache"], ["--pass", "A"], ["--declared", "gate.toml"]):
+    for options in (
+        ["--suite", "gate"],
+        ["--no-cache"],
+        ["--pass", "A"],
+        ["--declared", "gate.toml"],
+        ["--budget", "1%"],
+    ):
         assert "--confirm" in refused("history", "check", "--db", path, *options, cwd=project)
     assert "'gone.toml'" in refused(
         "history", "check", "--confirm", "--declared", "gone.toml", "--db", path, cwd=project
