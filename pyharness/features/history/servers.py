@@ -75,7 +75,11 @@ def server_place(address: str, option: str = "--db") -> ServerPlace:
     texts = {"dbname": unquote(database), "host": unquote(parts.hostname or ""),
              "user": unquote(parts.username or ""), "password": unquote(parts.password or ""),
              **query}  # fmt: skip
-    if parts.fragment or {"/", "@"} & set(database) or any("\0" in text for text in texts.values()):
+    if (
+        parts.fragment
+        or {"/", "@"} & set(query.get("dbname", database))
+        or any("\0" in text for text in texts.values())
+    ):
         raise InputError(f"{option} is an address that cannot be read: {FORM}")
     if not texts["dbname"]:
         raise InputError(f"{option} names a server and no database: {FORM}")

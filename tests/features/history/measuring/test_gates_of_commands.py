@@ -195,6 +195,16 @@ def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path)
     assert (tmp_path / "history.db").exists()
 
 
+def test_a_gate_that_the_history_refuses_is_kept_in_a_file(tmp_path: Path, project: Path) -> None:
+    path, (base, head) = tmp_path / "history.db", first_two(project)
+    file = project / f"gate-{head}.json"
+    path.write_text("no database", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(str(file))):
+        gates(tmp_path, project, Levels(project)).measured(base, head, 5)
+    assert call("history", "add", str(file), "--db", str(tmp_path / "own.db")).returncode == 0
+    file.unlink()
+
+
 def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, project: Path) -> None:
     def unbuilt(asked: GateRequest) -> Gate:
         made = Levels(project)(asked)
