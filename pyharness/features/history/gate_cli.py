@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pyharness.cli.console import color, reports_errors, show, width
+from pyharness.cli.console import color, complain, reports_errors, show, width
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
@@ -115,18 +115,16 @@ def fill(
             raise InputError(f"--wheel {wheel!r} is no file: python -m pip wheel --no-deps . makes a wheel")
         commit = running.commit(anchor, "--anchor")
         asked = FillRequest(commit, running.checkout.subject(commit), wheel or "", launches, again)
-        done = filled(running, asked, revisions_of(running, wanted, every), _tell)
+        done = filled(running, asked, revisions_of(running, wanted, every), complain)
     show(_filled_in_words(done))
 
 
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
-
-
 def _filled_in_words(done: Filled) -> str:
+    from pyharness.report import visible  # what a build says may drive a terminal
+
     lines = [f"{counted(len(done.measured), 'revision')} measured, {len(done.gaps):,} without a point, "
              f"{done.left:,} left" + "; the time was over" * done.over]  # fmt: skip
-    lines += [f"  {revision[:10]}: {reason}" for revision, reason in done.gaps.items()]
+    lines += [f"  {revision[:10]}: {visible(reason)}" for revision, reason in done.gaps.items()]
     return "\n".join([*lines, ""])
 
 
@@ -172,7 +170,7 @@ def find(
                 raise InputError(f"{wanted!r} is no range: write GOOD..BAD")
             ends = running.commit(good, "GOOD"), running.commit(bad, "BAD")
         revisions = [ends[0], *revisions_of(running, "..".join(ends))]
-        search = bisecting.searched(running, series, revisions, _tell)
+        search = bisecting.searched(running, series, revisions, complain)
         subject = running.checkout.subject(search.culprit) if search.culprit else ""
     show(room.to_text(report.search_sheets(search, subject), width=width(), color=color()))
     sys.exit(0 if search.culprit else 2 if search.step is None else 3)

@@ -220,6 +220,18 @@ def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, projec
         assert database.rows("SELECT DISTINCT anchor FROM points") == [(first,)]
 
 
+def test_what_a_build_says_drives_no_terminal(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unbuilt(asked: GateRequest, _: object) -> Gate:
+        return replace(Levels(project)(asked), rounds=(), judgements=(), self_test=SelfTest(("\x1b]0;red\x07",)))
+
+    monkeypatch.setattr(commands, "gate", unbuilt)
+    fill = ["history", "fill", "--anchor", "HEAD~1", "HEAD~1..HEAD", "--pytest", "speed"]
+    done = call(*fill, "--db", str(tmp_path / "history.db"), cwd=project)
+    assert "1 without" in done.stdout
+    assert not {"\x1b", "\x07"} & set(done.stdout + done.stderr)
+    assert done.stderr.count("]0;red") == 1
+
+
 def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
     folder = tmp_path / "long"
     folder.mkdir()
