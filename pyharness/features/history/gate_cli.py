@@ -90,7 +90,7 @@ def gates_of(
 @click.option("--anchor", required=True, metavar="REV", help="The revision that all are measured against.")
 @click.option("--wheel", metavar="FILE", help="A wheel of the anchor, where it no longer builds [default: a build].")
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Of each N revisions, from the newest on, measure one.")  # fmt: skip
+              help="Of each N revisions, from the oldest on, measure one, and the newest.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(2, 100), default=5, show_default=True, metavar="N",
               help="Launches of every benchmark.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Try revisions that gave no point before, too.")

@@ -253,7 +253,7 @@ def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
     merges = revisions_of(running, f"{start}..main")
     assert [git(folder, "log", "-1", "--format=%s", one) for one in merges] == ["merge 0", "merge 1", "merge 2"]
     assert len(revisions_of(running, "main")) == 10_003
-    assert len(revisions_of(running, "main", 100)) == 101
+    assert len(revisions_of(running, "main", 100)) == 102
     with pytest.raises(InputError, match="--branch"):
         revisions_of(running, f"{start}..side-1")
 
