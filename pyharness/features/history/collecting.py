@@ -213,8 +213,8 @@ def _anchor_of(gate: Gate) -> str:
 
 
 def _gap_of(gate: Gate) -> HistoryGap | None:
-    """Return why a gate has no points: its arms were not made, or they differed."""
-    if not gate.self_test.faults:
+    """Return why a gate has no points: its arms were not made, or they differed. A part says no more than the first."""
+    if not gate.self_test.faults or (ASKS in gate.about and "unbuilt" not in gate.about):
         return None
     return HistoryGap(_anchor_of(gate), whole_text(gate.self_test.faults[0])[:LONGEST_REASON])
 

@@ -92,8 +92,11 @@ def test_what_is_there_is_not_measured_and_another_anchor_or_suite_is(tmp_path: 
     assert len(third.asked) == 1
 
 
-def test_a_search_from_the_anchor_measures_a_part_and_leaves_the_fill_to_do(tmp_path: Path) -> None:
-    made = gates(tmp_path)
+@pytest.mark.parametrize("unbuilt", [{}, {REVISIONS[3]: "the arms differ"}])
+def test_a_search_from_the_anchor_measures_a_part_and_leaves_the_fill_to_do(
+    tmp_path: Path, unbuilt: dict[str, str]
+) -> None:
+    made = gates(tmp_path, unbuilt=unbuilt)
     made.measured(REVISIONS[0], REVISIONS[3], 10, only=("encode",))
     filled(made)
     assert sorted(heads(made)) == [1, 2, 3, 3, 4, 5, 6, 7, 8]
