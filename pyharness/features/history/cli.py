@@ -21,7 +21,7 @@ from pyharness.cli.console import (
     width,
 )
 from pyharness.cli.usage import Example
-from pyharness.features.history.gate_cli import BRANCH, DB, EFFECT, asks_for_gates, fill, find, gates_of, given
+from pyharness.features.history.gate_cli import BRANCH, BUDGET, DB, EFFECT, asks_for_gates, fill, find, gates_of, given
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
     "--since", metavar="REV", help="Count changes at this revision and later: the beginning of a commit's id."
 )
 @click.option("--confirm", is_flag=True, help="Ask a gate about what is suspected; this builds both revisions.")
-@click.option("--budget", default="3%", show_default=True, help="Slowdown that such a gate allows.")
+@click.option("--budget", default=BUDGET, show_default=True, help="Slowdown that such a gate allows.")
 @click.option("--declared", type=_FILE, metavar="FILE", help="Changes that it accepts [default: gate.toml if it is "
               "there].")  # fmt: skip
 @BRANCH
@@ -217,7 +217,7 @@ def check(
     content = _read(place, effect, since)
     if confirm:
         content = _confirmed(content, db, **of_gates)
-    elif given(of_gates["gates"]) or of_gates["declared"] is not None:
+    elif given(of_gates["gates"]) or of_gates["declared"] is not None or of_gates["budget"] != BUDGET:
         raise InputError("options of gates need --confirm: without it, check measures nothing")
     comment = room.to_pull_request(shown.comment(content))
     texts = {"markdown": comment, "junit": shown.to_junit(content, strict=strict)}

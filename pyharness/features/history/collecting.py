@@ -24,6 +24,7 @@ from pyharness.store.json_lines import MOST_BYTES, load, parsed
 from pyharness.types import InputError
 
 FOREIGN = "pytest-benchmark"
+ASKS = "asks_about"  # in a gate's record: the benchmarks of a search or a suspicion; such a gate gives no points
 LONGEST_REASON = 300  # characters
 MOST_LOG = 100.0  # of a ratio: exp(100) is 3e43, and sums of a few have an exponential, too
 MOST_VALUE = 1e150  # of a metric, as of a number in a gate's record
@@ -191,7 +192,8 @@ def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
     if not is_commit(commit):
         what = "a working tree with changes" if "+" in commit else "a version without a commit"
         raise InputError(f"{name} measures {what}: --revision COMMIT says where it belongs")
-    points = _gate_points(gate, _anchor_of(gate)) if not gate.self_test.faults else iter(())
+    silent = bool(gate.self_test.faults) or ASKS in gate.about
+    points = iter(()) if silent else _gate_points(gate, _anchor_of(gate))
     environment = gate.about.get("environment")
     known = {commit: subject} if subject and not revision else {}
     return (
@@ -211,8 +213,8 @@ def _anchor_of(gate: Gate) -> str:
 
 
 def _gap_of(gate: Gate) -> HistoryGap | None:
-    """Return why a gate has no points: its arms were not made, or they differed."""
-    if not gate.self_test.faults:
+    """Return why a gate has no points: its arms were not made, or they differed. A part says no more than the first."""
+    if not gate.self_test.faults or (ASKS in gate.about and "unbuilt" not in gate.about):
         return None
     return HistoryGap(_anchor_of(gate), whole_text(gate.self_test.faults[0])[:LONGEST_REASON])
 

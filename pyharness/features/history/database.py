@@ -275,7 +275,7 @@ def _connected(place: Place, *, create: bool, writes: bool) -> AbstractContextMa
 def _check(database: Database, *, create: bool, any_schema: bool) -> None:
     """Make the tables of an empty database; refuse what is no history of this version."""
     connection = database._connection
-    if not connection.tables():
+    if not (tables := connection.tables()):
         if not create:
             raise InputError(f"{database.name} is empty: pyharness history add RECORD makes one")
         with connection.writing():
@@ -283,8 +283,11 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
                 database._create()
         return
     where = database.name
-    if not all(names <= connection.columns(table) for table, names in _COLUMNS.items()) or (
-        database.about("kind") != KIND
+    whole = _COLUMNS.keys() <= set(tables)  # a stranger's view may have no end
+    if (
+        not whole
+        or not all(names <= connection.columns(table) for table, names in _COLUMNS.items())
+        or (database.about("kind") != KIND)
     ):
         raise InputError(f"{where} is another program's database: name a history of pyharness")
     schema = database.about("schema") or ""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pyharness.cli.console import color, reports_errors, show, width
+from pyharness.cli.console import color, complain, reports_errors, show, width
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.features.history.measuring.filling import Filled
     from pyharness.features.history.measuring.gates import HistoryGates
 
+BUDGET = "3%"  # of a gate that confirms
 F = TypeVar("F", bound=Callable[..., Any])
 DB = click.option("--db", metavar="PLACE", help="The history: a file, or the address of a database on PostgreSQL "
                   "[default: PYHARNESS_HISTORY, or pyharness-history.db].")  # fmt: skip
@@ -31,8 +32,8 @@ _OF_GATES = (
     click.option("--pytest", "tests", metavar="PATH", help="Run these tests, not a suite [default: a suite]."),
     click.option("--with", "requirements", multiple=True, metavar="REQ", help="Packages that the tests need."),
     click.option("--library", metavar="NAME", help="Library under test [default: the one that is built]."),
-    click.option("--max-minutes", "minutes", metavar="M", help="Begin no gate that cannot end in time, and end one "
-                 "that does not [default: no limit]."),
+    click.option("--max-minutes", "minutes", metavar="M", help="Stop after so many minutes: a gate that is cut "
+                 "short is not added [default: no limit]."),
     click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions again."),
     click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
                  help="Build with what is installed here."),
@@ -58,7 +59,7 @@ def given(gates: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def gates_of(
-    db: str | None, branch: str, given: Mapping[str, Any], budget: str = "3%", declared: Path | None = None
+    db: str | None, branch: str, given: Mapping[str, Any], budget: str = BUDGET, declared: Path | None = None
 ) -> Iterator[HistoryGates]:
     """Make what runs gates of a command, with its progress display.
 
@@ -89,7 +90,7 @@ def gates_of(
 @click.option("--anchor", required=True, metavar="REV", help="The revision that all are measured against.")
 @click.option("--wheel", metavar="FILE", help="A wheel of the anchor, where it no longer builds [default: a build].")
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Of each N revisions, from the newest on, measure one.")  # fmt: skip
+              help="Of each N revisions, from the oldest on, measure one, and the newest.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(2, 100), default=5, show_default=True, metavar="N",
               help="Launches of every benchmark.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Try revisions that gave no point before, too.")
@@ -114,18 +115,16 @@ def fill(
             raise InputError(f"--wheel {wheel!r} is no file: python -m pip wheel --no-deps . makes a wheel")
         commit = running.commit(anchor, "--anchor")
         asked = FillRequest(commit, running.checkout.subject(commit), wheel or "", launches, again)
-        done = filled(running, asked, revisions_of(running, wanted, every), _tell)
+        done = filled(running, asked, revisions_of(running, wanted, every), complain)
     show(_filled_in_words(done))
 
 
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
-
-
 def _filled_in_words(done: Filled) -> str:
+    from pyharness.report import visible  # what a build says may drive a terminal
+
     lines = [f"{counted(len(done.measured), 'revision')} measured, {len(done.gaps):,} without a point, "
              f"{done.left:,} left" + "; the time was over" * done.over]  # fmt: skip
-    lines += [f"  {revision[:10]}: {reason}" for revision, reason in done.gaps.items()]
+    lines += [f"  {revision[:10]}: {visible(reason)}" for revision, reason in done.gaps.items()]
     return "\n".join([*lines, ""])
 
 
@@ -171,7 +170,7 @@ def find(
                 raise InputError(f"{wanted!r} is no range: write GOOD..BAD")
             ends = running.commit(good, "GOOD"), running.commit(bad, "BAD")
         revisions = [ends[0], *revisions_of(running, "..".join(ends))]
-        search = bisecting.searched(running, series, revisions, _tell)
+        search = bisecting.searched(running, series, revisions, complain)
         subject = running.checkout.subject(search.culprit) if search.culprit else ""
     show(room.to_text(report.search_sheets(search, subject), width=width(), color=color()))
     sys.exit(0 if search.culprit else 2 if search.step is None else 3)

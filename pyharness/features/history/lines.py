@@ -261,7 +261,6 @@ class History:
     waiting: tuple[str, ...]  # measured revisions without a place
     since: int = 0  # the first place whose changes count
     reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why a gate gave no point
-    aside: tuple[HistoryLine, ...] = ()  # of anchors that confirmed or searched, and are no line of the history
 
     @property
     def suspected(self) -> tuple[LineChange, ...]:
@@ -299,7 +298,7 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
     Raises:
         InputError: ``since`` is the beginning of no revision on the line, or of several; or the history is damaged.
     """
-    lines, aside = _parted(lines_of(database))
+    lines = lines_of(database)
     query = "SELECT place, id, COALESCE(committed, ''), COALESCE(subject, '') FROM revisions WHERE place IS NOT NULL"
     rows = database.rows(f"{query} ORDER BY place")
     if not all(isinstance(place, int) and all(isinstance(one, str) for one in texts) for place, *texts in rows):
@@ -308,17 +307,7 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
     first = 0 if since is None else _place(places, since)
     reasons = {whole_text(str(revision)): whole_text(str(reason)) for revision, reason in database.rows(_REASONS)}
     changes = tuple(changes_of(lines, effect))
-    return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons, tuple(aside))
-
-
-def _parted(lines: Sequence[HistoryLine]) -> tuple[list[HistoryLine], list[HistoryLine]]:
-    """Return lines, and those set aside: of anchors with too few points where the suite has another with enough."""
-    judged = {(one.series.suite, one.series.anchor) for one in lines
-              if one.series.nature == "ratio" and can_be_judged(one)}  # fmt: skip
-    suites = {suite for suite, _ in judged}
-    aside = [one for one in lines if one.series.nature in ("ratio", "count") and one.series.suite in suites
-             and (one.series.suite, one.series.anchor) not in judged]  # fmt: skip
-    return [one for one in lines if one not in aside], aside
+    return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons)
 
 
 def _place(places: Sequence[PlacedRevision], commit: str) -> int:

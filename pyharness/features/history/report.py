@@ -157,10 +157,8 @@ def _levels(history: History) -> Sheet:
          Cell(one.series.anchor[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
         for one in judged
     ]  # fmt: skip
-    anchors = len({one.series.anchor for one in history.aside})
-    notes = (f"Left out: gates against {counted(anchors, 'other anchor')}, which have fewer than 10 points.",)
     ordered = tuple(sorted(rows, key=lambda row: -float(row[2].value or 0)))
-    return Sheet("Each line", headings, ordered, notes if anchors else ())
+    return Sheet("Each line", headings, ordered)
 
 
 def _recent(line: HistoryLine, history: History, after: int) -> float:
@@ -170,21 +168,22 @@ def _recent(line: HistoryLine, history: History, after: int) -> float:
 
 
 def _gaps(history: History) -> Sheet:
-    """Return runs of revisions without a point, from the first measured one on; the longest are listed.
+    """Return runs of revisions without a point; the longest are listed.
 
-    A run has one reason, or none: nobody has asked for its gates.
+    A run has one reason, or none: nobody has asked for its gates. Such runs begin after the first measured revision.
     """
     measured = history.measured
+    first = min(measured, default=math.inf)
     runs: list[tuple[str, list[str]]] = [("", [])]
     for one in history.places:
-        if one.place in measured or (measured and one.place < min(measured)):
+        reason = history.reasons.get(one.revision, "")
+        if one.place in measured or (one.place < first and not reason):
             runs.append(("", []))
             continue
-        reason = history.reasons.get(one.revision, "")
         if reason != runs[-1][0]:
             runs.append((reason, []))
         runs[-1][1].append(one.revision)
-    gaps = sorted((run for run in runs if run[1]), key=lambda run: (not run[0], -len(run[1]))) if measured else []
+    gaps = sorted((run for run in runs if run[1]), key=lambda run: (not run[0], -len(run[1])))
     notes = (f"{counted(len(gaps) - MOST_GAPS, 'shorter run')} left out.",) if len(gaps) > MOST_GAPS else ()
     rows = tuple(
         (Cell(run[0][:OF_A_COMMIT]), Cell(run[-1][:OF_A_COMMIT]), Cell(len(run), COUNT), Cell(reason or None))
@@ -224,7 +223,7 @@ def visible_texts(sheet: Sheet) -> Sheet:
 
 
 def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ...]]:
-    for line in (*history.lines, *history.aside):
+    for line in history.lines:
         for one in line.points:
             yield (*line.series, one.machine, one.place, one.revision, one.value, one.low, one.high, int(one.judged))
 

@@ -24,8 +24,7 @@ CREATE TABLE points (
     value DOUBLE PRECISION NOT NULL,
     low DOUBLE PRECISION,       -- of a 95 % interval
     high DOUBLE PRECISION,
-    samples INTEGER NOT NULL,   -- launches of a gate; 0: of a gate that chose by what it saw, so it is not judged
-    PRIMARY KEY (record, series)
+    samples INTEGER NOT NULL    -- launches of a gate; 0: of a gate that chose by what it saw, so it is not judged
 );
 CREATE TABLE gaps (
     record TEXT PRIMARY KEY,

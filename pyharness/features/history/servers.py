@@ -54,8 +54,8 @@ class ServerPlace:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a server, of whatever kind."""
-    return "://" in text
+    """Whether a text is meant as the address of a server, of whatever kind and form; a file's path never is."""
+    return "://" in text or "password=" in text or text.startswith(tuple(f"{scheme}:" for scheme in SCHEMES))
 
 
 def server_place(address: str, option: str = "--db") -> ServerPlace:
@@ -65,17 +65,21 @@ def server_place(address: str, option: str = "--db") -> ServerPlace:
         InputError: it is no such address; the message quotes nothing of it.
     """
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(address if "://" in address else "")
         port, query = parts.port, dict(parse_qsl(parts.query, strict_parsing=True) if parts.query else [])
     except ValueError:
         raise InputError(f"{option} is an address that cannot be read: {FORM}") from None
     if parts.scheme not in SCHEMES:
-        raise InputError(f"{option} names a server of another kind: a history is a file of SQLite or on PostgreSQL")
+        raise InputError(f"{option} names a server of another kind: a history is a file of SQLite, or {FORM}")
     database = parts.path.removeprefix("/")
     texts = {"dbname": unquote(database), "host": unquote(parts.hostname or ""),
              "user": unquote(parts.username or ""), "password": unquote(parts.password or ""),
              **query}  # fmt: skip
-    if parts.fragment or {"/", "@"} & set(database) or any("\0" in text for text in texts.values()):
+    if (
+        parts.fragment
+        or {"/", "@"} & set(query.get("dbname", database))
+        or any("\0" in text for text in texts.values())
+    ):
         raise InputError(f"{option} is an address that cannot be read: {FORM}")
     if not texts["dbname"]:
         raise InputError(f"{option} names a server and no database: {FORM}")

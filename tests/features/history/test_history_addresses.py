@@ -45,6 +45,10 @@ def test_an_address_is_taken_apart() -> None:
         f"postgresql://me:{SECRET}@host:port/db",
         f"postgresql://me:{SECRET}%00@host/db",
         f"postgresql://me:{SECRET}@host/db?{SECRET}",
+        f"postgresql://host/?dbname=postgresql://me:{SECRET}@host/db",
+        f"postgresql:/me:{SECRET}@host/db",
+        f"postgres:me:{SECRET}",
+        f"host=db user=me password={SECRET} dbname=history",
     ],
 )
 def test_an_address_that_is_none_is_refused_and_not_quoted(tmp_path: Path, address: str) -> None:

@@ -138,6 +138,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         (["UPDATE about SET value = replace(hex(zeroblob(2500)), '0', '9') WHERE name = 'schema'"], "newer"),
         (["CREATE TABLE about (other TEXT)", "CREATE TABLE records (y TEXT)"], "another program"),
         (["ALTER TABLE records RENAME COLUMN revision TO y"], "another program"),
+        (["ALTER TABLE records RENAME TO y", "CREATE VIEW records AS SELECT * FROM y"], "another program"),
     ],
 )
 def test_a_database_of_others_is_refused_and_stays(tmp_path: Path, statements: list[str], word: str) -> None:

@@ -70,10 +70,13 @@ def github() -> Iterator[GitHub]:
         yield github
 
 
-def played(folder: Path, run: int, github: GitHub, origin: Path, programs: Path, workflow: str) -> tuple[bool, Runner]:
+def played(
+    folder: Path, run: int, github: GitHub, origin: Path, programs: Path, workflow: str, attempt: int = 1
+) -> tuple[bool, Runner]:  # fmt: skip
+    machine = folder / f"machine-{run}-{attempt}"
     runner = Runner(
-        github, origin, folder / f"machine-{run}", "schedule", {}, "refs/heads/main", run, False, (programs,)
-    )
+        github, origin, machine, "schedule", {}, "refs/heads/main", run, False, (programs,), attempt=attempt
+    )  # fmt: skip
     runner.folder.mkdir()
     (runner.folder / "history.yml").write_text(workflow, encoding="utf-8")
     return runner.play(runner.folder / "history.yml"), runner
@@ -131,3 +134,5 @@ def test_a_gate_that_cannot_compare_ends_the_night_and_the_history_stays(
     passed, runner = played(tmp_path, 1, github, origin, programs, workflow)
     assert not passed
     assert any("history add" in line and line.endswith("skipped") for line in runner.log)
+    played(tmp_path, 1, github, origin, programs, workflow, attempt=2)
+    assert len(github.caches) == 2  # what a run keeps when it is tried again is not lost

@@ -39,6 +39,7 @@ class Runner:
     token: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)  # of the whole workflow
     log: list[str] = field(default_factory=list)
+    attempt: int = 1
 
     def play(self, workflow: Path) -> bool:
         """Run every job, in order; return whether all of them succeeded."""
@@ -171,5 +172,5 @@ class Runner:
 
     def _contexts(self) -> dict[str, Any]:
         github = {"event": self.event, "event_name": self.event_name, "token": self.token, "ref": self.ref,
-                  "run_id": self.run}  # fmt: skip
+                  "run_id": self.run, "run_attempt": self.attempt}  # fmt: skip
         return {"github": github, "runner": {"temp": str(self.folder / "temp")}}

@@ -115,6 +115,7 @@ def _decision(by_launch: Sequence[Mapping[Side, int]], figure: Figure) -> tuple[
     return GateVerdict.PASS, f"{words} only" if (worse or better) and not alone else ""
 
 
+LATE = "not measured: the time ran out"
 Refusals = Mapping[str, tuple[GateVerdict, str]]  # benchmark -> FAILED, INCOMPARABLE or INCONCLUSIVE, and the reason
 
 
@@ -194,8 +195,7 @@ def _as_control(judgement: Judgement, library: str) -> Judgement:
 
 
 def _judge_unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
-    late = (GateVerdict.INCONCLUSIVE, "not measured: the time ran out")
-    verdict, reason = refusals.get(benchmark.name, late)
+    verdict, reason = refusals.get(benchmark.name, (GateVerdict.INCONCLUSIVE, LATE))
     return Judgement(benchmark.name, "time", verdict, budget=benchmark.budget, reason=reason)
 
 

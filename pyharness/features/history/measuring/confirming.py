@@ -22,13 +22,15 @@ _OUTCOMES: dict[GateVerdict, Outcome] = {
 def confirmed(history: History, gates: HistoryGates) -> History:
     """Return the history with an outcome for each change that is suspected, of the suite of ``gates``.
 
-    Changes between the same two revisions share a gate. Changes of another suite stay as they are.
+    Changes between the same two revisions share a gate. Changes of another suite stay suspected, and say so.
     """
     pairs: dict[tuple[str, str], list[LineChange]] = {}
-    for one in history.suspected:
-        if one.line.series.suite == gates.suite:
-            pairs.setdefault((one.before.revision, one.line.points[-1].revision), []).append(one)
     judged: dict[int, LineChange] = {}
+    for one in history.suspected:
+        if (suite := one.line.series.suite) == gates.suite:
+            pairs.setdefault((one.before.revision, one.line.points[-1].revision), []).append(one)
+        else:
+            judged[id(one)] = replace(one, why=f"no gate was asked: name its suite {suite!r} with --suite or --pytest")
     for (before, last), changes in pairs.items():
         for one, outcome in zip(changes, _outcomes(gates, before, last, changes), strict=True):
             judged[id(one)] = replace(one, outcome=outcome[0], why=outcome[1])

@@ -61,7 +61,9 @@ def order_of(count: int, done: Collection[int]) -> list[int]:
 
 
 def revisions_of(gates: HistoryGates, text: str, every: int = 1) -> list[str]:
-    """Return the commits of a range on the first-parent line, oldest first; each ``every``-th, from the newest on.
+    """Return the commits of a range on the first-parent line, oldest first: each ``every``-th, and the newest.
+
+    They are counted from the oldest on, so that a commit that is added leaves the choice as it is.
 
     Raises:
         InputError: an end is unknown, the first is not on the line of the second, the range is empty, or its commits
@@ -81,7 +83,7 @@ def revisions_of(gates: HistoryGates, text: str, every: int = 1) -> list[str]:
     if not commits:
         raise InputError(f"{text!r} has no commits: {RANGE}")
     _check_branch(commits, gates.line, text, gates.branch)
-    return commits[::every][::-1]
+    return [*commits[:0:-1][::every], commits[0]]
 
 
 def _check_branch(commits: Sequence[str], line: BranchLine, text: str, branch: str) -> None:

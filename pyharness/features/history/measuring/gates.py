@@ -15,11 +15,14 @@ from typing import TypeAlias
 from pyharness.features.gate import suites
 from pyharness.features.gate.builds.checkouts import Checkout
 from pyharness.features.gate.commands import MachineBusy
+from pyharness.features.gate.records import dump_gate
 from pyharness.features.gate.session import GateRequest
-from pyharness.features.gate.types import BELOW_ALL, Gate, GateVerdict
-from pyharness.features.history.collecting import entry_of_gate
+from pyharness.features.gate.types import BELOW_ALL, Gate
+from pyharness.features.gate.verdicts.judgements import LATE
+from pyharness.features.history.collecting import ASKS, entry_of_gate
 from pyharness.features.history.database import Place, opened
 from pyharness.features.history.places import BranchLine, branch_line
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 PAUSE = 2.0  # seconds between two looks at a machine or a history that another process holds
@@ -76,12 +79,13 @@ class HistoryGates:
             base: a commit, or the file of a wheel.
             head: a commit.
             launches: of each benchmark.
-            only: benchmarks of the suite, with its controls; (): all.
+            only: benchmarks of the suite, with its controls; such a gate is no point of a line. (): all.
             instructions: count them, too.
             anchor: commit and subject of a base that is a wheel.
 
         Raises:
-            InputError: the request is wrong, or the base does not build (``BaseUnbuilt``).
+            InputError: the request is wrong, the base does not build (``BaseUnbuilt``), or the history refuses the
+                record, which is then in a file.
             TimeIsOver: the limit has passed, or would have cut the gate short.
         """
         narrow = self._narrowed(only)
@@ -93,10 +97,21 @@ class HistoryGates:
         about = dict(gate.about)
         if anchor is not None:
             about["commits"] = {**about.get("commits", {}), "base": dict(anchor)}
+        if only:
+            about[ASKS] = list(only)
         gate = replace(gate, suite=self.suite, about=about)
-        with opened(self.place, create=True) as database:
-            database.add([entry_of_gate(gate)], self.line)
+        self._add(gate, head)
         return gate
+
+    def _add(self, gate: Gate, head: str) -> None:
+        """Add a gate; where the history refuses it, write its record to a file, since it took minutes."""
+        try:
+            with opened(self.place, create=True) as database:
+                database.add([entry_of_gate(gate)], self.line)
+        except InputError as refusal:
+            file = self.asked.folder / f"gate-{head}.json"
+            atomic_file.write(file, dump_gate(gate), overwrite=True)
+            raise InputError(f"{refusal}; the gate is kept: pyharness history add {file}") from None
 
     def _narrowed(self, only: tuple[str, ...]) -> GateRequest:
         """Return the request for a few benchmarks; of tests, one is named by its path, and several are not."""
@@ -117,6 +132,5 @@ class HistoryGates:
 
 
 def _is_cut(gate: Gate) -> bool:
-    """Whether a benchmark got fewer launches than all for want of time."""
-    times = [one for one in gate.judgements if one.figure == "time" and one.verdict is GateVerdict.INCONCLUSIVE]
-    return any(one.launches < gate.rules.launches for one in times)
+    """Whether the first launch did not reach a benchmark in its share of the time; later cuts come with the limit."""
+    return any(one.reason == LATE for one in gate.judgements)

@@ -86,6 +86,7 @@ def test_nothing_suspected_asks_for_no_gate(tmp_path: Path) -> None:
 
 def test_changes_of_another_suite_stay_suspected(tmp_path: Path) -> None:
     content, made = asked(tmp_path, suite="other")
+    assert "'gate' with --suite" in str(comment(content))
     assert (made.asked, content.exit_code) == ([], 3)
     assert [one.outcome for one in content.suspected] == [""]
 

@@ -92,6 +92,16 @@ def test_what_is_there_is_not_measured_and_another_anchor_or_suite_is(tmp_path: 
     assert len(third.asked) == 1
 
 
+@pytest.mark.parametrize("unbuilt", [{}, {REVISIONS[3]: "the arms differ"}])
+def test_a_search_from_the_anchor_measures_a_part_and_leaves_the_fill_to_do(
+    tmp_path: Path, unbuilt: dict[str, str]
+) -> None:
+    made = gates(tmp_path, unbuilt=unbuilt)
+    made.measured(REVISIONS[0], REVISIONS[3], 10, only=("encode",))
+    filled(made)
+    assert sorted(heads(made)) == [1, 2, 3, 3, 4, 5, 6, 7, 8]
+
+
 def test_a_revision_that_does_not_build_is_a_gap_with_its_reason(tmp_path: Path) -> None:
     made = gates(tmp_path, unbuilt={REVISIONS[4]: WHY})
     assert filled(made).gaps == {REVISIONS[4]: WHY}
@@ -105,6 +115,15 @@ def test_a_revision_that_does_not_build_is_a_gap_with_its_reason(tmp_path: Path)
     mended = replace(made, asked=[], unbuilt={}, scatter=90)
     assert filled(mended, replace(ASKED, again=True)).measured == [REVISIONS[4]]
     assert heads(mended) == [4]
+
+
+def test_a_gap_before_the_first_measured_revision_and_without_any_is_reported(tmp_path: Path) -> None:
+    for name, unbuilt in (("some", REVISIONS[1:3]), ("all", REVISIONS[1:])):
+        made = replace(gates(tmp_path, unbuilt=dict.fromkeys(unbuilt, WHY)), place=tmp_path / name)
+        filled(made)
+        with opened(made.place) as database:
+            (table,) = [one for one in sheets(history_of(database)) if "reason" in one.columns]
+        assert [(row[0].value, row[2].value) for row in table.rows] == [(REVISIONS[1][:10], len(unbuilt))]
 
 
 def test_a_gap_is_made_again_by_a_rebuild_and_joins(tmp_path: Path) -> None:
@@ -222,7 +241,9 @@ def named(monkeypatch: pytest.MonkeyPatch) -> HistoryGates:
 def test_a_range_is_of_the_first_parent_line_and_oldest_first(named: HistoryGates) -> None:
     assert revisions_of(named, f"{REVISIONS[2]}..{REVISIONS[6]}") == REVISIONS[3:7]
     assert revisions_of(named, REVISIONS[3]) == REVISIONS[:4]
-    assert revisions_of(named, f"{REVISIONS[0]}..{REVISIONS[6]}", 3) == [REVISIONS[3], REVISIONS[6]]
+    for newest in (5, 6):  # commits that are added leave the choice as it is
+        chosen = revisions_of(named, f"{REVISIONS[0]}..{REVISIONS[newest]}", 3)
+        assert chosen == [REVISIONS[1], REVISIONS[4], REVISIONS[newest]]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from pyharness.features.gate import commands
 from pyharness.features.gate.commands import MachineBusy
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import Gate, GateVerdict, SelfTest
+from pyharness.features.gate.verdicts.judgements import LATE
 from pyharness.features.history.database import opened
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.measuring.filling import revisions_of
@@ -101,7 +102,10 @@ def test_from_nothing_to_the_commit(tmp_path: Path, project: Path, levels: Level
     with opened(Path(path)) as database:
         ((count,),) = database.rows("SELECT COUNT(*) FROM records")
         assert count == len(levels.asked)
-        assert {one.series.anchor for one in history_of(database).lines} == {commits(project)[0]}
+        (line,) = history_of(database).lines
+        assert (line.series.anchor, len(line.points)) == (commits(project)[0], COUNT - 1)
+        ((points,),) = database.rows("SELECT COUNT(*) FROM points")  # one of the two searches began at the anchor
+        assert points == COUNT - 1
     rows = json.loads(call("history", "report", "--format", "json", "--db", path).stdout)
     assert {row["suite"] for row in rows} == {"speed"}
     passed = call("history", "check", "--confirm", "--budget", "20%", "--db", path, *of_gates, cwd=project)
@@ -137,7 +141,13 @@ def test_bad_input_is_named_and_measures_nothing(tmp_path: Path, project: Path, 
 def test_options_of_gates_need_a_gate(tmp_path: Path, project: Path, levels: Levels) -> None:
     path = str(tmp_path / "history.db")
     call("history", "fill", "--anchor", "HEAD~3", "HEAD~3..HEAD", "--pytest", "speed", "--db", path, cwd=project)
-    for options in (["--suite", "gate"], ["--no-cache"], ["--pass", "A"], ["--declared", "gate.toml"]):
+    for options in (
+        ["--suite", "gate"],
+        ["--no-cache"],
+        ["--pass", "A"],
+        ["--declared", "gate.toml"],
+        ["--budget", "1%"],
+    ):
         assert "--confirm" in refused("history", "check", "--db", path, *options, cwd=project)
     assert "'gone.toml'" in refused(
         "history", "check", "--confirm", "--declared", "gone.toml", "--db", path, cwd=project
@@ -167,19 +177,32 @@ def test_a_gate_waits_for_the_machine_and_gives_up_in_time(tmp_path: Path, proje
 
 
 def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path) -> None:
-    made = Levels(project)
+    made, reason = Levels(project), LATE
 
     def cut(asked: GateRequest) -> Gate:
         assert asked.rules.minutes is not None
         made = Levels.judged(made_gate("b" * 40, {NAME: 0.0}, rules=asked.rules), GateVerdict.INCONCLUSIVE)
-        return replace(made, judgements=tuple(replace(one, launches=1) for one in made.judgements))
+        return replace(made, judgements=tuple(replace(one, launches=0, reason=reason) for one in made.judgements))
 
     running = gates(tmp_path, project, cut, deadline=time.monotonic() + 600)
     with pytest.raises(TimeIsOver):
         running.measured(*first_two(project), 5)
     assert not (tmp_path / "history.db").exists()
+    reason = "it is unknown whether the test runs"  # a gate that gave no launch, and in time
+    running.measured(*first_two(project), 5)
+    assert (tmp_path / "history.db").exists()
     gates(tmp_path, project, made, deadline=time.monotonic() + 600).measured(*first_two(project), 5)
     assert (tmp_path / "history.db").exists()
+
+
+def test_a_gate_that_the_history_refuses_is_kept_in_a_file(tmp_path: Path, project: Path) -> None:
+    path, (base, head) = tmp_path / "history.db", first_two(project)
+    file = project / f"gate-{head}.json"
+    path.write_text("no database", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(str(file))):
+        gates(tmp_path, project, Levels(project)).measured(base, head, 5)
+    assert call("history", "add", str(file), "--db", str(tmp_path / "own.db")).returncode == 0
+    file.unlink()
 
 
 def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, project: Path) -> None:
@@ -195,6 +218,18 @@ def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, projec
     gates(tmp_path, project, made).measured("a.whl", commits(project)[1], 5, anchor={"commit": first, "subject": "s"})
     with opened(tmp_path / "history.db") as database:
         assert database.rows("SELECT DISTINCT anchor FROM points") == [(first,)]
+
+
+def test_what_a_build_says_drives_no_terminal(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unbuilt(asked: GateRequest, _: object) -> Gate:
+        return replace(Levels(project)(asked), rounds=(), judgements=(), self_test=SelfTest(("\x1b]0;red\x07",)))
+
+    monkeypatch.setattr(commands, "gate", unbuilt)
+    fill = ["history", "fill", "--anchor", "HEAD~1", "HEAD~1..HEAD", "--pytest", "speed"]
+    done = call(*fill, "--db", str(tmp_path / "history.db"), cwd=project)
+    assert "1 without" in done.stdout
+    assert not {"\x1b", "\x07"} & set(done.stdout + done.stderr)
+    assert done.stderr.count("]0;red") == 1
 
 
 def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
@@ -218,7 +253,7 @@ def test_ranges_of_merges_and_of_ten_thousand_commits(tmp_path: Path) -> None:
     merges = revisions_of(running, f"{start}..main")
     assert [git(folder, "log", "-1", "--format=%s", one) for one in merges] == ["merge 0", "merge 1", "merge 2"]
     assert len(revisions_of(running, "main")) == 10_003
-    assert len(revisions_of(running, "main", 100)) == 101
+    assert len(revisions_of(running, "main", 100)) == 102
     with pytest.raises(InputError, match="--branch"):
         revisions_of(running, f"{start}..side-1")
 
