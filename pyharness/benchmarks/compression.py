@@ -126,7 +126,7 @@ class CorpusPass:
             **state_arrays.of_tally(self.tally),
             **self.for_pairs.arrays(_PAIRS),
             f"{_PAIRS} lengths": state_arrays.compact(np.array(list(map(len, pairs_ids)), np.int64)),
-            f"{_PAIRS} ids": state_arrays.compact(np.concatenate([np.zeros(0, np.uint32), *pairs_ids])),
+            **state_arrays.of_ids(np.concatenate([np.zeros(0, np.uint32), *pairs_ids]), f"{_PAIRS} ids"),
             **self.for_words.arrays(_WORDS),
             f"{_WORDS} counts": state_arrays.compact(self._word_counts()),
             **self.ids.part_arrays(),
@@ -138,10 +138,11 @@ class CorpusPass:
         self.ids = IdDigests(self.ids.token_bytes)
         self.state = state_arrays.part_of(arrays, self.state.facts)
         self.tally = state_arrays.tally_of(arrays)
-        lengths, ids = (state_arrays.taken(arrays, f"{_PAIRS} {what}") for what in ("lengths", "ids"))
-        if int(lengths.astype(object).sum()) != len(ids) or int(ids.max(initial=0)) >= len(self.state.facts.counted):
-            raise InputError("the ids of sampled documents are of another vocabulary, or not of one size")
-        tokens = Tokens(ids.astype(np.uint32), offsets_of(lengths))
+        lengths = state_arrays.taken(arrays, f"{_PAIRS} lengths")
+        ids = state_arrays.ids_of(arrays, f"{_PAIRS} ids", len(self.state.facts.counted))
+        if int(lengths.astype(object).sum()) != len(ids) or int(lengths.min(initial=0)) < 0:
+            raise InputError("the ids of sampled documents are not of one size")
+        tokens = Tokens(ids, offsets_of(lengths))
         self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index) for index in range(len(tokens))])
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
         self.for_words.restore(_WORDS, arrays, [SampledWords("", np.zeros(0, np.uint32), one) for one in counts])
