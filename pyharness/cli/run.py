@@ -150,10 +150,10 @@ def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bo
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
 
-    say = (lambda _: None) if quiet else complain
+    how = {"force": force, "resume": resume, "quiet": quiet}
     try:
         with listener(quiet) as watching:
-            record: Record = _executor().run(declared, parts, output, watching, say, force=force, resume=resume)
+            record: Record = _executor().run(declared, parts, output, watching, complain, **how)
             return record
     except (KeyboardInterrupt, lifeline.Ended) as end:
         end.add_note(_to_go_on(output, output))

@@ -93,17 +93,19 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
         for line in working.in_words(part, run.folder.plan.parts):
             complain(line)
 
-    working.work(run, parts, hear)
+    with working.lanes(run) as lanes:
+        working.work(run, parts, hear, lanes)
     sys.exit(1 if any(map(working.failed, done)) else 0)
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Record to write.")
+@click.option("--partial", is_flag=True, help="Leave out missing parts; every table says how many were read.")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
 @reports_errors
-def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
+def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -> None:
     """Add up the parts of a run and write its record.
 
     \b
@@ -129,7 +131,7 @@ def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
     run = planning.opened(folder)
     try:
         with listener(quiet) as watching:
-            record = merging.merge(run, output, watching, force=force)
+            record = merging.merge(run, output, watching, force=force, partial=partial)
     except merging.PartsMissing as missing:
         complain(f"error: {missing}")
         sys.exit(1)

@@ -31,9 +31,9 @@ class LocalExecutor:
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
-        force: bool, resume: bool,
+        force: bool, resume: bool, quiet: bool = False,
     ) -> Record:  # fmt: skip
-        """Run a suite in parts and write its record; ``say`` gets a line for each part.
+        """Run a suite in parts and write its record; ``say`` gets a line for each part, or if any failed (``quiet``).
 
         Raises:
             InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
@@ -56,13 +56,15 @@ class LocalExecutor:
         run = planning.made(declared, parts, folder)
 
         def hear(done: PartDone) -> None:
-            for line in working.in_words(done, parts):
+            for line in () if quiet else working.in_words(done, parts):
                 say(line)
 
-        working.work(run, range(parts), hear, declared.workers)
-        record = merging.merge(run, output, listener, force=force)
-        if _has_failed(run.folder):
-            say(f"kept {folder}: remove PART.done.json there to try a part again, with pyharness work and merge")
+        with working.lanes(run, declared.workers) as lanes:
+            working.work(run, range(parts), hear, lanes)
+            record = merging.merge(run, output, listener, lanes, force=force)
+        if failed := _failed(run.folder):
+            what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
+            say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
         else:
             run.folder.remove()
         return record
@@ -72,16 +74,16 @@ class LocalExecutor:
         from pyharness.features.parts.folder import PLAN, PartsFolder
 
         folder = output.with_name(output.name + ENDING)
-        if (folder / PLAN).is_file() and not _has_failed(opened := PartsFolder.opened(folder)):
+        if (folder / PLAN).is_file() and not _failed(opened := PartsFolder.opened(folder)):
             opened.remove()
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def _has_failed(folder: PartsFolder) -> bool:
-    """Return whether a case failed in a part: it may be tried again, as after a full disk."""
+def _failed(folder: PartsFolder) -> list[int]:
+    """Return the parts in which a case failed: they may be tried again, as after a full disk."""
     done = map(folder.done, range(folder.plan.parts))
-    return any(case.status == "failed" for one in done if one is not None for case in one.cases)
+    return [one.part for one in done if one is not None and any(case.status == "failed" for case in one.cases)]
 
 
 EXECUTORS = (LocalExecutor(),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -50,6 +51,53 @@ def test_missing_parts_are_named(run: Path) -> None:
     assert done.returncode == 1
     assert "0, 2;" in done.stderr
     assert not (run.parent / "record.json").exists()
+
+
+def numbers(record: store.Record) -> dict[str, tuple[Any, ...]]:
+    """The metrics of compression, with their replicates."""
+    (result,) = record.of("compression")
+    return {one.metric: (one.value, one.replicates) for one in result.measurements}
+
+
+def test_numbers_of_what_is_there(run: Path) -> None:
+    """They are those of the parts that were read, which together are a text of their own."""
+    lines = (run.parent / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert divided.worked(run, 0, 1).returncode == 0
+    output = run.parent / "record.json"
+    done = call("merge", str(run), "--partial", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout.count("2 of 3 parts") >= len(re.findall("^Compression|^Integrity", done.stdout, re.MULTILINE)) > 0
+    )
+    record = store.read(output)
+    about = record.data["corpora"]["rows.jsonl"]
+    assert about["parts"] == {"read": 2, "of": 3}
+    assert not about["whole"]
+    front = run.parent / "front.jsonl"
+    front.write_text("".join(lines[: about["tally"]["documents"]]), encoding="utf-8")
+    suite = divided.write_suite(run.parent, ["raw_bytes"], ["front.jsonl"], ["compression"])
+    assert numbers(record) == numbers(divided.in_one_process(suite, run.parent / "front.json"))
+
+
+@pytest.mark.parametrize("parts", [(2,), (1, 2), (0, 2)])
+def test_any_parts_may_be_missing(run: Path, parts: tuple[int, ...]) -> None:
+    assert divided.worked(run, *parts).returncode == 0
+    output = run.parent / "record.json"
+    assert call("merge", str(run), "-q", "--partial", "-o", str(output)).returncode == 0
+    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": len(parts), "of": 3}
+
+
+def test_no_part_at_all_has_no_numbers(run: Path) -> None:
+    done = call("merge", str(run), "-q", "--partial", "-o", str(run.parent / "record.json"))
+    assert done.returncode == 1
+    assert "0-2" in done.stderr
+
+
+def test_a_record_of_all_parts_says_nothing_of_a_share(run: Path) -> None:
+    assert divided.worked(run, 0, 1, 2).returncode == 0
+    output = run.parent / "record.json"
+    assert call("merge", str(run), "-q", "--partial", "-o", str(output)).returncode == 0
+    assert "parts" not in store.read(output).data["corpora"]["rows.jsonl"]
 
 
 def test_what_is_done_is_left_alone_and_what_is_damaged_is_done_again(run: Path) -> None:
