@@ -20,7 +20,7 @@ from pyharness.running.schedule import Schedule, Verification
 from pyharness.running.texts_read import TextsRead
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Request
-from pyharness.running.workers.process import WorkerDied, Workers, threads_of
+from pyharness.running.workers.process import WorkerDied, Workers, ending, threads_of
 from pyharness.store.shape import get
 from pyharness.suite import Plan
 from pyharness.system import folders, threads
@@ -92,7 +92,7 @@ class Run:
         """
         try:
             for rows in self.schedule.untimed:
-                threads.share_out(rows, self.workers, self._measure_row, methodcaller("stop"), methodcaller("leave"))
+                threads.share_out(rows, self.workers, self._measure_row, methodcaller("stop"), ending(self.workers))
             self.workers[0].leave()
             self._measure_row(self.schedule.timed, self.workers[0])
             with contextlib.suppress(TimeLimitReached):

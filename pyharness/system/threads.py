@@ -80,13 +80,15 @@ def share_out(
         lanes: what a unit needs during its work.
         do: works on a unit; if it raises ``Stopped``, its lane ends (of several).
         stop: called from this thread, repeatedly, until the lane has ended: lets a waiting ``do`` give up.
-        end: called in the thread of a lane when it ends: a child process ends with the thread that started it. Not
-            called for a single lane, which may go on.
+        end: called in the thread of a lane when it ends: a child process ends with the thread that started it.
     """
     waiting = deque(units)
     if len(lanes) == 1:
-        while waiting:
-            do(waiting.popleft(), lanes[0])
+        try:
+            while waiting:
+                do(waiting.popleft(), lanes[0])
+        finally:
+            end(lanes[0])
         return
     stopping = threading.Event()
 

@@ -20,7 +20,7 @@ from pyharness.features.parts.planning import PartsRun
 from pyharness.running.schedule import Schedule
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
-from pyharness.running.workers.process import WorkerDied, Workers, threads_of
+from pyharness.running.workers.process import WorkerDied, Workers, ending, threads_of
 from pyharness.store import Misshapen
 from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
@@ -86,7 +86,7 @@ def work(run: PartsRun, parts: Sequence[int], heard: Heard, every: Sequence[RowW
     def do(part: int, lane: RowWorkers) -> None:
         heard(_done(run, part, lane))
 
-    threads.share_out(parts, every, do, methodcaller("stop"), methodcaller("leave"))
+    threads.share_out(parts, every, do, methodcaller("stop"), ending(every))
 
 
 def _done(run: PartsRun, part: int, lane: RowWorkers) -> PartDone:
