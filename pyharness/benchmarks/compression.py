@@ -143,7 +143,8 @@ class CorpusPass:
         if int(lengths.astype(object).sum()) != len(ids) or int(lengths.min(initial=0)) < 0:
             raise InputError("the ids of sampled documents are not of one size")
         tokens = Tokens(ids, offsets_of(lengths))
-        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index) for index in range(len(tokens))])
+        # Copies: the few documents that a merge keeps would hold the ids of all.
+        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index).copy() for index in range(len(tokens))])
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
         self.for_words.restore(_WORDS, arrays, [SampledWords("", np.zeros(0, np.uint32), one) for one in counts])
         self.ids.restore(arrays)

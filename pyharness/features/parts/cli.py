@@ -25,13 +25,20 @@ if TYPE_CHECKING:
 @click.option("--script", type=click.Choice(["slurm", "parallel"]), help="Print a script that does the missing parts "
               "of DIR, a folder that has a plan.")  # fmt: skip
 @click.option("--at-once", type=click.IntRange(1), metavar="K", help="Parts at a time, of each 1,000 [default: all].")
+@click.option("--cost", is_flag=True, help="Show what the rest of DIR takes.")
+@click.option("--workers", type=click.IntRange(1), metavar="W", help="Parts at a time, for --cost [default: 1].")
+@click.option("--price", type=click.FloatRange(0), metavar="P", help="Price of an hour of a core, for --cost.")
 @reports_errors
-def plan(suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None) -> None:
+def plan(
+    suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None, cost: bool,
+    workers: int | None, price: float | None,
+) -> None:  # fmt: skip
     """Divide the texts of a suite into parts, for many machines.
 
     \b
     pyharness plan suite.toml --parts 100 -o DIR      write DIR/plan.json
     pyharness plan DIR --script slurm --at-once 20    submit the missing parts
+    pyharness plan DIR --cost --workers 20            what they take
 
     Every text must be files of "path:". Parts of JSON Lines and Parquet are of equal size. Anything compressed, and
     plain text, is divided between files. Then each "pyharness work DIR --part I" reads its share alone, and
@@ -44,9 +51,18 @@ def plan(suite_name: str, parts: int | None, output: Path | None, script: str | 
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import suite
-    from pyharness.features.parts import executors, planning
+    from pyharness import report, suite
+    from pyharness.features.parts import costs, executors, planning
 
+    if (workers is not None or price is not None) and not cost:
+        raise InputError("--workers and --price are of --cost")
+    if cost:
+        if any(one is not None for one in (parts, output, script, at_once)):
+            raise InputError("--cost is of a folder that has a plan: it takes --workers and --price alone")
+        check_output()
+        told = costs.sheet(planning.opened(Path(suite_name)), workers or 1, price)
+        show(report.to_text([told], width=width(), color=color()))
+        return
     if script is not None:
         if parts is not None or output is not None:
             raise InputError("--script is of a folder that has a plan: leave --parts and --output out")

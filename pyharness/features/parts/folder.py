@@ -66,7 +66,10 @@ class PartResult:
     sha256: str | None = None  # of the file
     documents: int = 0
     bytes: int = 0  # of text
+    size: int = 0  # of the file, in bytes
     seconds: float = 0.0
+    threads: int = 0
+    memory: int = 0  # peak of its process, in bytes
     tries: int = 1
     status: Status = "ok"
     reason: str | None = None

@@ -22,6 +22,7 @@ from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
 from pyharness.running.workers.process import WorkerDied, Workers, ending, threads_of
 from pyharness.store import Misshapen
+from pyharness.store.shape import get
 from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
 from pyharness.system.environment import cores
@@ -111,17 +112,20 @@ def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
         used = bool(workers.served)
-        result = _asked(_request(run, part, case, path, workers), workers)
+        request = _request(run, part, case, path, workers)
+        result, memory = _asked(request, workers)
         tries += not (used and result.status == "failed")
         if result.status != "failed" or tries == TRIES:
             break
         workers.leave()
-    tried = PartResult(case=case.key, seconds=_since(began), tries=tries)
+    tried = PartResult(case=case.key, seconds=_since(began), tries=tries, threads=request.threads, memory=memory)
     if result.status != "ok" or result.tally is None:
         reason = result.reason or "the process left no pass"
         return replace(tried, status=result.status, reason=reason, failure=result.failure)
-    digest = bounded_file.digest(path)
-    return replace(tried, sha256=digest, documents=result.tally.documents, bytes=result.tally.bytes)
+    read = result.tally
+    return replace(
+        tried, sha256=bounded_file.digest(path), size=path.stat().st_size, documents=read.documents, bytes=read.bytes
+    )
 
 
 def _request(run: PartsRun, part: int, case: Case, path: Path, workers: Workers) -> Request:
@@ -136,18 +140,19 @@ def _request(run: PartsRun, part: int, case: Case, path: Path, workers: Workers)
     )
 
 
-def _asked(request: Request, workers: Workers) -> CaseResult:
-    """Ask a worker for a part; a process that dies gives a failed result."""
+def _asked(request: Request, workers: Workers) -> tuple[CaseResult, int]:
+    """Ask a worker for a part, and for the peak memory of its process; one that dies gives a failed result."""
     case = request.case
     try:
-        result, _ = messages.result_of(case, workers.measure(request, lambda _: None))
+        answer = workers.measure(request, lambda _: None)
+        (result, _), memory = messages.result_of(case, answer), get(answer.beside, "memory", int, default=0)
         if result.status == "ok" and not Path(str(request.keep_part)).is_file():
             raise Misshapen("it left no pass")
     except WorkerDied as death:
-        return CaseResult(case, "failed", str(death), failure=Failure.CRASH)
+        return CaseResult(case, "failed", str(death), failure=Failure.CRASH), 0
     except Misshapen as error:
-        return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH)
-    return result
+        return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH), 0
+    return result, memory
 
 
 def _since(began: float) -> float:
