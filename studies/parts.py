@@ -1,26 +1,33 @@
-"""What runs in parts cost and keep: ``python studies/parts.py merge|costs|until``.
+"""What runs in parts take, and how often one that stops early is right: ``python studies/parts.py merge|costs|until``.
 
-``merge``: the time and memory that many parts take to be added up. ``costs``: the cost of 1 GB to 1 PB as a table, and
-what is foretold against what it took. ``until``: how often the interval of a run that stops early holds the whole.
+``merge``: the time and memory that many parts take to be added up. ``costs``: the cost of 1 GB to 1 PB as a table, from
+a folder of which some parts are done. ``until``: how often the interval of a run that stops early holds the whole.
 docs/parts.md has the figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Work, benchmarks
-from pyharness.corpora.parts import part_name
+from pyharness.corpora.parts import FileListing, part_name, whole_of
+from pyharness.features.parts import costs, looks, planning
+from pyharness.running.progress import in_words
 from pyharness.running.workers import parts
-from pyharness.types import Case, State
+from pyharness.types import Case, State, Tally
+
+Tokens = NDArray[np.int64]
 
 KEYS = ("pairs documents digests", "words documents digests", "ids keys")
 PART_BYTES = 13_000_000
@@ -69,20 +76,114 @@ def merge(row: str, text: str, count: int) -> None:
 
 def whole_bytes(text: str) -> int:
     """Return the bytes of the files of a text."""
-    from pyharness.corpora.parts import FileListing, whole_of
-
     return sum(FileListing.of(whole_of(corpora.open_corpus(text))).sizes)
+
+
+# ------------------------------------------------------------------------------------------------ until
+
+
+ROWS = ("tiktoken:cl100k_base", "tiktoken:o200k_base")
+PIECE = 4000  # characters: parts begin and end at them
+WIDTHS, PARTS, DRAWS = (0.005, 0.02), (320, 1000, 3000), 500
+
+
+def counted(text: str) -> Tokens:
+    """Return the bytes and tokens of the pieces of a text, int64 [3, pieces]."""
+    documents = corpora.open_corpus(text).documents(Tally())
+    pieces = [one[start : start + PIECE] for one in documents for start in range(0, len(one), PIECE)]
+    sizes = [np.array([len(piece.encode()) for piece in pieces])]
+    for row in ROWS:
+        tokenizer = tokenizers.load(tokenizers.resolve(row))
+        batches = (pieces[start : start + 500] for start in range(0, len(pieces), 500))
+        sizes.append(np.concatenate([np.diff(tokenizer.encode_batch(batch).offsets) for batch in batches]))
+    return np.array(sizes, np.int64)
+
+
+def divided(pieces: Tokens, parts: int) -> Tokens:
+    """Add pieces up to parts of equal ranges of bytes; return the tokens of both rows, int64 [2, parts]."""
+    begins = np.cumsum(pieces[0]) - pieces[0]
+    part = begins * parts // pieces[0].sum()
+    return np.array([np.bincount(part, row, parts) for row in pieces[1:]], np.int64)
+
+
+def stop(row: Tokens, reference: Tokens, width: float) -> tuple[float, bool]:
+    """Return the share at which a run stops, and whether its interval holds the ratio of the whole."""
+    of = len(row)
+    for size in looks.sizes(of):
+        first = reference[:size].sum() / row[:size].sum()
+        half = looks.half_width(row[:size].astype(float), reference[:size].astype(float), of)
+        if half <= width:
+            return size / of, abs(reference.sum() / row.sum() - first) <= half * first
+    return 1.0, True
+
+
+def until(kinds: dict[str, Tokens]) -> None:
+    """Print how often runs that stop early hold the whole, and how much they read."""
+    print("| text | parts | width | stopped early | held of these | read |\n| :-- | --: | --: | --: | --: | --: |")
+    for name, pieces in kinds.items():
+        for parts in PARTS:
+            row, reference = divided(pieces, parts)
+            for width in WIDTHS:
+                generator = np.random.default_rng(1)
+                orders = (generator.permutation(parts) for _ in range(DRAWS))
+                runs = [stop(row[order], reference[order], width) for order in orders]
+                early = [held for share, held in runs if share < 1]
+                held = f"{np.mean(early):.1%}" if early else "-"
+                share = np.mean([share for share, _ in runs])
+                print(f"| {name} | {parts:,} | {width:.1%} | {len(early)} of {DRAWS} | {held} | {share:.0%} |")
+
+
+def kinds_of_text(data: Path) -> dict[str, Tokens]:
+    """Return pieces of one kind, of many, and of one kind with a twentieth of many."""
+    books, *others = (
+        counted(f"path:{data}/corpora/{name}") for name in ("english/books.jsonl.xz", "multilingual", "code")
+    )
+    many = np.concatenate([books, *others], axis=1)
+    few = others[0][:, :: max(1, round(20 * others[0][0].sum() / books[0].sum()))]
+    return {"books": books, "books, languages, code": many, "books, 5 % languages": np.concatenate([books, few], 1)}
+
+
+# ------------------------------------------------------------------------------------------------ costs
+
+
+SIZES = (("1 GB", 1e9), ("100 GB", 1e11), ("1 TB", 1e12), ("100 TB", 1e14), ("1 PB", 1e15))
+
+
+def cost_table(folder: Path, part_bytes: float = 1e9) -> None:
+    """Print what texts up to 1 PB take, a gigabyte a part, at the rates of the finished parts of a folder."""
+    run = planning.opened(folder)
+    measured, _ = costs.of_the_rest(run, 1)
+    factor = part_bytes * len(run.cases) / measured.text
+    part = replace(measured, text=measured.text * factor, seconds=measured.seconds * factor)
+    print("| text | parts | core hours | 1 machine | 100 machines | folder | merge |\n" + "| --: " * 7 + "|")
+    for name, size in SIZES:
+        parts = max(1, round(size / part_bytes))
+        one, hundred = (costs.cost(part, parts, parts, workers) for workers in (1, 100))
+        cells = (name, f"{parts:,}", f"{one.core_seconds / 3600:,.1f}", _days(one.seconds), _days(hundred.seconds))
+        print(f"| {' | '.join(cells)} | {one.folder / 1e9:,.2f} GB | {_days(one.merge_seconds)} |")
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / 86400:,.0f} days" if seconds > 2 * 86400 else in_words(seconds)
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run one of the studies."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("study", choices=["merge"])
-    parser.add_argument("--row", default="tiktoken:o200k_base")
-    parser.add_argument("--text", required=True)
-    parser.add_argument("--parts", type=int, default=1000)
+    studies = parser.add_subparsers(dest="study", required=True)
+    merging = studies.add_parser("merge")
+    merging.add_argument("--row", default="tiktoken:o200k_base")
+    merging.add_argument("--text", required=True)
+    merging.add_argument("--parts", type=int, default=1000)
+    studies.add_parser("until")
+    studies.add_parser("costs").add_argument("folder", type=Path)
     asked = parser.parse_args(words)
-    merge(asked.row, asked.text, asked.parts)
+    if asked.study == "merge":
+        merge(asked.row, asked.text, asked.parts)
+    elif asked.study == "until":
+        until(kinds_of_text(Path(os.environ["PYHARNESS_DATA"])))
+    else:
+        cost_table(asked.folder)
 
 
 if __name__ == "__main__":

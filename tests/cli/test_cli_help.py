@@ -32,7 +32,7 @@ ONLY_IF_GIVEN = {
     "diff": {"--map"},
     "history add": {"--revision"},
     "history check": {"--junit", "--markdown", "--since"},
-    "plan": {"--output", "--parts", "--script"},
+    "plan": {"--output", "--parts", "--price", "--script"},
 }
 
 

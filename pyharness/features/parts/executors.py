@@ -46,8 +46,9 @@ class LocalExecutor:
         """
         from pyharness.features.parts import looks, merging, planning, working
 
-        if until is not None:
-            looks.limit_of(until)
+        limit = None if until is None else looks.limit_of(until)
+        if limit is not None:
+            looks.check(declared)
         merging.check_output(output, force=True)  # that it is no folder: what may be replaced is asked below
         if atomic_file.is_stream(output):
             raise InputError(f"a run in parts keeps a folder beside its record, and {str(output)!r} is no file")
@@ -61,7 +62,7 @@ class LocalExecutor:
             what = "parts of which some failed" if output.exists() else "an unfinished run: continue it with --resume,"
             raise InputError(f"{str(folder)!r} holds {what}; or remove it, or choose another --output")
         run = planning.made(declared, parts, folder)
-        enough = None if until is None else looks.NarrowEnough.of(run, looks.limit_of(until))
+        enough = None if limit is None else looks.NarrowEnough(run, limit)
 
         def hear(done: PartDone) -> None:
             for line in () if quiet else working.in_words(done, parts):

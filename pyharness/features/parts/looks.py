@@ -13,7 +13,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from pyharness import store
 from pyharness.features.parts.planning import PartsRun
 from pyharness.metrics.counting.state_arrays import sums_of
+from pyharness.suite import Suite
 from pyharness.types import Case, InputError
 
 SHARES = (32, 16, 8, 4, 2)  # a look is due when one in so many parts is read
-FEWEST = 16  # parts of a look
-QUANTILE = 2.947  # 99.5 % of Student's t with 15 degrees of freedom: right for 16 parts, too large for more
+FEWEST = 60  # parts of a look: a kind of text that one in twenty parts has is missed by one look in twenty
+QUANTILE = 2.662  # 99.5 % of Student's t with 59 degrees of freedom: right for 60 parts, too large for more
 RANKED, COUNTER = "compression", "counter tokens"
 
 
@@ -66,21 +67,19 @@ def half_width(row: NDArray[np.float64], reference: NDArray[np.float64], of: int
     return QUANTILE * math.sqrt(variance) / float(ratio)
 
 
+def check(declared: Suite) -> None:
+    """Raise ``InputError``, before anything is written, for a suite of which no two rows are compared."""
+    if len(declared.tokenizers) < 2 or all(one.benchmark != RANKED for one in declared.selections):
+        raise InputError(f"--until compares rows: the suite needs two of them, and benchmark {RANKED!r}")
+
+
 @dataclass(slots=True)
 class NarrowEnough:
     """Whether all intervals are narrow. Tokens of a part are read once."""
 
     run: PartsRun
     limit: float
-    tokens: dict[tuple[str, int], float]
-
-    @classmethod
-    def of(cls, run: PartsRun, limit: float) -> NarrowEnough:
-        """Prepare the looks at a run; raise ``InputError`` if no two rows are compared."""
-        made = cls(run, limit, {})
-        if not any(made._pairs()):
-            raise InputError(f"--until compares rows: the suite needs two of them, and benchmark {RANKED!r}")
-        return made
+    tokens: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def at(self, read: Sequence[int]) -> bool:
         """Look at the parts that were read; a part that failed makes no interval narrow."""
