@@ -84,7 +84,7 @@ def whole_bytes(text: str) -> int:
 
 ROWS = ("tiktoken:cl100k_base", "tiktoken:o200k_base")
 PIECE = 4000  # characters: parts begin and end at them
-WIDTHS, PARTS, DRAWS = (0.005, 0.02), (320, 1000, 3000), 500
+WIDTHS, PARTS, DRAWS = (0.005, 0.02), (480, 1000, 3000), 500
 
 
 def counted(text: str) -> Tokens:
@@ -108,29 +108,29 @@ def divided(pieces: Tokens, parts: int) -> Tokens:
 
 def stop(row: Tokens, reference: Tokens, width: float) -> tuple[float, bool]:
     """Return the share at which a run stops, and whether its interval holds the ratio of the whole."""
-    of = len(row)
+    of, before = len(row), False
     for size in looks.sizes(of):
         first = reference[:size].sum() / row[:size].sum()
         half = looks.half_width(row[:size].astype(float), reference[:size].astype(float), of)
-        if half <= width:
+        if half <= width and before:
             return size / of, abs(reference.sum() / row.sum() - first) <= half * first
+        before = half <= width
     return 1.0, True
 
 
 def until(kinds: dict[str, Tokens]) -> None:
     """Print how often runs that stop early hold the whole, and how much they read."""
-    print("| text | parts | width | stopped early | held of these | read |\n| :-- | --: | --: | --: | --: | --: |")
+    print("| text | parts | width | stopped early | held | read |\n| :-- | --: | --: | --: | --: | --: |")
     for name, pieces in kinds.items():
-        for parts in PARTS:
-            row, reference = divided(pieces, parts)
+        for count in PARTS:
+            row, reference = divided(pieces, count)
             for width in WIDTHS:
                 generator = np.random.default_rng(1)
-                orders = (generator.permutation(parts) for _ in range(DRAWS))
+                orders = (generator.permutation(count) for _ in range(DRAWS))
                 runs = [stop(row[order], reference[order], width) for order in orders]
-                early = [held for share, held in runs if share < 1]
-                held = f"{np.mean(early):.1%}" if early else "-"
-                share = np.mean([share for share, _ in runs])
-                print(f"| {name} | {parts:,} | {width:.1%} | {len(early)} of {DRAWS} | {held} | {share:.0%} |")
+                early, share = sum(share < 1 for share, _ in runs), np.mean([share for share, _ in runs])
+                held = np.mean([held for _, held in runs])
+                print(f"| {name} | {count:,} | {width:.1%} | {early} of {DRAWS} | {held:.1%} | {share:.0%} |")
 
 
 def kinds_of_text(data: Path) -> dict[str, Tokens]:
@@ -139,8 +139,11 @@ def kinds_of_text(data: Path) -> dict[str, Tokens]:
         counted(f"path:{data}/corpora/{name}") for name in ("english/books.jsonl.xz", "multilingual", "code")
     )
     many = np.concatenate([books, *others], axis=1)
-    few = others[0][:, :: max(1, round(20 * others[0][0].sum() / books[0].sum()))]
-    return {"books": books, "books, languages, code": many, "books, 5 % languages": np.concatenate([books, few], 1)}
+    kinds = {"books": books, "books, languages, code": many}
+    for percent in (5, 2):
+        few = others[0][:, :: max(1, round(100 / percent * others[0][0].sum() / books[0].sum()))]
+        kinds[f"books, {percent} % languages"] = np.concatenate([books, few], axis=1)
+    return kinds
 
 
 # ------------------------------------------------------------------------------------------------ costs

@@ -48,7 +48,7 @@ class LocalExecutor:
 
         limit = None if until is None else looks.limit_of(until)
         if limit is not None:
-            looks.check(declared)
+            looks.check(declared, parts)
         merging.check_output(output, force=True)  # that it is no folder: what may be replaced is asked below
         if atomic_file.is_stream(output):
             raise InputError(f"a run in parts keeps a folder beside its record, and {str(output)!r} is no file")

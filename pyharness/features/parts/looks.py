@@ -3,8 +3,9 @@
 At each look every row has an interval of its bytes per token over those of the reference row, on every text. It is an
 interval over parts: documents of one file are alike, parts drawn from the whole are not. The ratio of two rows is one
 of two sums of tokens, which every part has (a ratio estimator with the correction for a finite number of parts;
-Cochran, Sampling Techniques, 1977, chapters 2 and 6). There are five looks, so each takes the quantile of 99 %: one of
-five errs in at most 5 % of runs. docs/parts.md has how often it does.
+Cochran, Sampling Techniques, 1977, chapters 2 and 6). Two looks in a row must find all narrow, of 120 parts or more, at
+99.9 %. Less was not enough: one look of 60 parts at 99 % held the whole in 65 to 90 % of runs where a kind of text was
+2 to 5 % of it, and 99 % where all was of one kind. docs/parts.md has how often this rule holds it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from pyharness.suite import Suite
 from pyharness.types import Case, InputError
 
 SHARES = (32, 16, 8, 4, 2)  # a look is due when one in so many parts is read
-FEWEST = 60  # parts of a look: a kind of text that one in twenty parts has is missed by one look in twenty
-QUANTILE = 2.662  # 99.5 % of Student's t with 59 degrees of freedom: right for 60 parts, too large for more
+FEWEST = 120  # parts of a look
+QUANTILE = 3.3
+LEAST_PARTS = 4 * FEWEST  # of a text: there are two looks
 RANKED, COUNTER = "compression", "counter tokens"
 
 
@@ -67,22 +69,29 @@ def half_width(row: NDArray[np.float64], reference: NDArray[np.float64], of: int
     return QUANTILE * math.sqrt(variance) / float(ratio)
 
 
-def check(declared: Suite) -> None:
-    """Raise ``InputError``, before anything is written, for a suite of which no two rows are compared."""
+def check(declared: Suite, parts: int) -> None:
+    """Raise ``InputError``, before anything is written, for too few parts, or a suite that compares no two rows."""
+    if len(sizes(parts)) < 2:
+        raise InputError(f"--until draws parts: write --parts {LEAST_PARTS} or more")
     if len(declared.tokenizers) < 2 or all(one.benchmark != RANKED for one in declared.selections):
         raise InputError(f"--until compares rows: the suite needs two of them, and benchmark {RANKED!r}")
 
 
 @dataclass(slots=True)
 class NarrowEnough:
-    """Whether all intervals are narrow. Tokens of a part are read once."""
+    """Whether all intervals are narrow, at two looks in a row. Tokens of a part are read once."""
 
     run: PartsRun
     limit: float
     tokens: dict[tuple[str, int], float] = field(default_factory=dict)
+    was_narrow: bool = False
 
     def at(self, read: Sequence[int]) -> bool:
         """Look at the parts that were read; a part that failed makes no interval narrow."""
+        before, self.was_narrow = self.was_narrow, self._is_narrow(read)
+        return before and self.was_narrow
+
+    def _is_narrow(self, read: Sequence[int]) -> bool:
         of = self.run.folder.plan.parts
         for row, reference in self._pairs():
             both = [np.array([self._tokens(case, part) for part in read]) for case in (row, reference)]

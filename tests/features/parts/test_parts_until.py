@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,11 +44,11 @@ def test_looks_grow_and_are_of_enough_parts(parts: int) -> None:
     assert all(looks.FEWEST <= size <= -(-parts // 2) for size in sizes)
 
 
-@given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=60, max_size=99))
+@given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=120, max_size=200))
 def test_the_interval_is_that_of_the_definition(tokens: list[tuple[int, int]]) -> None:
     """Written out with fractions of sums, one part after another."""
     row, reference = (np.array(one, np.float64) for one in zip(*tokens, strict=True))
-    count, of = len(tokens), 100
+    count, of = len(tokens), 300
     ratio = sum(b for _, b in tokens) / sum(a for a, _ in tokens)
     squares = sum((b - ratio * a) ** 2 for a, b in tokens)
     mean = sum(a for a, _ in tokens) / count
@@ -56,29 +57,33 @@ def test_the_interval_is_that_of_the_definition(tokens: list[tuple[int, int]]) -
 
 
 def test_rows_without_tokens_are_never_narrow() -> None:
-    none, some = np.zeros(70), np.ones(70)
-    assert looks.half_width(none, some, 90) == math.inf
-    assert looks.half_width(some, none, 90) == math.inf
-    assert looks.half_width(some[:59], some[:59], 90) == math.inf
+    none, some = np.zeros(130), np.ones(130)
+    assert looks.half_width(none, some, 300) == math.inf
+    assert looks.half_width(some, none, 300) == math.inf
+    assert looks.half_width(some[:119], some[:119], 300) == math.inf
 
 
-def test_the_interval_holds_the_whole_when_looks_repeat() -> None:
-    """Of made-up parts, most of which are alike, and some not: the whole rule, not a look."""
-    generator, held, stopped = np.random.default_rng(7), 0, 0
-    row = generator.gamma(20, 50, 640)
-    reference = row * generator.normal(1.1, 0.02, 640) * np.where(generator.random(640) < 0.1, 1.3, 1)
-    true = reference.sum() / row.sum()
-    for _ in range(examples(500)):
-        order = generator.permutation(640)
-        for size in looks.sizes(640):
-            at = order[:size]
-            half = looks.half_width(row[at], reference[at], 640)
-            if half <= 0.02:
-                held += abs(reference[at].sum() / row[at].sum() / true - 1) <= half * 1.02
-                stopped += 1
-                break
-    assert stopped > 0
-    assert held >= 0.93 * stopped
+@pytest.mark.parametrize("rare", [0.0, 0.02, 0.1])
+def test_a_stop_holds_the_whole_when_looks_repeat(rare: float) -> None:
+    """Of made-up parts, some of which have a third more tokens: the whole rule, not a look."""
+    generator, held, draws = np.random.default_rng(7), 0, examples(500)
+    row = generator.gamma(20, 50, 1000)
+    reference = row * generator.normal(1.1, 0.02, 1000) * np.where(np.arange(1000) < 1000 * rare, 1.3, 1)
+    for _ in range(draws):
+        held += _holds(row, reference, generator.permutation(1000))
+    assert held >= 0.93 * draws
+
+
+def _holds(row: Any, reference: Any, order: Any) -> bool:
+    before = False
+    for size in looks.sizes(len(row)):
+        at = order[:size]
+        half = looks.half_width(row[at], reference[at], len(row))
+        if before and half <= 0.02:
+            ratio = reference[at].sum() / row[at].sum()
+            return abs(reference.sum() / row.sum() - ratio) <= half * ratio
+        before = half <= 0.02
+    return True
 
 
 def test_the_order_is_that_of_the_plan(tmp_path: Path) -> None:
@@ -91,19 +96,21 @@ def test_the_order_is_that_of_the_plan(tmp_path: Path) -> None:
     assert order != list(range(60))
 
 
-def test_a_run_stops_where_it_is_enough_and_says_so(tmp_path: Path) -> None:
+def test_a_run_stops_where_it_is_enough_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "FEWEST", 3)
     suite, output = write_rows(tmp_path, 400), tmp_path / "record.json"
-    done = call("run", str(suite), "--parts", "120", "--until", "5%", "-q", "-o", str(output))
+    done = call("run", str(suite), "--parts", "24", "--until", "5%", "-q", "-o", str(output))
     assert done.returncode == 0, done.stderr
-    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": 60, "of": 120}
+    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": 6, "of": 24}
     assert not (tmp_path / "record.json.parts").exists()
 
 
-def test_a_run_that_is_never_narrow_reads_all(tmp_path: Path) -> None:
+def test_a_run_that_is_never_narrow_reads_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "FEWEST", 3)
     divided.write_texts(tmp_path, 40)
     suite = divided.write_suite(tmp_path, ["raw_bytes", "mistral:tekken"], ["rows.jsonl"], ["compression"])
     output = tmp_path / "record.json"
-    done = call("run", str(suite), "--parts", "20", "--until", "0.0001%", "-q", "-o", str(output))
+    done = call("run", str(suite), "--parts", "12", "--until", "0.0001%", "-q", "-o", str(output))
     assert done.returncode == 0, done.stderr
     assert "parts" not in store.read(output).data["corpora"]["rows.jsonl"]
 
@@ -114,5 +121,6 @@ def test_what_compares_nothing_is_refused(tmp_path: Path) -> None:
     assert "--parts" in refused("run", str(suite), "--until", "1%", "-o", output)
     assert "width" in refused("run", str(suite), "--parts", "2", "--until", "1", "-o", output)
     alone = divided.write_suite(tmp_path, ["raw_bytes"], ["rows.jsonl"], ["compression"])
-    assert "two" in refused("run", str(alone), "--parts", "2", "--until", "1%", "-o", output)
+    assert "480" in refused("run", str(suite), "--parts", "9", "--until", "1%", "-o", output)
+    assert "two" in refused("run", str(alone), "--parts", "480", "--until", "1%", "-o", output)
     assert not list(tmp_path.glob("record*"))
