@@ -97,20 +97,20 @@ def test_the_order_is_that_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_a_run_stops_where_it_is_enough_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "FEWEST", 3)
-    suite, output = write_rows(tmp_path, 400), tmp_path / "record.json"
-    done = call("run", str(suite), "--parts", "24", "--until", "5%", "-q", "-o", str(output))
+    monkeypatch.setattr(looks, "FEWEST", 2)
+    suite, output = write_rows(tmp_path, 40), tmp_path / "record.json"
+    done = call("run", str(suite), "--parts", "8", "--until", "5%", "-q", "-o", str(output))
     assert done.returncode == 0, done.stderr
-    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": 6, "of": 24}
+    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": 4, "of": 8}
     assert not (tmp_path / "record.json.parts").exists()
 
 
 def test_a_run_that_is_never_narrow_reads_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "FEWEST", 3)
-    divided.write_texts(tmp_path, 40)
+    monkeypatch.setattr(looks, "FEWEST", 2)
+    divided.write_texts(tmp_path, 12)
     suite = divided.write_suite(tmp_path, ["raw_bytes", "mistral:tekken"], ["rows.jsonl"], ["compression"])
     output = tmp_path / "record.json"
-    done = call("run", str(suite), "--parts", "12", "--until", "0.0001%", "-q", "-o", str(output))
+    done = call("run", str(suite), "--parts", "8", "--until", "0.0001%", "-q", "-o", str(output))
     assert done.returncode == 0, done.stderr
     assert "parts" not in store.read(output).data["corpora"]["rows.jsonl"]
 

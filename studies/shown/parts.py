@@ -1,8 +1,7 @@
-"""What runs in parts take, and how often one that stops early is right: ``python studies/parts.py merge|costs|until``.
+"""What runs in parts take, and how often one that stops early is right: ``python studies/shown/parts.py merge|costs|until``.
 
-``merge``: the time and memory that many parts take to be added up. ``costs``: the cost of 1 GB to 1 PB as a table, from
-a folder of which some parts are done. ``until``: how often the interval of a run that stops early holds the whole.
-docs/parts.md has the figures.
+``merge``: the time and memory that many parts take to be added up. ``costs``: what 1 GB to 1 PB take, as a table.
+``until``: how often the interval of a run that stops early holds the whole. docs/parts.md has the figures.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora.parts import FileListing, part_name, whole_of
-from pyharness.features.parts import costs, looks, planning
+from pyharness.features.parts import costs, looks
+from pyharness.features.parts.costs import PartCost
 from pyharness.running.progress import in_words
 from pyharness.running.workers import parts
 from pyharness.types import Case, State, Tally
@@ -46,37 +46,46 @@ def renamed(arrays: State, index: int, count: int) -> State:
     return {**changed, "part": np.array([index, count], np.int64)}
 
 
-def merge(row: str, text: str, count: int) -> None:
-    """Print what it takes to add up ``count`` parts of the size of a text, made from one of its parts."""
-    spec, benchmark = tokenizers.resolve(row), benchmarks()["compression"]
-    tokenizer, case = tokenizers.load(spec), Case("compression", row, "text", {})
-    whole = corpora.open_corpus(text)
-    with tempfile.TemporaryDirectory() as folder:
-        first = Path(folder) / "first.part.zip"
-        share = max(1, round(whole_bytes(text) / PART_BYTES))
-        part = corpora.open_corpus(part_name(text, 0, share))
+@dataclass(frozen=True)
+class PartRead:
+    """A part of about 13 MB, read by one thread."""
+
+    work: Work
+    text: int  # bytes
+    seconds: float  # of a core
+    file: Path
+
+
+def read_part(row: str, text: str, folder: Path) -> PartRead:
+    """Read the first part of a text with a row, and keep it."""
+    spec, case = tokenizers.resolve(row), Case("compression", row, "text", {})
+    tokenizer = tokenizers.load(spec)
+    share = max(1, round(sum(FileListing.of(whole_of(corpora.open_corpus(text))).sizes) / PART_BYTES))
+    part = Work(case, spec, lambda: tokenizer, corpora.open_corpus(part_name(text, 0, share)), 1)
+    began, file = time.process_time(), folder / "first.part.zip"
+    read = parts.read(benchmarks()["compression"], part, file)
+    assert read.tally is not None
+    return PartRead(part, read.tally.bytes, time.process_time() - began, file)
+
+
+def merge(row: str, text: str, count: int) -> Iterator[str]:
+    """Say what it takes to add up ``count`` parts, made from one."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = read_part(row, text, folder)
+        key, paths = first.work.case.key, [str(folder / f"{index}.part.zip") for index in range(count)]
+        with store.StateReader(first.file) as states:
+            arrays = states.of(key)
         began = time.process_time()
-        read = parts.read(benchmark, Work(case, spec, lambda: tokenizer, part, 1), first)
-        assert read.tally is not None
-        print(f"read a part of {read.tally.bytes / 1e6:.1f} MB in {time.process_time() - began:.2f} s of a core")
-        with store.StateReader(first) as states:
-            arrays = states.of(case.key)
-        began, paths = time.process_time(), []
-        for index in range(count):
-            paths.append(str(Path(folder) / f"{index}.part.zip"))
-            store.write_case_state(Path(paths[-1]), case.key, renamed(arrays, index, count))
-        size, wrote = Path(paths[0]).stat().st_size, time.process_time() - began
-        print(f"a file of {size / 1e6:.2f} MB, written in {wrote / count:.3f} s of a core")
-        began, clock = time.process_time(), time.monotonic()
-        parts.added_up(benchmark, Work(case, spec, lambda: tokenizer, whole, 1), paths)
-        took, wall = time.process_time() - began, time.monotonic() - clock
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{count} parts added up in {took:.1f} s of a core, {wall:.1f} s by the clock, {peak:.2f} GB at most")
-
-
-def whole_bytes(text: str) -> int:
-    """Return the bytes of the files of a text."""
-    return sum(FileListing.of(whole_of(corpora.open_corpus(text))).sizes)
+        for index, path in enumerate(paths):
+            store.write_case_state(Path(path), key, renamed(arrays, index, count))
+        wrote = (time.process_time() - began) / count
+        yield f"{first.text / 1e6:.1f} MB leave {first.file.stat().st_size / 1e6:.2f} MB in {wrote:.3f} s of a core"
+        began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        whole = replace(first.work, corpus=corpora.open_corpus(text))
+        parts.added_up(benchmarks()["compression"], whole, paths)
+    took, peak = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    yield f"{count} parts added up in {took:.1f} s of a core; {peak:.2f} GB at most, {before:.2f} GB before"
 
 
 # ------------------------------------------------------------------------------------------------ until
@@ -118,9 +127,9 @@ def stop(row: Tokens, reference: Tokens, width: float) -> tuple[float, bool]:
     return 1.0, True
 
 
-def until(kinds: dict[str, Tokens]) -> None:
-    """Print how often runs that stop early hold the whole, and how much they read."""
-    print("| text | parts | width | stopped early | held | read |\n| :-- | --: | --: | --: | --: | --: |")
+def until(kinds: dict[str, Tokens]) -> Iterator[str]:
+    """Say how often runs that stop early hold the whole, and how much they read."""
+    yield "| text | parts | width | stopped early | held | read |\n| :-- | --: | --: | --: | --: | --: |"
     for name, pieces in kinds.items():
         for count in PARTS:
             row, reference = divided(pieces, count)
@@ -130,7 +139,7 @@ def until(kinds: dict[str, Tokens]) -> None:
                 runs = [stop(row[order], reference[order], width) for order in orders]
                 early, share = sum(share < 1 for share, _ in runs), np.mean([share for share, _ in runs])
                 held = np.mean([held for _, held in runs])
-                print(f"| {name} | {count:,} | {width:.1%} | {early} of {DRAWS} | {held:.1%} | {share:.0%} |")
+                yield f"| {name} | {count:,} | {width:.1%} | {early} of {DRAWS} | {held:.1%} | {share:.0%} |"
 
 
 def kinds_of_text(data: Path) -> dict[str, Tokens]:
@@ -152,18 +161,18 @@ def kinds_of_text(data: Path) -> dict[str, Tokens]:
 SIZES = (("1 GB", 1e9), ("100 GB", 1e11), ("1 TB", 1e12), ("100 TB", 1e14), ("1 PB", 1e15))
 
 
-def cost_table(folder: Path, part_bytes: float = 1e9) -> None:
-    """Print what texts up to 1 PB take, a gigabyte a part, at the rates of the finished parts of a folder."""
-    run = planning.opened(folder)
-    measured, _ = costs.of_the_rest(run, 1)
-    factor = part_bytes * len(run.cases) / measured.text
-    part = replace(measured, text=measured.text * factor, seconds=measured.seconds * factor)
-    print("| text | parts | core hours | 1 machine | 100 machines | folder | merge |\n" + "| --: " * 7 + "|")
+def cost_table(row: str, text: str, part_bytes: float = 1e9) -> Iterator[str]:
+    """Say what texts up to 1 PB take with one row, a gigabyte a part, at the rate of a part of a text."""
+    with tempfile.TemporaryDirectory() as folder:
+        read = read_part(row, text, Path(folder))
+        seconds, files = read.seconds / read.text * part_bytes, read.file.stat().st_size
+    part = PartCost(measured=1, cases=1, seconds=seconds, threads=1, text=part_bytes, files=files)
+    yield "| text | parts | core hours | 16 cores | 1,000 cores | folder | merge |\n" + "| --: " * 7 + "|"
     for name, size in SIZES:
-        parts = max(1, round(size / part_bytes))
-        one, hundred = (costs.cost(part, parts, parts, workers) for workers in (1, 100))
-        cells = (name, f"{parts:,}", f"{one.core_seconds / 3600:,.1f}", _days(one.seconds), _days(hundred.seconds))
-        print(f"| {' | '.join(cells)} | {one.folder / 1e9:,.2f} GB | {_days(one.merge_seconds)} |")
+        count = max(1, round(size / part_bytes))
+        few, many = (costs.cost(part, count, count, cores) for cores in (16, 1000))
+        cells = (name, f"{count:,}", f"{few.core_seconds / 3600:,.1f}", _days(few.seconds), _days(many.seconds))
+        yield f"| {' | '.join(cells)} | {few.folder / 1e9:,.2f} GB | {_days(few.merge_seconds)} |"
 
 
 def _days(seconds: float) -> str:
@@ -174,19 +183,21 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run one of the studies."""
     parser = argparse.ArgumentParser(description=__doc__)
     studies = parser.add_subparsers(dest="study", required=True)
-    merging = studies.add_parser("merge")
-    merging.add_argument("--row", default="tiktoken:o200k_base")
-    merging.add_argument("--text", required=True)
-    merging.add_argument("--parts", type=int, default=1000)
     studies.add_parser("until")
-    studies.add_parser("costs").add_argument("folder", type=Path)
+    for name in ("merge", "costs"):
+        of_a_part = studies.add_parser(name)
+        of_a_part.add_argument("--row", default="tiktoken:o200k_base")
+        of_a_part.add_argument("--text", required=True)
+        of_a_part.add_argument("--parts", type=int, default=1000)
     asked = parser.parse_args(words)
-    if asked.study == "merge":
-        merge(asked.row, asked.text, asked.parts)
-    elif asked.study == "until":
-        until(kinds_of_text(Path(os.environ["PYHARNESS_DATA"])))
+    if asked.study == "until":
+        lines = until(kinds_of_text(Path(os.environ["PYHARNESS_DATA"])))
+    elif asked.study == "merge":
+        lines = merge(asked.row, asked.text, asked.parts)
     else:
-        cost_table(asked.folder)
+        lines = cost_table(asked.row, asked.text)
+    for line in lines:
+        print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
