@@ -1,4 +1,4 @@
-"""What runs in parts take, and how often one that stops early is right: ``python studies/shown/parts.py merge|costs|until``.
+"""Runs in parts: what they take, and how often a stop is right: ``python studies/shown/parts.py merge|costs|until``.
 
 ``merge``: the time and memory that many parts take to be added up. ``costs``: what 1 GB to 1 PB take, as a table.
 ``until``: how often the interval of a run that stops early holds the whole. docs/parts.md has the figures.
