@@ -47,8 +47,6 @@ RESULTS = "pyharness-results"
               "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Read each text in N parts, each kept once it is "
               "read: --resume loses no more than a part. Needs --output [default: in one go].")  # fmt: skip
-@click.option("--until", metavar="WIDTH", help="Stop once every row's bytes per token, relative to the reference row, "
-              "are known within WIDTH, such as 0.5%. Needs --parts [default: read all].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run. Finished cases are kept.")
@@ -62,8 +60,8 @@ RESULTS = "pyharness-results"
 def run(
     suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
     reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
-    parts: int | None, until: str | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool,
-    tracebacks: bool, quiet: bool,
+    parts: int | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool, tracebacks: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Measure tokenizers on texts and write a record.
 
@@ -98,8 +96,6 @@ def run(
         raise InputError("--json needs --dry-run; for the numbers of a run, use pyharness report --format json")
     if parts is not None and (output is None or limit is not None or dry_run or tracebacks):
         raise InputError("--parts needs --output, and knows no --time-limit, --dry-run or --traceback")
-    if until is not None and parts is None:
-        raise InputError("--until needs --parts: it reads some of many parts, such as 1000")
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -118,7 +114,7 @@ def run(
         _foresee(declared, output, force, resume, as_json=as_json)
         return
     if parts is not None and output is not None:
-        _end(_in_parts(declared, parts, output, force, resume, quiet, until), output, quiet)
+        _end(_in_parts(declared, parts, output, force, resume, quiet), output, quiet)
         return
     with _claim(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
@@ -150,14 +146,11 @@ def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
     sys.exit(_status(record))
 
 
-def _in_parts(
-    declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool, until: str | None
-) -> Record:
+def _in_parts(declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool) -> Record:
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
 
-    how: dict[str, Any] = {"force": force, "resume": resume, "quiet": quiet}
-    how |= {} if until is None else {"until": until}
+    how = {"force": force, "resume": resume, "quiet": quiet}
     try:
         with listener(quiet) as watching:
             record: Record = _executor().run(declared, parts, output, watching, complain, **how)

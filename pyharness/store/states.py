@@ -173,11 +173,6 @@ class StateReader:
                 array = self._array(name, member)
             yield name, array
 
-    def array(self, case: str, name: str) -> NDArray[Any]:
-        """Return one array of a case; raise ``NoState`` if it is not there or cannot be read."""
-        with self._damage():
-            return self._array(name, self._archive.getinfo(_member(self._cases[case][name])))
-
     def _compare(self, about: Mapping[str, Any]) -> None:
         size = os.fstat(self.file.fileno()).st_size
         if size != about["bytes"]:

@@ -1,13 +1,12 @@
-"""Runs in parts: what they take, and how often a stop is right: ``python studies/shown/parts.py merge|costs|until``.
+"""What runs in parts take: ``python studies/shown/parts.py merge|costs``.
 
 ``merge``: the time and memory that many parts take to be added up. ``costs``: what 1 GB to 1 PB take, as a table.
-``until``: how often the interval of a run that stops early holds the whole. docs/parts.md has the figures.
+docs/parts.md has the figures.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import tempfile
 import time
@@ -16,18 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora.parts import FileListing, part_name, whole_of
-from pyharness.features.parts import costs, looks
+from pyharness.features.parts import costs
 from pyharness.features.parts.costs import PartCost
 from pyharness.running.progress import in_words
 from pyharness.running.workers import parts
-from pyharness.types import Case, State, Tally
-
-Tokens = NDArray[np.int64]
+from pyharness.types import Case, State
 
 KEYS = ("pairs documents digests", "words documents digests", "ids keys")
 PART_BYTES = 13_000_000
@@ -88,73 +84,6 @@ def merge(row: str, text: str, count: int) -> Iterator[str]:
     yield f"{count} parts added up in {took:.1f} s of a core; {peak:.2f} GB at most, {before:.2f} GB before"
 
 
-# ------------------------------------------------------------------------------------------------ until
-
-
-ROWS = ("tiktoken:cl100k_base", "tiktoken:o200k_base")
-PIECE = 4000  # characters: parts begin and end at them
-WIDTHS, PARTS, DRAWS = (0.005, 0.02), (480, 1000, 3000), 500
-
-
-def counted(text: str) -> Tokens:
-    """Return the bytes and tokens of the pieces of a text, int64 [3, pieces]."""
-    documents = corpora.open_corpus(text).documents(Tally())
-    pieces = [one[start : start + PIECE] for one in documents for start in range(0, len(one), PIECE)]
-    sizes = [np.array([len(piece.encode()) for piece in pieces])]
-    for row in ROWS:
-        tokenizer = tokenizers.load(tokenizers.resolve(row))
-        batches = (pieces[start : start + 500] for start in range(0, len(pieces), 500))
-        sizes.append(np.concatenate([np.diff(tokenizer.encode_batch(batch).offsets) for batch in batches]))
-    return np.array(sizes, np.int64)
-
-
-def divided(pieces: Tokens, parts: int) -> Tokens:
-    """Add pieces up to parts of equal ranges of bytes; return the tokens of both rows, int64 [2, parts]."""
-    begins = np.cumsum(pieces[0]) - pieces[0]
-    part = begins * parts // pieces[0].sum()
-    return np.array([np.bincount(part, row, parts) for row in pieces[1:]], np.int64)
-
-
-def stop(row: Tokens, reference: Tokens, width: float) -> tuple[float, bool]:
-    """Return the share at which a run stops, and whether its interval holds the ratio of the whole."""
-    of, before = len(row), False
-    for size in looks.sizes(of):
-        first = reference[:size].sum() / row[:size].sum()
-        half = looks.half_width(row[:size].astype(float), reference[:size].astype(float), of)
-        if half <= width and before:
-            return size / of, abs(reference.sum() / row.sum() - first) <= half * first
-        before = half <= width
-    return 1.0, True
-
-
-def until(kinds: dict[str, Tokens]) -> Iterator[str]:
-    """Say how often runs that stop early hold the whole, and how much they read."""
-    yield "| text | parts | width | stopped early | held | read |\n| :-- | --: | --: | --: | --: | --: |"
-    for name, pieces in kinds.items():
-        for count in PARTS:
-            row, reference = divided(pieces, count)
-            for width in WIDTHS:
-                generator = np.random.default_rng(1)
-                orders = (generator.permutation(count) for _ in range(DRAWS))
-                runs = [stop(row[order], reference[order], width) for order in orders]
-                early, share = sum(share < 1 for share, _ in runs), np.mean([share for share, _ in runs])
-                held = np.mean([held for _, held in runs])
-                yield f"| {name} | {count:,} | {width:.1%} | {early} of {DRAWS} | {held:.1%} | {share:.0%} |"
-
-
-def kinds_of_text(data: Path) -> dict[str, Tokens]:
-    """Return pieces of one kind, of many, and of one kind with a twentieth of many."""
-    books, *others = (
-        counted(f"path:{data}/corpora/{name}") for name in ("english/books.jsonl.xz", "multilingual", "code")
-    )
-    many = np.concatenate([books, *others], axis=1)
-    kinds = {"books": books, "books, languages, code": many}
-    for percent in (5, 2):
-        few = others[0][:, :: max(1, round(100 / percent * others[0][0].sum() / books[0].sum()))]
-        kinds[f"books, {percent} % languages"] = np.concatenate([books, few], axis=1)
-    return kinds
-
-
 # ------------------------------------------------------------------------------------------------ costs
 
 
@@ -183,19 +112,13 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run one of the studies."""
     parser = argparse.ArgumentParser(description=__doc__)
     studies = parser.add_subparsers(dest="study", required=True)
-    studies.add_parser("until")
     for name in ("merge", "costs"):
         of_a_part = studies.add_parser(name)
         of_a_part.add_argument("--row", default="tiktoken:o200k_base")
         of_a_part.add_argument("--text", required=True)
         of_a_part.add_argument("--parts", type=int, default=1000)
     asked = parser.parse_args(words)
-    if asked.study == "until":
-        lines = until(kinds_of_text(Path(os.environ["PYHARNESS_DATA"])))
-    elif asked.study == "merge":
-        lines = merge(asked.row, asked.text, asked.parts)
-    else:
-        lines = cost_table(asked.row, asked.text)
+    lines = merge(asked.row, asked.text, asked.parts) if asked.study == "merge" else cost_table(asked.row, asked.text)
     for line in lines:
         print(line, flush=True)  # noqa: T201
 

@@ -16,9 +16,6 @@ from pyharness.types import InputError
 
 if TYPE_CHECKING:
     from pyharness.features.parts.folder import PartDone, PartsFolder
-    from pyharness.features.parts.looks import NarrowEnough
-    from pyharness.features.parts.planning import PartsRun
-    from pyharness.features.parts.working import Heard, RowWorkers
     from pyharness.running.progress import Listener
     from pyharness.store import Record
     from pyharness.suite import Suite
@@ -34,21 +31,16 @@ class LocalExecutor:
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
-        force: bool, resume: bool, quiet: bool = False, until: str | None = None,
+        force: bool, resume: bool, quiet: bool = False,
     ) -> Record:  # fmt: skip
         """Run a suite in parts and write its record; ``say`` gets a line for each part, or if any failed (``quiet``).
-
-        ``until``: parts are read in a drawn order, until the rows' ratios are as narrow as this.
 
         Raises:
             InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
                 that is, or the record cannot be written.
         """
-        from pyharness.features.parts import looks, merging, planning, working
+        from pyharness.features.parts import merging, planning, working
 
-        limit = None if until is None else looks.limit_of(until)
-        if limit is not None:
-            looks.check(declared, parts)
         merging.check_output(output, force=True)  # that it is no folder: what may be replaced is asked below
         if atomic_file.is_stream(output):
             raise InputError(f"a run in parts keeps a folder beside its record, and {str(output)!r} is no file")
@@ -62,19 +54,14 @@ class LocalExecutor:
             what = "parts of which some failed" if output.exists() else "an unfinished run: continue it with --resume,"
             raise InputError(f"{str(folder)!r} holds {what}; or remove it, or choose another --output")
         run = planning.made(declared, parts, folder)
-        enough = None if limit is None else looks.NarrowEnough(run, limit)
 
         def hear(done: PartDone) -> None:
             for line in () if quiet else working.in_words(done, parts):
                 say(line)
 
         with working.lanes(run, declared.workers) as lanes:
-            stopped = False
-            if enough is None:
-                working.work(run, range(parts), hear, lanes)
-            else:
-                stopped = _stops(run, enough, hear, lanes)
-            record = merging.merge(run, output, listener, lanes, force=force, partial=stopped)
+            working.work(run, range(parts), hear, lanes)
+            record = merging.merge(run, output, listener, lanes, force=force)
         if failed := _failed(run.folder):
             what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
             say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
@@ -91,20 +78,6 @@ class LocalExecutor:
             opened.remove()
         with contextlib.suppress(OSError):
             folder.rmdir()
-
-
-def _stops(run: PartsRun, enough: NarrowEnough, hear: Heard, lanes: Sequence[RowWorkers]) -> bool:
-    """Do parts in a drawn order, and look; return whether the first of them were enough."""
-    from pyharness.features.parts import looks, working
-
-    order, done = looks.in_drawn_order(run), 0
-    for size in looks.sizes(len(order)):
-        working.work(run, order[done:size], hear, lanes)
-        done = size
-        if enough.at(order[:size]):
-            return True
-    working.work(run, order[done:], hear, lanes)
-    return False
 
 
 def _failed(folder: PartsFolder) -> list[int]:
