@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -112,6 +113,35 @@ def test_what_is_done_is_left_alone_and_what_is_damaged_is_done_again(run: Path)
     changed = {Path(path).parent.name for path, time in written(run).items() if time != before[path]}
     assert changed == {"1", "2"}
     assert merge(run).returncode == 0
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("name", ["0.done.json", "0/*.part.zip"])
+def test_what_is_no_file_is_done_again(run: Path, name: str, put: Callable[[Path], None]) -> None:
+    assert divided.worked(run, 0).returncode == 0
+    (path,) = run.glob(name)
+    path.unlink()
+    put(path)
+    assert PartsFolder.opened(run).missing() == [0, 1, 2]
+    assert divided.worked(run, 0).returncode == 0
+    assert PartsFolder.opened(run).missing() == [1, 2]
+    assert not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["0.done.json", "0/*.part.zip"])
+def test_a_folder_in_place_of_a_file_is_refused(run: Path, name: str) -> None:
+    assert divided.worked(run, 0).returncode == 0
+    (path,) = run.glob(name)
+    path.unlink()
+    path.mkdir()
+    assert str(path) in refused("work", str(run), "--part", "0")
+
+
+def test_a_pipe_is_no_plan(run: Path) -> None:
+    suite, other = str(run.parent / "suite.toml"), run.parent / "other"
+    other.mkdir()
+    os.mkfifo(other / "plan.json")
+    assert str(other) in refused("plan", suite, "--parts", "3", "-o", str(other))
 
 
 def test_a_part_is_for_its_owner_alone(run: Path) -> None:
