@@ -135,6 +135,10 @@ class CorpusPass:
     def restore(self, arrays: State) -> None:
         """Invert ``arrays``; raise ``InputError`` for arrays of another vocabulary."""
         self.for_pairs, self.for_words = DocumentSample(PAIR_SAMPLE_BYTES), DocumentSample(WORD_SAMPLE_BYTES)
+        for prefix, sample in ((_PAIRS, self.for_pairs), (_WORDS, self.for_words)):
+            longest = max((len(array) for name, array in arrays.items() if name.startswith(prefix)), default=0)
+            if longest > 2 * sample.byte_cap:  # before objects are made of them
+                raise InputError(f"{longest:,} values of {prefix!r} are more than a sample has")
         self.ids = IdDigests(self.ids.token_bytes)
         self.state = state_arrays.part_of(arrays, self.state.facts)
         self.tally = state_arrays.tally_of(arrays)

@@ -75,7 +75,7 @@ def of_a_part(run: PartsRun, done: list[PartDone], pace: float = 1.0) -> PartCos
     Raises:
         InputError: none is done, and a benchmark declares no rate.
     """
-    well = [one for one in done if all(case.status == "ok" for case in one.cases)]
+    well = [one for one in done if all(case.status != "failed" for case in one.cases)]
     if not well:
         return _declared(run, pace)
     cases = [case for one in well for case in one.cases]
@@ -144,4 +144,5 @@ def _lines(rest: RunCost, price: float | None) -> Iterator[tuple[str, str]]:
 def _source(part: PartCost) -> str:
     if part.measured:
         return f"A part takes what {part.measured:,} took that are done: {part.seconds:,.1f} s."
-    return f"No part is done: rates are declared ones and may be off by half. A part takes about {part.seconds:,.1f} s."
+    about = "No part is done without a failure. So rates are declared ones and may be off by half."
+    return f"{about} A part takes about {part.seconds:,.1f} s."

@@ -12,6 +12,7 @@ from cases.command_line import call, refused
 from divided import runs as divided
 from pyharness.features.parts import costs, planning
 from pyharness.features.parts.costs import PartCost
+from pyharness.features.parts.folder import PartDone, PartResult
 from pyharness.types import InputError
 
 PART = PartCost(measured=3, cases=2, seconds=10.0, threads=4, text=2e6, files=6e6, memory=400)
@@ -63,7 +64,16 @@ def test_finished_parts_tell_what_the_others_take(run: Path) -> None:
     assert part.threads > 0
 
 
-def test_the_command_shows_it(run: Path) -> None:
+def test_what_is_skipped_in_every_part_was_measured_and_what_failed_was_not(run: Path) -> None:
+    opened = planning.opened(run)
+    for status, measured in (("skipped", 1), ("failed", 0)):
+        case = PartResult(case=opened.folder.plan.cases[0], status=status, reason="no")
+        done = [PartDone(plan="", part=0, seconds=2.0, cases=(case,))]
+        assert costs.of_a_part(opened, done).measured == measured
+
+
+def test_the_command_shows_it(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "seconds_to_start", lambda: 0.5)
     assert divided.worked(run, 0).returncode == 0
     done = call("plan", str(run), "--cost", "--workers", "2", "--price", "0.5")
     assert done.returncode == 0, done.stderr
