@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pyharness.running.schedule import Schedule, Verification
 from pyharness.running.texts_read import TextsRead
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Request
-from pyharness.running.workers.process import WorkerDied, Workers, ending, threads_of
+from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.store.shape import get
 from pyharness.suite import Plan
 from pyharness.system import folders, threads
@@ -92,7 +91,7 @@ class Run:
         """
         try:
             for rows in self.schedule.untimed:
-                threads.share_out(rows, self.workers, self._measure_row, methodcaller("stop"), ending(self.workers))
+                threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
             self.workers[0].leave()
             self._measure_row(self.schedule.timed, self.workers[0])
             with contextlib.suppress(TimeLimitReached):

@@ -158,4 +158,4 @@ def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -
 
 
 COMMANDS = (plan, work, merge)
-EXAMPLES = (Example("pyharness plan suite.toml --parts 9 -o DIR", "a run in parts, on many machines", 95),)
+EXAMPLES = (Example("pyharness plan s.toml --parts 9 -o DIR", "a run in parts, on many machines", 95),)

@@ -11,7 +11,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import methodcaller
 from pathlib import Path
 
 from pyharness.corpora.parts import part_name
@@ -20,7 +19,7 @@ from pyharness.features.parts.planning import PartsRun
 from pyharness.running.schedule import Schedule
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
-from pyharness.running.workers.process import WorkerDied, Workers, ending, threads_of
+from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.store import Misshapen
 from pyharness.store.shape import get
 from pyharness.suite import Suite
@@ -87,7 +86,7 @@ def work(run: PartsRun, parts: Sequence[int], heard: Heard, every: Sequence[RowW
     def do(part: int, lane: RowWorkers) -> None:
         heard(_done(run, part, lane))
 
-    threads.share_out(parts, every, do, methodcaller("stop"), ending(every))
+    threads.share_out(parts, every, do, RowWorkers.stop, RowWorkers.leave)
 
 
 def _done(run: PartsRun, part: int, lane: RowWorkers) -> PartDone:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +80,6 @@ class Workers(Asked):
             memory_limit=self.suite.memory_limit if limit is None else limit // self.side_by_side,
             asked=True,
         )
-
-
-def ending(lanes: Sequence[Workers]) -> Callable[[Workers], None]:
-    """Return what ends a lane: several end with their threads; a single one works in the caller's, and goes on."""
-    return methodcaller("leave") if len(lanes) > 1 else lambda _: None
 
 
 def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any]) -> bool:
