@@ -127,7 +127,7 @@ class CorpusPass:
             **state_arrays.of_tally(self.tally),
             **self.for_pairs.arrays(_PAIRS),
             f"{_PAIRS} lengths": state_arrays.compact(np.array(list(map(len, pairs_ids)), np.int64)),
-            f"{_PAIRS} ids": state_arrays.compact(np.concatenate([np.zeros(0, np.uint32), *pairs_ids])),
+            **state_arrays.of_ids(np.concatenate([np.zeros(0, np.uint32), *pairs_ids]), f"{_PAIRS} ids"),
             **self.for_words.arrays(_WORDS),
             f"{_WORDS} counts": state_arrays.compact(self._word_counts()),
             **self.ids.part_arrays(),
@@ -136,14 +136,20 @@ class CorpusPass:
     def restore(self, arrays: State) -> None:
         """Invert ``arrays``; raise ``InputError`` for arrays of another vocabulary."""
         self.for_pairs, self.for_words = DocumentSample(PAIR_SAMPLE_BYTES), DocumentSample(WORD_SAMPLE_BYTES)
+        for prefix, sample in ((_PAIRS, self.for_pairs), (_WORDS, self.for_words)):
+            longest = max((len(array) for name, array in arrays.items() if name.startswith(prefix)), default=0)
+            if longest > 2 * sample.byte_cap:  # before objects are made of them
+                raise InputError(f"{longest:,} values of {prefix!r} are more than a sample has")
         self.ids = IdDigests(self.ids.token_bytes)
         self.state = state_arrays.part_of(arrays, self.state.facts)
         self.tally = state_arrays.tally_of(arrays)
-        lengths, ids = (state_arrays.taken(arrays, f"{_PAIRS} {what}") for what in ("lengths", "ids"))
-        if int(lengths.astype(object).sum()) != len(ids) or int(ids.max(initial=0)) >= len(self.state.facts.counted):
-            raise InputError("the ids of sampled documents are of another vocabulary, or not of one size")
-        tokens = Tokens(ids.astype(np.uint32), offsets_of(lengths))
-        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index) for index in range(len(tokens))])
+        lengths = state_arrays.taken(arrays, f"{_PAIRS} lengths")
+        ids = state_arrays.ids_of(arrays, f"{_PAIRS} ids", len(self.state.facts.counted))
+        if int(lengths.astype(object).sum()) != len(ids) or int(lengths.min(initial=0)) < 0:
+            raise InputError("the ids of sampled documents are not of one size")
+        tokens = Tokens(ids, offsets_of(lengths))
+        # Copies: the few documents that a merge keeps would hold the ids of all.
+        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index).copy() for index in range(len(tokens))])
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
         self.for_words.restore(_WORDS, arrays, [SampledWords("", np.zeros(0, np.uint32), one) for one in counts])
         self.ids.restore(arrays)

@@ -157,10 +157,10 @@ def _in_parts(
     from pyharness.cli.progress import listener
     from pyharness.system.child_process import ChildDied
 
-    say = (lambda _: None) if quiet else complain
+    how = {"force": force, "resume": resume, "quiet": quiet}
     try:
         with listener(quiet) as watching:
-            record: Record = executor.run(declared, parts, output, watching, say, force=force, resume=resume)
+            record: Record = executor.run(declared, parts, output, watching, complain, **how)
             return record
     except (KeyboardInterrupt, lifeline.Ended) as end:
         end.add_note(_to_go_on(output, output))

@@ -154,7 +154,7 @@ def _text(label: str, corpus: Corpus) -> PlannedText:
 
 
 def _estimate(cases: list[Case], sizes: dict[str, int], workers: int) -> Estimate:
-    starts = statistics.median(_seconds_to_start() for _ in range(STARTS))
+    starts = statistics.median(seconds_to_start() for _ in range(STARTS))
     side_by_side, total = min(workers, cores()), 0.0
     for case in cases:
         total += (foretold(case, sizes) or 0.0) / (1 if benchmarks()[case.benchmark].timed else side_by_side)
@@ -163,7 +163,8 @@ def _estimate(cases: list[Case], sizes: dict[str, int], workers: int) -> Estimat
     return Estimate(LEAST * total, MOST * total, starts, dict(without))
 
 
-def _seconds_to_start() -> float:
+def seconds_to_start() -> float:
+    """Return the seconds that one of our processes takes to start."""
     began = time.monotonic()
     list(said_by(["pyharness.running.workers.worker"]))  # it ends, because it gets no request
     return time.monotonic() - began

@@ -23,7 +23,7 @@ from pyharness.report import comparison
 from pyharness.report.costs import cost_cells, cost_note
 from pyharness.report.differences import Difference
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.cases import row_cell, smoke_test, trained_note, variant
+from pyharness.report.sheet.cases import parts_read, row_cell, smoke_test, trained_note, variant
 from pyharness.report.sheet.columns import Rows, cell
 from pyharness.report.sheet.strings import shorten_apart
 from pyharness.statistics.family import Parts, agreed, needs_clarity, parts_of, told_apart
@@ -277,6 +277,7 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     yield from trained_note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in smoke_test(data, label))
+    yield from parts_read(data, data["corpora"])
 
 
 def _explain_unranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pyharness.benchmarks import benchmarks
 from pyharness.report.costs import best_noun
 from pyharness.report.ranking import Ranked, ranked_costs, ranked_texts, rankings
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.cases import parts_read
 from pyharness.store import Record
 from pyharness.types import Answer, counted, listed
 
@@ -110,6 +111,8 @@ def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     reasons = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
     if not record.data["complete"]:
         reasons.append("the run is not complete")
+    for note in parts_read(record.data, record.data["corpora"]):
+        yield Answer("Not measured", note, "alarm")
     if reasons:
         yield Answer("Not measured", f"Of {counted(len(record.results), 'case')}: {', '.join(reasons)}.", "alarm")
 

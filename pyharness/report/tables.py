@@ -259,6 +259,7 @@ class Filling:
         if not results:
             return
         yield from cases.trained_note(results)
+        yield from cases.parts_read(self.data, self.data["corpora"] if label is None else (label,))
         if label is not None and self.table.sized:
             yield from cases.text_notes(self.data, label)
         for note in self.table.notes:

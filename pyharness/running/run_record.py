@@ -36,6 +36,7 @@ class Recording:
     journal: store.Journal
     header: Mapping[str, Any]
     started: float  # seconds since the epoch
+    share: store.PartsShare | None = None  # of the texts, if not all of their parts were read
 
     def write(
         self, results: Mapping[str, CaseResult], facts: Mapping[str, Mapping[str, Any]], texts: TextsRead, *,
@@ -64,7 +65,7 @@ class Recording:
                 label: self._about_row(label, spec) | dict(facts.get(label, {}))
                 for label, spec in self.schedule.rows.items()
             },
-            "corpora": _about_corpora(self.plan, texts.parts),
+            "corpora": _about_corpora(self.plan, texts.parts, self.share),
             "metrics": _about_metrics(in_order),
             "state": _keep_state(self.journal, in_order, complete=complete),
             "results": [self.journal.text_of(result) for result in in_order],
@@ -87,13 +88,15 @@ class Recording:
         }
 
 
-def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
+def _about_corpora(plan: Plan, parts: Mapping[str, Part], share: store.PartsShare | None) -> dict[str, Any]:
+    of_parts = {} if share is None else {"parts": as_json(store.PartsShare, share)}
     return {
         label: {
             "spec": corpus.name,
             **{name: getattr(corpus, name) for name in ("language", "domain", "licence", "smoke_test")},
             "tally": store.text_read_as_json(parts[label].tally) if label in parts else None,
-            "whole": label in parts and parts[label].whole,
+            "whole": label in parts and parts[label].whole and share is None,
+            **of_parts,
         }
         for label, corpus in plan.corpora.items()
     }

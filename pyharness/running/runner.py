@@ -31,8 +31,9 @@ from pyharness.types import Case, CaseResult, Failure, InputError
 class PartsRead:
     """Cases whose text was read in parts before the run, by key."""
 
-    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # passes of all parts, in order
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # passes of all parts, in order; "": left out
     unread: Mapping[str, CaseResult] = field(default_factory=dict)  # results of cases of which a part has no pass
+    share: store.PartsShare | None = None  # None: no part is left out
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Run:
     turns: dict[tuple[str, int], Turn] = field(default_factory=dict)  # by key and round, of an interrupted run
     texts: TextsRead = field(default_factory=TextsRead)
     verification: Verification = field(init=False)
-    workers: Sequence[Workers] = field(init=False)  # the first one measures what is timed
+    workers: Sequence[Workers] = ()  # the first one measures what is timed; (): as many as the suite says
     _lock: threading.RLock = field(init=False, default_factory=threading.RLock)  # of what lanes share
 
     def __post_init__(self) -> None:
@@ -60,7 +61,7 @@ class Run:
         self.verification = Verification(self.schedule, self.workdir, self.results)
         number = min(self.plan.suite.workers, cores())
         rows, folder = self.schedule.rows, self.workdir / "worker"
-        self.workers = [Workers(self.plan.suite, rows, folder, number) for _ in range(number)]
+        self.workers = self.workers or [Workers(self.plan.suite, rows, folder, number) for _ in range(number)]
 
     def take_over(self, finished: list[dict[str, Any]]) -> None:
         """Take the results of an interrupted run from the journal, except those whose state is gone or changed.
@@ -88,9 +89,10 @@ class Run:
 
         A check also runs again if its saved ids are gone and a row without a result needs them.
         """
-        for rows in self.schedule.untimed:
-            threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
+            for rows in self.schedule.untimed:
+                threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
+            self.workers[0].leave()
             self._measure_row(self.schedule.timed, self.workers[0])
             with contextlib.suppress(TimeLimitReached):
                 for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
@@ -200,13 +202,13 @@ class Run:
 
 def run(
     plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False, tracebacks: bool = False,
-    deadline: Deadline | None = None, parts: PartsRead | None = None,
+    deadline: Deadline | None = None, parts: PartsRead | None = None, workers: Sequence[Workers] = (),
 ) -> store.Record:  # fmt: skip
     """Run a plan, and write the record under the name that the journal has claimed.
 
     ``tracebacks`` adds tracebacks of unexpected exceptions to the details of failures. No case begins after
     ``deadline``; if that leaves out cases, the record is incomplete, and the journal stays to resume from. Texts that
-    were read in ``parts`` are not read again, but for their fronts.
+    were read in ``parts`` are not read again, but for their fronts. ``workers`` that have read them may go on.
 
     ``KeyboardInterrupt`` and ``SystemExit`` (from a signal) during measurement also leave the journal, and a valid
     record of the finished cases, if there are any and no other file has the name of the record.
@@ -217,10 +219,11 @@ def run(
     """
     started, schedule = time.time(), Schedule.of(plan)
     try:
-        recording = Recording(plan, schedule, journal, run_record.header(plan, schedule), started)
+        parts = parts or PartsRead()
+        recording = Recording(plan, schedule, journal, run_record.header(plan, schedule), started, parts.share)
         finished = journal.start(recording.header, resume)
         with folders.scratch() as workdir:
-            going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline, parts or PartsRead())
+            going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline, parts, workers=workers)
             going.take_over(finished)
             if finished:
                 run_record.check_texts(plan, going.texts)

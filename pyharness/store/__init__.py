@@ -11,6 +11,7 @@ from pyharness.store.records import (
     SCHEMA_FILE,
     CaseRecordKind,
     MetricFacts,
+    PartsShare,
     Record,
     RecordHead,
     case_record_kind,
@@ -36,7 +37,7 @@ from pyharness.store.states import write_case as write_case_state
 
 __all__ = [
     "ADDED_DETAILS", "KIND", "LIFTED", "SCHEMA", "SCHEMA_FILE", "CaseRecordKind", "Journal", "MetricFacts", "Misshapen",
-    "NoState", "Record", "RecordHead", "StateReader", "Taken", "case_as_json", "case_record_kind", "dump",
+    "NoState", "PartsShare", "Record", "RecordHead", "StateReader", "Taken", "case_as_json", "case_record_kind", "dump",
     "finished_cases", "first_twice", "groups_of", "histograms_of", "is_unfinished", "journal_of", "measurement_as_json",
     "measurement_from_json", "packed", "path_beside", "read", "result_as_json", "result_from_json", "text_read_as_json",
     "write_case_state",

@@ -51,6 +51,14 @@ class RowFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartsShare:
+    """How many parts of a text were read, of how many."""
+
+    read: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextFacts:
     """A corpus of a record."""
 
@@ -61,6 +69,7 @@ class TextFacts:
     smoke_test: bool = False  # too small for conclusions
     tally: TextRead | None = None
     whole: bool = False  # whether the tally is of the whole corpus, not of the part that was verified
+    parts: PartsShare | None = None  # null: all of the text was read, or its front alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,15 +80,13 @@ def share_out(
         lanes: what a unit needs during its work.
         do: works on a unit; if it raises ``Stopped``, its lane ends (of several).
         stop: called from this thread, repeatedly, until the lane has ended: lets a waiting ``do`` give up.
-        end: called in the thread of a lane when it ends: a child process ends with the thread that started it.
+        end: called in the thread of a lane when it ends: a child process ends with the thread that started it. A single
+            lane is the caller's to end.
     """
     waiting = deque(units)
     if len(lanes) == 1:
-        try:
-            while waiting:
-                do(waiting.popleft(), lanes[0])
-        finally:
-            end(lanes[0])
+        while waiting:
+            do(waiting.popleft(), lanes[0])
         return
     stopping = threading.Event()
 

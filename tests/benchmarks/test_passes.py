@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pass, PassRun, Work, benchmarks
+from pyharness.benchmarks.compression import PAIR_SAMPLE_BYTES
 from pyharness.corpora import open_corpus
 from pyharness.corpora.parts import part_name
 from pyharness.tokenizers.families.raw_bytes import RawBytes
@@ -139,16 +140,25 @@ def changed(name: str, change: Callable[[Any], Any]) -> Callable[[State], State]
     return lambda arrays: {**arrays, name: change(arrays[name])}
 
 
+def with_too_many_ids(arrays: State) -> State:
+    """Arrays that agree with each other, of one id more than a sample may have."""
+    lengths = np.zeros(len(arrays["pairs documents sizes"]), np.int64)
+    lengths[0] = 2 * PAIR_SAMPLE_BYTES + 1
+    places = np.zeros(lengths[0], np.uint8)
+    return {**arrays, "pairs documents lengths": lengths, "pairs documents ids places": places}
+
+
 @pytest.mark.parametrize(
     "damage",
     [
+        with_too_many_ids,
         lambda arrays: {name: array for name, array in arrays.items() if name != "tally"},
         changed("tally", lambda array: array[:3]),
         changed("tally beginnings", lambda array: array[:, :1]),
         changed("facts", lambda array: array + 1),
         changed("vocabulary digest", lambda array: array ^ 1),
         changed("histogram steps", lambda array: array.astype(np.int64) + (1 << 40)),
-        changed("pairs documents ids", lambda array: array.astype(np.uint32) + 300),
+        changed("pairs documents ids types", lambda array: array.astype(np.uint32) + 300),
         changed("pairs documents lengths", lambda array: array + 1),
         changed("pairs documents lengths", lambda array: array[:-1]),
         changed("words documents counts", lambda array: array[:-1]),

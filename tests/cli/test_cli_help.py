@@ -34,7 +34,7 @@ ONLY_IF_GIVEN = {
     "coverage": set[str](),
     "history add": {"--revision"},
     "history check": {"--junit", "--markdown", "--since"},
-    "plan": {"--output", "--parts", "--script"},
+    "plan": {"--output", "--parts", "--price", "--script"},
 }
 
 

@@ -25,13 +25,20 @@ if TYPE_CHECKING:
 @click.option("--script", type=click.Choice(["slurm", "parallel"]), help="Print a script that does the missing parts "
               "of DIR, a folder that has a plan.")  # fmt: skip
 @click.option("--at-once", type=click.IntRange(1), metavar="K", help="Parts at a time, of each 1,000 [default: all].")
+@click.option("--cost", is_flag=True, help="Show what the rest of DIR takes.")
+@click.option("--workers", type=click.IntRange(1), metavar="W", help="Parts at a time, for --cost [default: 1].")
+@click.option("--price", type=click.FloatRange(0), metavar="P", help="Price of an hour of a core, for --cost.")
 @reports_errors
-def plan(suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None) -> None:
+def plan(
+    suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None, cost: bool,
+    workers: int | None, price: float | None,
+) -> None:  # fmt: skip
     """Divide the texts of a suite into parts, for many machines.
 
     \b
     pyharness plan suite.toml --parts 100 -o DIR      write DIR/plan.json
     pyharness plan DIR --script slurm --at-once 20    submit the missing parts
+    pyharness plan DIR --cost --workers 20            what they take
 
     Every text must be files of "path:". Parts of JSON Lines and Parquet are of equal size. Anything compressed, and
     plain text, is divided between files. Then each "pyharness work DIR --part I" reads its share alone, and
@@ -44,9 +51,18 @@ def plan(suite_name: str, parts: int | None, output: Path | None, script: str | 
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import suite
-    from pyharness.features.parts import executors, planning
+    from pyharness import report, suite
+    from pyharness.features.parts import costs, executors, planning
 
+    if (workers is not None or price is not None) and not cost:
+        raise InputError("--workers and --price are of --cost")
+    if cost:
+        if any(one is not None for one in (parts, output, script, at_once)):
+            raise InputError("--cost is of a folder that has a plan: it takes --workers and --price alone")
+        check_output()
+        told = costs.sheet(planning.opened(Path(suite_name)), workers or 1, price)
+        show(report.to_text([told], width=width(), color=color()))
+        return
     if script is not None:
         if parts is not None or output is not None:
             raise InputError("--script is of a folder that has a plan: leave --parts and --output out")
@@ -93,17 +109,19 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
         for line in working.in_words(part, run.folder.plan.parts):
             complain(line)
 
-    working.work(run, parts, hear)
+    with working.lanes(run) as lanes:
+        working.work(run, parts, hear, lanes)
     sys.exit(1 if any(map(working.failed, done)) else 0)
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Record to write.")
+@click.option("--partial", is_flag=True, help="Leave out missing parts; every table says how many were read.")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
 @reports_errors
-def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
+def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -> None:
     """Add up the parts of a run and write its record.
 
     \b
@@ -129,7 +147,7 @@ def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
     run = planning.opened(folder)
     try:
         with listener(quiet) as watching:
-            record = merging.merge(run, output, watching, force=force)
+            record = merging.merge(run, output, watching, force=force, partial=partial)
     except merging.PartsMissing as missing:
         complain(f"error: {missing}")
         sys.exit(1)
@@ -140,4 +158,4 @@ def merge(folder: Path, output: Path, force: bool, quiet: bool) -> None:
 
 
 COMMANDS = (plan, work, merge)
-EXAMPLES = (Example("pyharness plan suite.toml --parts 9 -o DIR", "a run in parts, on many machines", 95),)
+EXAMPLES = (Example("pyharness plan s.toml --parts 9 -o DIR", "a run in parts, on many machines", 95),)

@@ -17,6 +17,7 @@ from pyharness.types import InputError
 if TYPE_CHECKING:
     from pyharness.features.parts.folder import PartDone, PartsFolder
     from pyharness.features.parts.planning import PartsRun
+    from pyharness.features.parts.working import Heard, RowWorkers
     from pyharness.running.progress import Listener
     from pyharness.store import Record
     from pyharness.suite import Suite
@@ -36,18 +37,18 @@ class LocalExecutor:
             raise InputError(f"this machine has no address {address!r}: write --on local")
         return self
 
-    def do(self, run: PartsRun, declared: Suite, hear: Callable[[PartDone], None], say: Callable[[str], None]) -> None:
-        """Do all parts; ``hear`` gets what became of each, ``say`` a remark."""
+    def do(self, run: PartsRun, lanes: Sequence[RowWorkers], hear: Heard, say: Callable[[str], None]) -> None:
+        """Do all parts, here in ``lanes``; ``hear`` gets what became of each, ``say`` a remark."""
         from pyharness.features.parts import working
 
         del say
-        working.work(run, range(run.folder.plan.parts), hear, declared.workers)
+        working.work(run, range(run.folder.plan.parts), hear, lanes)
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
-        force: bool, resume: bool,
+        force: bool, resume: bool, quiet: bool = False,
     ) -> Record:  # fmt: skip
-        """Run a suite in parts and write its record; ``say`` gets a line for each part.
+        """Run a suite in parts and write its record; ``say`` gets a line for each part, or if any failed (``quiet``).
 
         Raises:
             InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
@@ -70,13 +71,15 @@ class LocalExecutor:
         run = planning.made(declared, parts, folder)
 
         def hear(done: PartDone) -> None:
-            for line in working.in_words(done, parts):
+            for line in () if quiet else working.in_words(done, parts):
                 say(line)
 
-        self.do(run, declared, hear, say)
-        record = merging.merge(run, output, listener, force=force)
-        if _has_failed(run.folder):
-            say(f"kept {folder}: remove PART.done.json there to try a part again, with pyharness work and merge")
+        with working.lanes(run, declared.workers) as lanes:
+            self.do(run, lanes, hear, (lambda _: None) if quiet else say)
+            record = merging.merge(run, output, listener, lanes, force=force)
+        if failed := _failed(run.folder):
+            what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
+            say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
         else:
             run.folder.remove()
         return record
@@ -86,16 +89,16 @@ class LocalExecutor:
         from pyharness.features.parts.folder import PLAN, PartsFolder
 
         folder = output.with_name(output.name + ENDING)
-        if (folder / PLAN).is_file() and not _has_failed(opened := PartsFolder.opened(folder)):
+        if (folder / PLAN).is_file() and not _failed(opened := PartsFolder.opened(folder)):
             opened.remove()
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def _has_failed(folder: PartsFolder) -> bool:
-    """Return whether a case failed in a part: it may be tried again, as after a full disk."""
+def _failed(folder: PartsFolder) -> list[int]:
+    """Return the parts in which a case failed: they may be tried again, as after a full disk."""
     done = map(folder.done, range(folder.plan.parts))
-    return any(case.status == "failed" for one in done if one is not None for case in one.cases)
+    return [one.part for one in done if one is not None and any(case.status == "failed" for case in one.cases)]
 
 
 EXECUTORS = (LocalExecutor(),)

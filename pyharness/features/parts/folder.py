@@ -66,7 +66,10 @@ class PartResult:
     sha256: str | None = None  # of the file
     documents: int = 0
     bytes: int = 0  # of text
+    size: int = 0  # of the file, in bytes
     seconds: float = 0.0
+    threads: int = 0
+    memory: int = 0  # peak of its process, in bytes
     tries: int = 1
     status: Status = "ok"
     reason: str | None = None
@@ -117,6 +120,8 @@ class PartsFolder:
         text = store.dump(_named(as_json(Division, plan)), "cases")
         try:
             path.mkdir(parents=True, exist_ok=True)
+            if atomic_file.is_stream(path / PLAN):
+                raise FileExistsError
             atomic_file.create(path / PLAN, text)
         except FileExistsError:
             if not path.is_dir():
@@ -147,8 +152,11 @@ class PartsFolder:
 
     def finish(self, done: PartDone) -> None:
         """Say that a part is done; raise ``InputError`` if that cannot be written."""
-        text = store.dump(_named(as_json(PartDone, done)), "cases")
-        atomic_file.write(self.path / f"{done.part}{_DONE}", text, overwrite=True)
+        path, text = self._about(done.part)[0], store.dump(_named(as_json(PartDone, done)), "cases")
+        try:
+            atomic_file.keep(path, text)
+        except OSError as error:
+            raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
     def done(self, part: int) -> PartDone | None:
         """Return what is done of a part; None if it is missing or damaged, so that it is done again.
@@ -171,8 +179,9 @@ class PartsFolder:
     def _is_there(self, part: int, result: PartResult) -> bool:
         if result.status != "ok":
             return bool(result.reason)
+        path = self.file_of(part, result.case)
         with contextlib.suppress(OSError):
-            return bounded_file.digest(self.file_of(part, result.case)) == result.sha256
+            return path.is_file() and bounded_file.digest(path) == result.sha256
         return False
 
     def missing(self) -> list[int]:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,8 @@ from pyharness.system.network import unreachable
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
-    from pyharness.features.parts.folder import PartDone
     from pyharness.features.parts.planning import PartsRun
-    from pyharness.suite import Suite
+    from pyharness.features.parts.working import Heard, RowWorkers
 
 PURPOSE = "--on ray"
 TRIES = 3
@@ -65,20 +64,21 @@ class RayExecutor(LocalExecutor):
             raise InputError(f"cannot reach the cluster of Ray at {where}: check the address, and that it runs")
         return replace(self, address=address)
 
-    def do(self, run: PartsRun, declared: Suite, hear: Callable[[PartDone], None], say: Callable[[str], None]) -> None:
+    def do(self, run: PartsRun, lanes: Sequence[RowWorkers], hear: Heard, say: Callable[[str], None]) -> None:
         """Do the parts that are missing.
 
         Raises:
             InputError: the cluster cannot be used, or refuses a part.
             ChildDied: the cluster ended, or a part ended its process three times.
         """
+        del lanes
         parts = range(run.folder.plan.parts)
         done = {part: one for part in parts if (one := run.folder.done(part)) is not None}
         for one in done.values():
             hear(one)
         missing = [part for part in parts if part not in done]
         given_up: list[int] = []
-        for answer in self._answers(run.folder.path, missing, declared.device) if missing else ():
+        for answer in self._answers(run.folder.path, missing, run.plan.suite.device) if missing else ():
             if "refused" in answer:
                 raise InputError(str(answer["refused"]))
             if "lost" in answer:

@@ -1,57 +1,102 @@
 """The work on one part: its share of every text is read by every row, and each pass is left as a file.
 
-A part that is done is left alone, and a damaged one is done again. A case that fails is tried three times, each time in
-a fresh process; then its reason is kept, so that the run has a failed case and not a hole.
+A part that is done is left alone, and a damaged one is done again. Rows keep their processes from part to part. A case
+that fails is tried three times, each time in a fresh process; then its reason is kept, so that the run has a failed
+case and not a hole.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pyharness.corpora.parts import part_name
 from pyharness.features.parts.folder import PartDone, PartResult
 from pyharness.features.parts.planning import PartsRun
+from pyharness.running.schedule import Schedule
 from pyharness.running.workers import messages
-from pyharness.running.workers.messages import Request
+from pyharness.running.workers.messages import CaseAnswer, Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.store import Misshapen
+from pyharness.store.shape import get
+from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
 from pyharness.system.environment import cores
-from pyharness.types import Case, CaseResult, Failure
+from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
 
 TRIES = 3
+MOST_PROCESSES = 8  # of a lane: each holds a tokenizer; of more rows, some share one
 Heard = Callable[[PartDone], None]
 
 
-def work(run: PartsRun, parts: Sequence[int], heard: Heard, side_by_side: int = 1) -> None:
-    """Do parts, as many at a time as asked for; ``heard`` gets what became of each, also of those done before.
+class RowWorkers(Workers):
+    """Workers of several rows: each row keeps its process, and the tokenizer in it, from part to part."""
+
+    def __init__(self, suite: Suite, rows: Mapping[str, TokenizerSpec], temporary: Path, side_by_side: int = 1) -> None:
+        super().__init__(suite, rows, temporary, side_by_side)
+        number = min(len(rows), MOST_PROCESSES)
+        self._each = [Workers(suite, rows, temporary, side_by_side) for _ in range(number)]
+        by_library = sorted(rows, key=lambda row: rows[row].library)
+        self._by_row = {row: self._each[place * number // len(rows)] for place, row in enumerate(by_library)}
+
+    def of(self, row: str) -> Workers:
+        """Return the workers of a row."""
+        return self._by_row[row]
+
+    def measure(self, request: Request, progress: Callable[[int], None]) -> CaseAnswer:
+        """Send a request to the process of its row."""
+        return self.of(request.case.tokenizer).measure(request, progress)
+
+    def stop(self) -> None:
+        """End the current request, from another thread."""
+        for workers in self._each:
+            workers.stop()
+
+    def leave(self) -> None:
+        """End all processes."""
+        for workers in self._each:
+            workers.leave()
+
+
+@contextlib.contextmanager
+def lanes(run: PartsRun, side_by_side: int = 1) -> Iterator[Sequence[RowWorkers]]:
+    """Give the processes that do parts, in as many lanes as asked for, and end them."""
+    number = max(1, min(side_by_side, run.folder.plan.parts, cores()))
+    rows = Schedule.of(run.plan).rows
+    with folders.scratch() as scratch:
+        every = [RowWorkers(run.plan.suite, rows, scratch / "worker", number) for _ in range(number)]
+        try:
+            yield every
+        finally:
+            for lane in every:
+                lane.leave()
+
+
+def work(run: PartsRun, parts: Sequence[int], heard: Heard, every: Sequence[RowWorkers]) -> None:
+    """Do parts, one at a time in each lane; ``heard`` gets what became of each, also of those done before.
 
     An interruption keeps finished parts. Raises ``InputError`` if a part is another process's, or cannot be kept.
     """
     for part in parts:
         run.folder.check(part)
-    number = max(1, min(side_by_side, len(parts), cores()))
-    with folders.scratch() as scratch:
-        lanes = [Workers(run.plan.suite, run.plan.tokenizers, scratch / "worker", number) for _ in range(number)]
 
-        def do(part: int, workers: Workers) -> None:
-            heard(_done(run, part, workers))
+    def do(part: int, lane: RowWorkers) -> None:
+        heard(_done(run, part, lane))
 
-        threads.share_out(parts, lanes, do, Workers.stop, Workers.leave)
+    threads.share_out(parts, every, do, RowWorkers.stop, RowWorkers.leave)
 
 
-def _done(run: PartsRun, part: int, workers: Workers) -> PartDone:
+def _done(run: PartsRun, part: int, lane: RowWorkers) -> PartDone:
     """Do a part, unless it is done."""
     with run.folder.working(part):
         if (before := run.folder.done(part)) is not None:
             return before
         run.folder.make_part(part)
         began = time.monotonic()
-        by_key = {case.key: _tried(run, part, case, workers) for case in run.cases}
+        by_key = {case.key: _tried(run, part, case, lane.of(case.tokenizer)) for case in run.cases}
         results = tuple(by_key[key] for key in run.folder.plan.cases)
         done = PartDone(plan=run.folder.digest, part=part, seconds=_since(began), cases=results)
         run.folder.finish(done)
@@ -59,23 +104,27 @@ def _done(run: PartsRun, part: int, workers: Workers) -> PartDone:
 
 
 def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult:
-    """Read the part of a case, in up to three tries."""
+    """Read the part of a case, in up to three tries; what fails in a process that did a part before was not one."""
     began, path = time.monotonic(), run.folder.file_of(part, case.key)
     tries = 0
     while True:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-        result = _asked(_request(run, part, case, path, workers), workers)
-        tries += 1
+        used = bool(workers.served)
+        request = _request(run, part, case, path, workers)
+        result, memory = _asked(request, workers)
+        tries += not (used and result.status == "failed")
         if result.status != "failed" or tries == TRIES:
             break
         workers.leave()
-    tried = PartResult(case=case.key, seconds=_since(began), tries=tries)
+    tried = PartResult(case=case.key, seconds=_since(began), tries=tries, threads=request.threads, memory=memory)
     if result.status != "ok" or result.tally is None:
         reason = result.reason or "the process left no pass"
         return replace(tried, status=result.status, reason=reason, failure=result.failure)
-    digest = bounded_file.digest(path)
-    return replace(tried, sha256=digest, documents=result.tally.documents, bytes=result.tally.bytes)
+    read = result.tally
+    return replace(
+        tried, sha256=bounded_file.digest(path), size=path.stat().st_size, documents=read.documents, bytes=read.bytes
+    )
 
 
 def _request(run: PartsRun, part: int, case: Case, path: Path, workers: Workers) -> Request:
@@ -90,18 +139,19 @@ def _request(run: PartsRun, part: int, case: Case, path: Path, workers: Workers)
     )
 
 
-def _asked(request: Request, workers: Workers) -> CaseResult:
-    """Ask a worker for a part; a process that dies gives a failed result."""
+def _asked(request: Request, workers: Workers) -> tuple[CaseResult, int]:
+    """Ask a worker for a part, and for the peak memory of its process; one that dies gives a failed result."""
     case = request.case
     try:
-        result, _ = messages.result_of(case, workers.measure(request, lambda _: None))
+        answer = workers.measure(request, lambda _: None)
+        (result, _), memory = messages.result_of(case, answer), get(answer.beside, "memory", int, default=0)
         if result.status == "ok" and not Path(str(request.keep_part)).is_file():
             raise Misshapen("it left no pass")
     except WorkerDied as death:
-        return CaseResult(case, "failed", str(death), failure=Failure.CRASH)
+        return CaseResult(case, "failed", str(death), failure=Failure.CRASH), 0
     except Misshapen as error:
-        return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH)
-    return result
+        return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH), 0
+    return result, memory
 
 
 def _since(began: float) -> float:

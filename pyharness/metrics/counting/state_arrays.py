@@ -61,6 +61,28 @@ def tally_of(arrays: State) -> Tally:
 _TALLIED = ("documents", "bytes", "empty_documents", "cut_documents", "replaced_sequences", "digest")
 
 
+def of_ids(ids: NDArray[np.uint32], name: str) -> dict[str, NDArray[Any]]:
+    """Return ids [n] as the distinct ones, the most frequent first, and the place of every id among them.
+
+    Places are small numbers: packed they take three quarters of what ids take, in half the time.
+    """
+    counts = np.bincount(ids)
+    types = np.flatnonzero(counts)
+    types = types[np.argsort(-counts[types], kind="stable")]
+    places = np.zeros(len(counts), np.uint32)
+    places[types] = np.arange(len(types), dtype=np.uint32)
+    return {f"{name} types": compact(types), f"{name} places": compact(places[ids])}
+
+
+def ids_of(arrays: State, name: str, id_limit: int) -> NDArray[np.uint32]:
+    """Invert ``of_ids``; raise ``InputError`` for ids from ``id_limit`` on, or places that no id has."""
+    types, places = (taken(arrays, f"{name} {what}") for what in ("types", "places"))
+    ranges = ((types, id_limit), (places, len(types)))
+    if any(len(array) and not 0 <= int(array.min()) <= int(array.max()) < limit for array, limit in ranges):
+        raise InputError(f"the ids of {name!r} are of another vocabulary")
+    return np.asarray(types.astype(np.uint32)[places])
+
+
 def of_text(text: str) -> NDArray[np.uint8]:
     """Return the bytes of a text in UTF-8."""
     return np.frombuffer(text.encode(), np.uint8)

@@ -144,6 +144,13 @@ def _cap(corpus: Mapping[str, Any]) -> list[str]:
     return [f"at most {match[1]}"] if match else []
 
 
+def parts_read(data: Mapping[str, Any], labels: Iterable[str]) -> Iterator[str]:
+    """Say of which texts some parts are missing."""
+    for label in labels:
+        if (parts := data["corpora"].get(label, {}).get("parts")) is not None:
+            yield f"Not all of {label} was read: {parts['read']:,} of {parts['of']:,} parts."
+
+
 def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:
     """Warn of a text that is too small to be evidence."""
     if data["corpora"].get(label, {}).get("smoke_test"):

@@ -88,7 +88,6 @@ class Request:
     keep_ids: str | None = None  # file to write, with ids for other rows to be compared with
     keep_state: str | None = None  # file to write, with the integers that the numbers are computed from
     keep_part: str | None = None  # file to write, with the pass over the corpus, which is a part: no number is computed
-    parts: tuple[
-        str, ...
-    ] = ()  # such files of all parts, in order: their passes are added up, and the text is not read
+    # Such files of all parts, in order, "" for one that is left out: passes are added up, and the text is not read.
+    parts: tuple[str, ...] = ()
     traceback: bool = False  # whether a failure by an unexpected exception keeps its traceback

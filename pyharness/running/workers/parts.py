@@ -55,15 +55,18 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
 def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings:
     """Add up the passes of all parts of the corpus of ``work``, in their order; return the findings of the whole.
 
+    ``paths``: a file for each part; "" leaves a part out.
+
     Raises:
         InputError: a file is damaged, is of another part, vocabulary or text, or there are no documents.
     """
     listing = bytes.fromhex(FileListing.of(whole_of(_unwatched(work.text))).digest)
     whole, other = _start(benchmark, work), None
-    for index, path in enumerate(paths):
+    there = [(index, path) for index, path in enumerate(paths) if path]
+    for index, path in there:
         arrays = _arrays(Path(path), work.case.key, (index, len(paths)), listing)
         _add_counts(work.text, arrays)
-        if index == 0:
+        if index == there[0][0]:
             whole.restore(arrays)
         else:
             other = other or _start(benchmark, work)
@@ -75,6 +78,8 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         return none.findings
     if findings.tally is None or not findings.tally.documents:
         raise InputError(f"corpus {work.text.name!r} has no documents; check what it points to and its options")
+    if len(there) < len(paths):
+        findings.tally.beginnings = None  # they are not those of the text
     return findings
 
 

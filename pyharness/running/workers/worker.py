@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, benchmarks
+from pyharness.benchmarks.load import peak_memory
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
 from pyharness.running.workers import checks, parts
@@ -118,7 +119,7 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
     if request.keep_state is not None and findings.status == "ok":
         checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
     facts = None if benchmark.own_process else row.facts()
-    return result, {"fingerprint": findings.fingerprint, "facts": facts}
+    return result, {"fingerprint": findings.fingerprint, "facts": facts, "memory": peak_memory()}
 
 
 def _findings(benchmark: Benchmark, request: Request, work: Work) -> Findings:

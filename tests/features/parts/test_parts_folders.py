@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +54,53 @@ def test_missing_parts_are_named(run: Path) -> None:
     assert not (run.parent / "record.json").exists()
 
 
+def numbers(record: store.Record) -> dict[str, tuple[Any, ...]]:
+    """The metrics of compression, with their replicates."""
+    (result,) = record.of("compression")
+    return {one.metric: (one.value, one.replicates) for one in result.measurements}
+
+
+def test_numbers_of_what_is_there(run: Path) -> None:
+    """They are those of the parts that were read, which together are a text of their own."""
+    lines = (run.parent / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert divided.worked(run, 0, 1).returncode == 0
+    output = run.parent / "record.json"
+    done = call("merge", str(run), "--partial", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout.count("2 of 3 parts") >= len(re.findall("^Compression|^Integrity", done.stdout, re.MULTILINE)) > 0
+    )
+    record = store.read(output)
+    about = record.data["corpora"]["rows.jsonl"]
+    assert about["parts"] == {"read": 2, "of": 3}
+    assert not about["whole"]
+    front = run.parent / "front.jsonl"
+    front.write_text("".join(lines[: about["tally"]["documents"]]), encoding="utf-8")
+    suite = divided.write_suite(run.parent, ["raw_bytes"], ["front.jsonl"], ["compression"])
+    assert numbers(record) == numbers(divided.in_one_process(suite, run.parent / "front.json"))
+
+
+@pytest.mark.parametrize("parts", [(2,), (1, 2), (0, 2)])
+def test_any_parts_may_be_missing(run: Path, parts: tuple[int, ...]) -> None:
+    assert divided.worked(run, *parts).returncode == 0
+    output = run.parent / "record.json"
+    assert call("merge", str(run), "-q", "--partial", "-o", str(output)).returncode == 0
+    assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": len(parts), "of": 3}
+
+
+def test_no_part_at_all_has_no_numbers(run: Path) -> None:
+    done = call("merge", str(run), "-q", "--partial", "-o", str(run.parent / "record.json"))
+    assert done.returncode == 1
+    assert "0-2" in done.stderr
+
+
+def test_a_record_of_all_parts_says_nothing_of_a_share(run: Path) -> None:
+    assert divided.worked(run, 0, 1, 2).returncode == 0
+    output = run.parent / "record.json"
+    assert call("merge", str(run), "-q", "--partial", "-o", str(output)).returncode == 0
+    assert "parts" not in store.read(output).data["corpora"]["rows.jsonl"]
+
+
 def test_what_is_done_is_left_alone_and_what_is_damaged_is_done_again(run: Path) -> None:
     assert divided.worked(run, 0, 1, 2).returncode == 0
     before = written(run)
@@ -64,6 +113,35 @@ def test_what_is_done_is_left_alone_and_what_is_damaged_is_done_again(run: Path)
     changed = {Path(path).parent.name for path, time in written(run).items() if time != before[path]}
     assert changed == {"1", "2"}
     assert merge(run).returncode == 0
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("name", ["0.done.json", "0/*.part.zip"])
+def test_what_is_no_file_is_done_again(run: Path, name: str, put: Callable[[Path], None]) -> None:
+    assert divided.worked(run, 0).returncode == 0
+    (path,) = run.glob(name)
+    path.unlink()
+    put(path)
+    assert PartsFolder.opened(run).missing() == [0, 1, 2]
+    assert divided.worked(run, 0).returncode == 0
+    assert PartsFolder.opened(run).missing() == [1, 2]
+    assert not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["0.done.json", "0/*.part.zip"])
+def test_a_folder_in_place_of_a_file_is_refused(run: Path, name: str) -> None:
+    assert divided.worked(run, 0).returncode == 0
+    (path,) = run.glob(name)
+    path.unlink()
+    path.mkdir()
+    assert str(path) in refused("work", str(run), "--part", "0")
+
+
+def test_a_pipe_is_no_plan(run: Path) -> None:
+    suite, other = str(run.parent / "suite.toml"), run.parent / "other"
+    other.mkdir()
+    os.mkfifo(other / "plan.json")
+    assert str(other) in refused("plan", suite, "--parts", "3", "-o", str(other))
 
 
 def test_a_part_is_for_its_owner_alone(run: Path) -> None:

@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cases.command_line import call
 from divided import runs as divided
 from pyharness import store
+from pyharness.running.workers.process import Workers
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +157,61 @@ def test_a_document_that_ends_the_process_costs_one_case(tmp_path: Path) -> None
     assert results["raw_bytes"].status == "ok"
     assert results["raw_bytes"].tally is not None
     assert results["raw_bytes"].tally.documents == len(lines)
+
+
+@pytest.mark.usefixtures("aborting")
+def test_a_failed_part_is_one_line_of_a_quiet_run(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": f"a {MARKER}"}) + "\n", encoding="utf-8")
+    suite = divided.write_suite(tmp_path, ["one-document"], ["rows.jsonl"], ["compression"])
+    done = call("run", str(suite), "--parts", "2", "-q", "-o", str(tmp_path / "record.json"))
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert len(errors) == 1
+    assert "part 0 of 2" in errors[0]
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Grows by each worker process that is started."""
+    begun: list[None] = []
+    start = Workers._start
+
+    def counting(self: Workers) -> Any:
+        begun.append(None)
+        return start(self)
+
+    monkeypatch.setattr(Workers, "_start", counting)
+    return begun
+
+
+def test_rows_keep_their_processes_from_part_to_part(tmp_path: Path, starts: list[None]) -> None:
+    divided.write_texts(tmp_path, 12)
+    suite = divided.write_suite(tmp_path, ["raw_bytes", "mistral:tekken"], ["rows.jsonl"], ["compression"])
+    done = call("run", str(suite), "--parts", "6", "-q", "-o", str(tmp_path / "record.json"))
+    assert done.returncode == 0, done.stderr
+    assert len(starts) == 2
+
+
+USED_UP = """
+from pyharness.tokenizers.families.raw_bytes import RawBytes
+from pyharness.types import TokenizerSpec
+class UsedUp(RawBytes):
+    calls = 0
+    def encode_batch(self, texts, threads=1):
+        UsedUp.calls += 1
+        if UsedUp.calls > 1:
+            raise OSError("too many open files")
+        return super().encode_batch(texts, threads)
+TOKENIZERS = (TokenizerSpec("one-document", lambda _: UsedUp(), library="pyharness"),)
+"""
+
+
+@pytest.mark.usefixtures("aborting")
+def test_what_an_earlier_part_did_to_a_process_costs_no_try(tmp_path: Path) -> None:
+    (tmp_path / "one_document.py").write_text(USED_UP, encoding="utf-8")
+    divided.write_texts(tmp_path, 6)
+    suite = divided.write_suite(tmp_path, ["one-document"], ["rows.jsonl"], ["compression"])
+    divided.planned(suite, 3, tmp_path / "run")
+    assert divided.worked(tmp_path / "run", 0, 1, 2).returncode == 0
+    told = [json.loads((tmp_path / "run" / f"{part}.done.json").read_text(encoding="utf-8")) for part in range(3)]
+    assert [one["cases"][0]["tries"] for one in told] == [1, 1, 1]

@@ -33,6 +33,7 @@ OPTIONAL = {
     "RecordHead": {"state"},
     "RowFacts": {"vocab_size"},
     "SuiteFacts": {"rows"},
+    "TextFacts": {"parts"},
     "TextRead": {"beginnings"},
 }
 LEFT_OUT_FOR_NULL = {"Measurement"}
