@@ -139,10 +139,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
 
     number = min(suite.workers, cores())
     lanes = [Trainings(number) for _ in range(number)]
-    try:
-        threads.share_out(_in_turn(suite.tokenizers), lanes, obtain, Trainings.stop, Trainings.leave)
-    finally:
-        lanes[0].leave()
+    threads.share_out(_in_turn(suite.tokenizers), lanes, obtain, Trainings.stop)
     in_order = {entry.label: outcomes[entry.label] for entry in suite.tokenizers}
     problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
     return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}
