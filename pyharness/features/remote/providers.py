@@ -115,7 +115,8 @@ def connected(scheme: str, host: str) -> Any:
     """Return the file system of a scheme that reads a host or bucket."""
     provider = PROVIDERS[scheme]
     address = f"{scheme}://{host}"
-    logging.getLogger(provider.module).setLevel(logging.CRITICAL)  # a log may hold an address with a signature
+    for name in (provider.module, "aiobotocore", "botocore", "google"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # a log may hold an address with a signature
     library = load(f"reading {scheme}://", provider.module, provider.extra, provider.distribution)
     store = tried(address, provider.settings, lambda: provider.connect(library))
     url = tried(address, provider.settings, lambda: provider.endpoint(store, address))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,6 +71,19 @@ def test_a_server_that_cannot_be_reached_is_said_with_what_to_set(monkeypatch: p
     providers.connected.cache_clear()
     with pytest.raises(InputError, match="STORAGE_EMULATOR_HOST"):
         open_corpus("gs://bucket/rows.jsonl")
+
+
+def test_libraries_log_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = logging.getLogger("botocore.credentials")
+    monkeypatch.setattr(logging.getLogger("botocore"), "level", logging.NOTSET)
+    monkeypatch.setattr(providers, "load", lambda *_: None)
+    monkeypatch.setattr(providers, "unreachable", lambda _: "nobody")
+    monkeypatch.setitem(providers.PROVIDERS, "http", _stood_in("http", None))
+    log.manager._clear_cache()  # type: ignore[attr-defined]
+    assert log.isEnabledFor(logging.WARNING)
+    with pytest.raises(InputError):
+        providers.connected("http", "host-of-this-test")
+    assert not log.isEnabledFor(logging.WARNING)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:99999", "[::1", "x..y"])
