@@ -3,8 +3,8 @@
 The files of a corpus such as ``path:`` are laid end to end, in their order, and cut into ``COUNT`` equal ranges of
 bytes. **A document belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where
 it begins, a row group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where
-its file begins. So the parts, in their order, are the documents of the whole, and nothing needs to know of the others. A part may be
-empty.
+its file begins. So the parts, in their order, are the documents of the whole, and nothing needs to know of the others.
+A part may be empty.
 
 ``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
 """
