@@ -120,7 +120,7 @@ def tried(address: str, settings: StoreSettings, action: Callable[[], Answer]) -
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     for _ in range(10):
-        if error is None:
+        if error is None or isinstance(error, InputError):  # ours was being handled: it is no cause
             return
         yield error
         error = error.__cause__ or error.__context__

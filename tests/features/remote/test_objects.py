@@ -146,6 +146,22 @@ def test_what_is_damaged_because_it_changed_is_said_to_have_changed() -> None:
         next(guarded(read)((Extent(memory.file()),)))
 
 
+def test_a_file_that_is_gone_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(b"a")
+
+    def gone(path: str) -> Any:
+        raise FileNotFoundError(path)
+
+    def read(extents: Any) -> Any:
+        monkeypatch.setattr(memory, "info", gone)
+        raise InputError("it cannot be read")
+        yield
+
+    extent = Extent(memory.file())
+    with pytest.raises(InputError, match="not exist"):
+        next(guarded(read)((extent,)))
+
+
 def test_a_file_without_a_size_is_refused() -> None:
     with pytest.raises(faults.NoRanges):
         state_in({"name": "x", "size": None})
