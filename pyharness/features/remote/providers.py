@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pyharness.features.remote.faults import ShortAnswer, StoreSettings, tried
+from pyharness.features.remote.faults import NoRanges, ShortAnswer, StoreSettings, tried
 from pyharness.plugins.libraries import load
 from pyharness.system import hub
 from pyharness.system.network import unreachable
@@ -67,13 +67,16 @@ def _web(library: Any) -> Any:
 
 
 async def check_range(answer: Any) -> None:
-    """Raise ``ShortAnswer`` for an answer of ``aiohttp`` of another range than was asked for; its body is not read."""
+    """Raise an error, unless an answer of aiohttp is the range that was asked for and says its length; read no body."""
     asked = re.fullmatch(r"bytes=(\d+)-(\d+)", answer.request_info.headers.get("Range", ""))
-    if answer.status != 206 or asked is None:
+    if asked is None or answer.status >= 300 or (answer.status == 200 and "Content-Range" not in answer.headers):
         return
     first, last = map(int, asked.groups())
     named = answer.headers.get("Content-Range", f"bytes {first}-")
-    if not named.startswith(f"bytes {first}-") or (answer.content_length or 0) > last - first + 1:
+    if answer.content_length is None:  # it may never end
+        answer.close()
+        raise NoRanges
+    if not named.startswith(f"bytes {first}-") or answer.content_length > last - first + 1:
         answer.close()
         raise ShortAnswer(f"came with another range than bytes {first:,} to {last:,}")
 
