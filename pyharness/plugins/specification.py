@@ -23,8 +23,8 @@ from pyharness.types import InputError
 _PAIRS = re.compile(r"[A-Za-z_]\w*=[^&]*(&[A-Za-z_]\w*=[^&]*)*", re.ASCII)
 # A user before the host of an address, or a parameter that gives access to whoever has the address.
 _SECRET = re.compile(
-    r"://[^/?#]*@|(?:[?&;]|%3F|%26)(?:x-(?:amz|goog)-(?:signature|credential|security-token)|signature|awsaccesskeyid|"
-    r"(?:access_|auth_|api_)?token|api_?key|sig|secret|password)=",
+    r"://[^/?#]*@|https?://[^/?#:\[]*:(?!\d*(?:[/?#]|\Z))|[?&;](?:[\w.-]*(?:token|secret|signature|credential|passw(?:or)?d|"
+    r"apikey|keyid)|(?:[\w.-]*[_-])?(?:key|sig|sign|auth|jwt|pwd))=",
     re.IGNORECASE,
 )
 
@@ -65,7 +65,8 @@ class Grammar:
         """
         if "\0" in text or not (text.strip() or self.globs):
             raise InputError(f"{self.kind} specification {text!r} is empty, or has a NUL; {self._write()}")
-        if "://" in text and _SECRET.search(text):
+        decoded = unquote(text)
+        if "://" in decoded and any(map(_SECRET.search, (text, decoded, unquote(decoded)))):
             # Not quoted: messages end up in logs.
             raise InputError(
                 f"a {self.kind} specification holds a user, a password, a token or a signature; specifications are "

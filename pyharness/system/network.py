@@ -12,14 +12,17 @@ CONNECT_SECONDS = 3.0
 
 def unreachable(url: str) -> str | None:
     """Return the host that cannot be reached and why, or None if it (or its proxy) accepts a connection."""
-    host, port = _first_hop(url)
+    try:
+        host, port = _first_hop(url)
+    except ValueError:
+        return "such a host or port"
     reasons: list[str | None] = ["no answer"]
 
     def connect() -> None:
         try:
             with socket.create_connection((host, port), CONNECT_SECONDS):
                 reasons[0] = None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             reasons[0] = str(error)
 
     # In a thread, because name resolution has no time limit of its own.

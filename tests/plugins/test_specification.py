@@ -70,8 +70,13 @@ def test_what_the_grammar_does_not_have_is_refused(grammar: Grammar, text: str, 
 
 @pytest.mark.parametrize(
     "text",
-    ["a://u:secret@host/k", "a://host/k?Signature=secret", "a:b://host/?x=1&sig=secret", "a://h/k%3Ftoken=secret"],
-)
+    [
+        "a://u:secret@host/k", "a://host/k?Signature=secret", "a:b://host/?x=1&sig=secret", "a://h/k%3Ftoken=secret",
+        "a://h/k%253Ftoken=secret", "a://h/k?%74oken=secret", "a%3A//h/k?access-token=secret", "a://h/k?__sign=secret",
+        "a://h/k?private_token=secret", "a://h/k?key=secret", "https://u:secret%40h/k", "https://u%2Fsecret@h/k",
+        "https://u:secret/more@h/k", "https://h/k?X-Amz-Security-Token=secret", "a://h/k?x=1;jwt=secret",
+    ],
+)  # fmt: skip
 def test_an_address_with_a_secret_is_refused_and_not_repeated(text: str) -> None:
     for grammar in (TOKENIZER, CORPUS, BENCHMARK):
         with pytest.raises(InputError) as refusal:
@@ -79,7 +84,17 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(text: str) -> None
         assert "secret" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("text", ["s3://b/a@b/k=1.txt", "hf://datasets/org/name@main/x?field=text", "a:u@v?token=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://b/a@b/key=1.txt",
+        "https://h:80/a:b",
+        "http://[::1]:80/k",
+        "s3://arn:aws:s3:x/k",
+        "hf://datasets/org/name@main/x?field=text",
+        "a:u@v?token=1",
+    ],
+)
 def test_what_only_looks_like_a_secret_is_read(text: str) -> None:
     assert CORPUS.parse(text).text == text
 

@@ -43,16 +43,13 @@ class OtherFile(Protocol):
     @property
     def name(self) -> str:
         """Its name without folders; the suffix tells kind and compression."""
-        ...
 
     @property
     def state(self) -> FileState:
         """Its state when it was listed."""
-        ...
 
     def open(self, mode: Literal["rb"], buffering: int = -1, /) -> IO[bytes]:
         """Open it; the file can seek."""
-        ...
 
 
 CorpusFile: TypeAlias = Path | OtherFile

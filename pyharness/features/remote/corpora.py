@@ -64,7 +64,7 @@ def _found(provider: Provider, address: str) -> tuple[bool, Files]:
         return False, matching
     if about is None:
         raise InputError(f"{address} does not exist: check the spelling")
-    if about["type"] == "directory":
+    if about["type"] == "directory" or (address.endswith("/") and provider.lists):  # a file may have a folder's name
         return False, inside
     return True, one
 

@@ -30,12 +30,14 @@ _NO_KEY = (
     "RefreshError",
 )
 _NO_NAME = ("gaierror", "ClientConnectorDNSError")
+_NOWHERE = ("TooManyRedirects", "NonHttpUrlRedirectClientError")
+_UNTRUSTED = ("SSLError", "SSLCertVerificationError")
 _REGIONS = ("301", "307", "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException")
 _CHANGED = ("412", "PreconditionFailed", "FileExpired")
 
 
 class ShortAnswer(Exception):
-    """A server sent another number of bytes than it was asked for."""
+    """A server sent other bytes than it was asked for."""
 
 
 class NoRanges(Exception):
@@ -66,6 +68,10 @@ def fault_of(error: Exception, settings: StoreSettings) -> Fault:
     region = _region(error)
     if signs & set(_NO_NAME):
         return Fault("the name of its server does not resolve", f"check the address and {settings.place}")
+    if signs & set(_NOWHERE):
+        return Fault("is redirected to nothing that can be read", f"check the address and {settings.place}")
+    if signs & set(_UNTRUSTED):
+        return Fault("is not behind a trusted connection", "check the address, SSL_CERT_FILE and AWS_CA_BUNDLE")
     if signs & set(_REGIONS) or (region and "400" in signs):
         return Fault(f"is in another region{region and f', {region}'}", f"set AWS_REGION{region and f'={region}'}")
     if signs & set(_NO_KEY):
@@ -82,6 +88,8 @@ def fault_of(error: Exception, settings: StoreSettings) -> Fault:
     # A file system over HTTP says so of any failure, with its cause.
     if signs & set(_ABSENT) or (isinstance(error, FileNotFoundError) and len(list(_causes(error))) == 1):
         return Fault("does not exist", "check the spelling", absent=True)
+    if isinstance(error, ValueError) and "JSONDecodeError" not in signs:
+        return Fault("is no address that can be asked", f"check it and {settings.place}")
     return _passing(error, signs)
 
 
@@ -112,7 +120,7 @@ def tried(address: str, settings: StoreSettings, action: Callable[[], Answer]) -
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     for _ in range(10):
-        if error is None:
+        if error is None or isinstance(error, InputError):  # ours was being handled: it is no cause
             return
         yield error
         error = error.__cause__ or error.__context__

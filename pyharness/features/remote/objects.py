@@ -42,7 +42,7 @@ class StoredFile:
     handles: list[Any] = field(default_factory=list, compare=False)  # the open one, if any
 
     def __str__(self) -> str:
-        return self.path if "://" in self.path else f"{self.scheme}://{self.path}"
+        return self.path if self.path.startswith(f"{self.scheme}://") else f"{self.scheme}://{self.path}"
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class StoredFile:
             except ValueError:  # of a web server that answers with all of the file
                 raise NoRanges from None
             if len(data) != size:
-                raise ShortAnswer(f"came short: {len(data):,} of {size:,} bytes at byte {start:,}")
+                raise ShortAnswer(f"came with {len(data):,} of {size:,} bytes at byte {start:,}")
             return data
 
         return tried(str(self), PROVIDERS[self.scheme].settings, once)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
-from pyharness.features.remote.faults import StoreSettings, tried
+from pyharness.features.remote.faults import NoRanges, ShortAnswer, StoreSettings, tried
 from pyharness.plugins.libraries import load
 from pyharness.system import hub
 from pyharness.system.network import unreachable
@@ -60,10 +60,25 @@ def _web(library: Any) -> Any:
     timeout = library.ClientTimeout(total=None, sock_connect=SECONDS, sock_read=SECONDS)
     http = load("reading https://", "fsspec.implementations.http", "http", "fsspec")
     return http.HTTPFileSystem(
-        client_kwargs={"timeout": timeout, "trust_env": True},
+        client_kwargs={"timeout": timeout, "trust_env": True, "raise_for_status": check_range},
         headers={"Accept-Encoding": "identity"},  # a packed answer would be of another length
         **_FRESH,
     )
+
+
+async def check_range(answer: Any) -> None:
+    """Raise an error, unless an answer of aiohttp is the range that was asked for and says its length; read no body."""
+    asked = re.fullmatch(r"bytes=(\d+)-(\d+)", answer.request_info.headers.get("Range", ""))
+    if asked is None or answer.status >= 300 or (answer.status == 200 and "Content-Range" not in answer.headers):
+        return
+    first, last = map(int, asked.groups())
+    named = answer.headers.get("Content-Range", f"bytes {first}-")
+    if answer.content_length is None:  # it may never end
+        answer.close()
+        raise NoRanges
+    if not named.startswith(f"bytes {first}-") or answer.content_length > last - first + 1:
+        answer.close()
+        raise ShortAnswer(f"came with another range than bytes {first:,} to {last:,}")
 
 
 _FRESH: Mapping[str, Any] = {"skip_instance_cache": True}
@@ -94,8 +109,8 @@ PROVIDERS: Mapping[str, Provider] = {
 
 def store_of(address: str) -> Any:
     """Return the file system of fsspec that reads an address; raise ``InputError`` soon if no server answers."""
-    parts = urlsplit(address)
-    return connected(parts.scheme, parts.netloc)
+    scheme, _, rest = address.partition("://")
+    return connected(scheme, rest.partition("/")[0])
 
 
 @cache
@@ -103,7 +118,8 @@ def connected(scheme: str, host: str) -> Any:
     """Return the file system of a scheme that reads a host or bucket."""
     provider = PROVIDERS[scheme]
     address = f"{scheme}://{host}"
-    logging.getLogger(provider.module).setLevel(logging.CRITICAL)  # a log may hold an address with a signature
+    for name in (provider.module, "aiobotocore", "botocore", "google"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # a log may hold an address with a signature
     library = load(f"reading {scheme}://", provider.module, provider.extra, provider.distribution)
     store = tried(address, provider.settings, lambda: provider.connect(library))
     url = tried(address, provider.settings, lambda: provider.endpoint(store, address))

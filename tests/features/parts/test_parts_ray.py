@@ -180,6 +180,12 @@ def test_an_address_where_nobody_answers_is_refused(monkeypatch: pytest.MonkeyPa
         RayExecutor().at("127.0.0.1:6379")
 
 
+def test_a_port_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
+    with pytest.raises(InputError, match="port"):
+        RayExecutor().at("127.0.0.1:99999")
+
+
 def test_who_reads_needs_parts() -> None:
     assert "--parts" in refused("run", "-t", "raw_bytes", "--on", "local")
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,6 +73,61 @@ def test_a_server_that_cannot_be_reached_is_said_with_what_to_set(monkeypatch: p
         open_corpus("gs://bucket/rows.jsonl")
 
 
+def test_libraries_log_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = logging.getLogger("botocore.credentials")
+    monkeypatch.setattr(logging.getLogger("botocore"), "level", logging.NOTSET)
+    monkeypatch.setattr(providers, "load", lambda *_: None)
+    monkeypatch.setattr(providers, "unreachable", lambda _: "nobody")
+    monkeypatch.setitem(providers.PROVIDERS, "http", _stood_in("http", None))
+    log.manager._clear_cache()  # type: ignore[attr-defined]
+    assert log.isEnabledFor(logging.WARNING)
+    with pytest.raises(InputError):
+        providers.connected("http", "host-of-this-test")
+    assert not log.isEnabledFor(logging.WARNING)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "[::1", "x..y"])
+def test_a_host_that_is_none_is_said(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setattr(providers, "load", lambda *_: None)
+    monkeypatch.setitem(providers.PROVIDERS, "http", _stood_in("http", None))
+    providers.connected.cache_clear()
+    with pytest.raises(InputError, match="cannot reach"):
+        open_corpus(f"http://{host}/rows.jsonl")
+
+
+def _answered(status: int, asked: str, size: int | None, **headers: str) -> Any:
+    return SimpleNamespace(
+        status=status,
+        request_info=SimpleNamespace(headers={"Range": asked} if asked else {}),
+        content_length=size,
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+        close=lambda: None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [
+        (True, _answered(206, "bytes=10-19", 10, Content_Range="bytes 10-19/30")),
+        (True, _answered(206, "bytes=10-19", 10)),
+        (True, _answered(416, "bytes=10-19", None)),
+        (True, _answered(200, "bytes=0-19", 30)),
+        (True, _answered(200, "", 30)),
+        (False, _answered(206, "bytes=10-19", 10, Content_Range="bytes 0-9/30")),
+        (False, _answered(206, "bytes=1-9", 9, Content_Range="bytes 10-18/30")),
+        (False, _answered(206, "bytes=10-19", None)),
+        (False, _answered(200, "bytes=0-9", None, Content_Range="bytes 0-9/30")),
+        (False, _answered(206, "bytes=10-19", 11, Content_Range="bytes 10-19/30")),
+    ],
+)
+def test_an_answer_of_another_range_is_not_read(right: bool, answer: Any) -> None:
+    if right:
+        asyncio.run(providers.check_range(answer))
+        return
+    with pytest.raises((faults.ShortAnswer, faults.NoRanges)):
+        asyncio.run(providers.check_range(answer))
+
+
 def test_an_address_is_no_path() -> None:
     with pytest.raises(InputError, match="address"):
         open_corpus("path:s3://bucket/rows.jsonl")
@@ -86,6 +146,10 @@ class Answered(Exception):
         self.status = status
         about = {"HTTPStatusCode": status, "HTTPHeaders": {"x-amz-bucket-region": header} if header else {}}
         self.response = {"Error": {"Code": code, "Region": region}, "ResponseMetadata": about}
+
+
+class TooManyRedirects(Answered):
+    pass
 
 
 class ServerTimeoutError(Exception):
@@ -113,7 +177,11 @@ def caused(error: Exception, cause: Exception | None) -> Exception:
         (Answered(503, "SlowDown"), ("SlowDown",), True),
         (Answered(412, "PreconditionFailed"), ("changed",), False),
         (faults.NoRanges(), ("path:",), False),
-        (faults.ShortAnswer("came short: 1 of 2 bytes"), ("1 of 2",), True),
+        (caused(FileNotFoundError("k"), TooManyRedirects(301)), ("redirected",), False),
+        (caused(OSError("k"), ssl.SSLCertVerificationError(SECRET)), ("SSL_CERT_FILE",), False),
+        (ValueError(f"Invalid endpoint: {SECRET}"), ("AWS_ENDPOINT_URL",), False),
+        (json.JSONDecodeError(SECRET, "", 0), ("later",), True),
+        (faults.ShortAnswer("came with 1 of 2 bytes"), ("1 of 2",), True),
         (ConnectionResetError(SECRET), ("ConnectionResetError",), True),
     ],
 )

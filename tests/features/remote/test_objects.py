@@ -116,7 +116,7 @@ def test_half_an_answer_is_asked_for_again_and_then_an_error() -> None:
     assert memory.file().open("rb").read() == memory.data
     assert memory.asked[:3] == [(0, 8)] * 3
     memory = Memory(b"0123456789" * 3, cut=3)
-    with pytest.raises(InputError, match=r"s3://b/rows\.jsonl came short"):
+    with pytest.raises(InputError, match=r"s3://b/rows\.jsonl came with"):
         memory.file().open("rb").read()
 
 
@@ -146,6 +146,22 @@ def test_what_is_damaged_because_it_changed_is_said_to_have_changed() -> None:
         next(guarded(read)((Extent(memory.file()),)))
 
 
+def test_a_file_that_is_gone_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(b"a")
+
+    def gone(path: str) -> Any:
+        raise FileNotFoundError(path)
+
+    def read(extents: Any) -> Any:
+        monkeypatch.setattr(memory, "info", gone)
+        raise InputError("it cannot be read")
+        yield
+
+    extent = Extent(memory.file())
+    with pytest.raises(InputError, match="not exist"):
+        next(guarded(read)((extent,)))
+
+
 def test_a_file_without_a_size_is_refused() -> None:
     with pytest.raises(faults.NoRanges):
         state_in({"name": "x", "size": None})
@@ -157,5 +173,6 @@ def test_a_name_is_the_last_part_of_an_address() -> None:
     assert StoredFile(None, "s3", "b/year=2024/a b.jsonl.gz", state).name == "a b.jsonl.gz"
     web = StoredFile(None, "https", "https://host/x/a%20b.parquet?download=true", state)
     assert web.name == "a b.parquet"
+    assert str(StoredFile(None, "s3", "b/x://y.txt", state)) == "s3://b/x://y.txt"
     assert str(web) == "https://host/x/a%20b.parquet?download=true"
     assert Path(StoredFile(None, "gs", "b/k", state).name) == Path("k")

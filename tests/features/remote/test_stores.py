@@ -138,7 +138,7 @@ def test_a_connection_that_stalls_is_given_up(stored: Stored, monkeypatch: pytes
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     ("fault", "word"),
-    [("403", "403"), ("404", "does not exist"), ("region", "region"), ("short", "came short"),
+    [("403", "403"), ("404", "does not exist"), ("region", "region"), ("short", "bytes at"),
      ("503", "try later"), ("whole", "path:")],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said(stored: Stored, scheme: str, fault: Fault, word: str) -> None:
@@ -197,6 +197,22 @@ def test_files_that_changed_after_the_plan_are_refused(stored: Stored, tmp_path:
     assert "rows.jsonl" in done.stderr
 
 
+def test_a_folder_is_one_though_a_file_has_its_name(stored: Stored) -> None:
+    stored.objects.update({"b/m": b"file", "b/m/x.txt": b"inside"})
+    assert read(at(stored, "s3", "b/m")) == ["file"]
+    assert read(at(stored, "s3", "b/m/")) == ["inside"]
+
+
+ODD = ["a b", "a#b", "q?x", "p%20q", "p%2Fq", "ü/日", "d//e", "t\tb", "n\nl", "+x", "&=", "[1]", "b/x://y", "\\"]
+
+
+def test_names_are_taken_as_they_are(stored: Stored) -> None:
+    stored.objects.update({f"b/t/{name}.txt": name.encode() for name in ODD})
+    assert sorted(read(at(stored, "s3", "b/t/"))) == sorted(ODD)
+    for name in ODD:
+        assert read(at(stored, "s3", f"b/t/{name}.txt")) == [name]
+
+
 def test_files_of_the_hub_are_those_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
     (tmp_path / "data").mkdir()
@@ -234,6 +250,6 @@ def test_files_of_google_are_those_that_are_stored(monkeypatch: pytest.MonkeyPat
         stored.fault = lambda number, method, path: "short" if next(numbers) % 3 == 0 else None
         assert read("gs://b/data/") == texts
         stored.fault = lambda number, method, path: "short"
-        with pytest.raises(InputError, match="came short"):
+        with pytest.raises(InputError, match="bytes at"):
             read("gs://b/data/0.jsonl")
     providers.connected.cache_clear()
