@@ -37,8 +37,7 @@ class MarkerOutcome(IntEnum):
 
     TEXT = 0  # the marker's id is not there
     CONTROL = 1  # it is
-    REFUSED = 2  # the library raised an exception
-    FAILED = 3  # it panicked
+    REFUSED = 2  # the library raised an exception, or panicked
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +78,8 @@ def outcome(encode: Encode, marker: Marker, place: MarkerPlace, without: int) ->
         ids = encode(place.text(marker.text))
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except Exception:
+    except BaseException:  # a panic in Rust is no Exception
         return MarkerOutcome.REFUSED
-    except BaseException:  # a panic in Rust
-        return MarkerOutcome.FAILED
     return MarkerOutcome.CONTROL if list(ids).count(marker.id) > without else MarkerOutcome.TEXT
 
 
@@ -276,14 +273,15 @@ def becoming(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
 
 
 def _left(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name tokens that pass every switch, markers that were not tried, and template words that are plain text."""
+    """Name tokens that no call keeps out, markers that were not tried, and template words that are plain text."""
     del data
     for result in results:
         row, details = result.case.tokenizer, result.details
         for library, about in details.get("libraries", {}).items():
             if passing := about.get("passes_safest"):
                 unflagged = f"{about['passes_safest_unflagged']:,} are not flagged special"
-                yield f"{row}, {library}: what passes every switch: {', '.join(passing[:3])}, ...; {unflagged}."
+                names = ", ".join([*passing[:3], *["..."] * (len(passing) > 3)])
+                yield f"{row}, {library}: become ids by its safest call, too: {names}; of all such {unflagged}."
         if details.get("markers_in_file", 0) > details.get("markers_tried", 0):
             yield f"{row}: {details['markers_tried']:,} of {details['markers_in_file']:,} markers were tried."
         if plain := details.get("template_words_that_are_plain_text"):
@@ -301,7 +299,8 @@ TABLE = Table(
     ),
     notes=(
         "default, safest: control tokens that text becomes by the library's default call, and by its safest call.",
-        "refused: by the default call. this row: as measured here, where special tokens in text stay text.",
+        "refused: by the default call. safest -: the library has no switch that can be used.",
+        "this row: as measured here, where special tokens in text stay text.",
         _left,
     ),
     sized=False,

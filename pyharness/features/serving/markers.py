@@ -67,7 +67,8 @@ class Markers:
 def _chosen(markers: Sequence[Marker]) -> tuple[Marker, ...]:
     """Return up to ``MOST_MARKERS``: what no flag protects first, then every n-th of the rest."""
     first = [one for one in markers if one.is_control and one.origin != "special"][: MOST_MARKERS // 2]
-    rest = [one for one in markers if one not in set(first)]
+    chosen = set(first)
+    rest = [one for one in markers if one not in chosen]
     step = -(-len(rest) // (MOST_MARKERS - len(first)))
     return (*first, *rest[:: max(step, 1)])
 
