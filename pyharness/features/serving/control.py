@@ -279,9 +279,9 @@ def _left(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
         row, details = result.case.tokenizer, result.details
         for library, about in details.get("libraries", {}).items():
             if passing := about.get("passes_safest"):
-                unflagged = f"{about['passes_safest_unflagged']:,} are not flagged special"
+                unflagged = f"{about['passes_safest_unflagged']:,} of them not flagged special"
                 names = ", ".join([*passing[:3], *["..."] * (len(passing) > 3)])
-                yield f"{row}, {library}: become ids by its safest call, too: {names}; of all such {unflagged}."
+                yield f"{row}, {library}: become ids by its safest call, too: {names}; {unflagged}."
         if details.get("markers_in_file", 0) > details.get("markers_tried", 0):
             yield f"{row}: {details['markers_tried']:,} of {details['markers_in_file']:,} markers were tried."
         if plain := details.get("template_words_that_are_plain_text"):

@@ -20,6 +20,7 @@ from pyharness.types import TokenizerSpec, Unsupported
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
+from pyharness.vocabularies.huggingface.vocabulary import unknown_id
 from pyharness.vocabularies.sentencepiece_file import PieceType, read_model
 
 Origin: TypeAlias = Literal["special", "not flagged special"]
@@ -103,9 +104,9 @@ def _special(tokens: Mapping[str, int]) -> Iterator[Marker]:
 
 
 def _added(file: HuggingFaceFile) -> Iterator[Marker]:
-    unknown = file.model.get("unk_token")
+    unknown = unknown_id(file)
     for token in file.added:
-        is_control = (token.special or is_shaped(token.content)) and token.content != unknown
+        is_control = (token.special or is_shaped(token.content)) and token.id != unknown
         yield Marker(token.content, token.id, "special" if token.special else "not flagged special", is_control)
 
 

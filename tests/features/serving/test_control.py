@@ -168,9 +168,17 @@ def test_markers_of_a_sentencepiece_model(tmp_path: Path) -> None:
 
 def test_the_unknown_token_is_a_word(tmp_path: Path) -> None:
     file = byte_level()
-    file["model"] |= {"unk_token": "<|endoftext|>"}
-    markers = markers_of(write(tmp_path, "tokenizer.json", file))
-    assert not any(marker.is_control for marker in markers.tried)
+    file["model"] |= {"unk_token": "<|endoftext|>", "vocab": file["model"]["vocab"] | {"<|endoftext|>": 261}}
+    unigram = byte_level() | {
+        "model": {
+            "type": "Unigram",
+            "unk_id": 261,
+            "vocab": [[f"a{n}", -1.0] for n in range(261)] + [["<|endoftext|>", 0.0]],
+        }
+    }
+    for number, one in enumerate((file, unigram)):
+        markers = markers_of(write(tmp_path, f"{number}.json", one))
+        assert {marker.text: marker.is_control for marker in markers.tried} == {"<|endoftext|>": False, "   ": False}
 
 
 def test_of_many_markers_some_are_tried(tmp_path: Path) -> None:
@@ -264,4 +272,4 @@ def test_the_report_answers(tmp_path: Path) -> None:
     assert answer.sign == "alarm"
     assert "row in sentencepiece" in answer.text
     assert [entry[0] for entry in control.verdicts(result)] == ["sentencepiece"]
-    assert [note for note in control.TABLE.notes[-1]([result], {}) if "[X]; of all" in note]  # type: ignore[operator]
+    assert [note for note in control.TABLE.notes[-1]([result], {}) if "[X]; 1 of them" in note]  # type: ignore[operator]
