@@ -135,6 +135,21 @@ def test_a_switch_that_gives_ordinary_text_other_ids_is_none() -> None:
     assert judged(replacing, lambda text: plain(text.lower())).startswith("none")
 
 
+def lacking(text: str) -> list[int]:
+    raise TypeError(text)
+
+
+def refusing_what_surrounds(text: str) -> list[int]:
+    if text.startswith("Say "):
+        raise ValueError(text)
+    return plain(text)
+
+
+@pytest.mark.parametrize("switch", [lacking, refusing_what_surrounds])
+def test_a_switch_that_raises_is_none(switch: Encode) -> None:
+    assert judged(replacing, switch).startswith("none")
+
+
 def test_words_do_not_count() -> None:
     word = Marker("<|a|>", 300, "not flagged special", False)
     library = LibraryOutcomes.of(LibraryCalls("made", EncodeCall("default", replacing)), [word])
