@@ -32,7 +32,7 @@ from pyharness.types import (
 SMALLEST = 12  # power of two of bytes
 LARGEST = range(SMALLEST + 2, 25)  # that one may ask for: a line needs three sizes, and texts are held in memory
 REPETITIONS = 3
-SUPERLINEAR = (1.25, 2.0)  # exponent, and the factor beyond what it explains
+SUPERLINEAR = (1.35, 2.0)  # exponent, and the factor beyond what it explains
 MOST_MEMORY = 8 << 30  # bytes of the process
 START_SECONDS = 120.0
 Ending: TypeAlias = Literal["", "crash", "hang", "error", "too slow", "not reached"]

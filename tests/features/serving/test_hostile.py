@@ -124,6 +124,14 @@ def test_one_step_of_a_cache_is_no_growth() -> None:
     assert not trial_of(stepping, FIXED[0], SIZES, 1e9, FOREVER).confirmed
 
 
+def test_a_queue_that_outgrows_its_cache_is_no_growth() -> None:
+    """About the least seconds of sentencepiece on prefixes of added tokens, on a busy machine."""
+    fit = growth({2**14: [0.0024], 2**15: [0.0052], 2**16: [0.018], 2**17: [0.045], 2**18: [0.16]})
+    assert fit is not None
+    assert fit.exceeds(1.25, 2.0)
+    assert not fit.exceeds(*hostile.SUPERLINEAR)
+
+
 def test_noise_raises_no_alarm_and_hides_no_square() -> None:
     noise = random.Random(5)
     small = SIZES[:6]
