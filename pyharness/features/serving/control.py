@@ -37,8 +37,7 @@ class MarkerOutcome(IntEnum):
 
     TEXT = 0  # the marker's id is not there
     CONTROL = 1  # it is
-    REFUSED = 2  # the library raised an exception
-    FAILED = 3  # it panicked
+    REFUSED = 2  # the library raised an exception, or panicked
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ PLACES = (
     MarkerPlace("doubled", times=2),
     SplitFields("split in two fields", "Name: ", "\n"),
 )
+FRAMES = tuple(place.before + place.behind for place in PLACES)
 
 
 def outcome(encode: Encode, marker: Marker, place: MarkerPlace, without: int) -> MarkerOutcome:
@@ -79,16 +79,14 @@ def outcome(encode: Encode, marker: Marker, place: MarkerPlace, without: int) ->
         ids = encode(place.text(marker.text))
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except Exception:
+    except BaseException:  # a panic in Rust is no Exception
         return MarkerOutcome.REFUSED
-    except BaseException:  # a panic in Rust
-        return MarkerOutcome.FAILED
     return MarkerOutcome.CONTROL if list(ids).count(marker.id) > without else MarkerOutcome.TEXT
 
 
 def outcomes(encode: Encode, markers: Sequence[Marker]) -> Cells:
     """Return the outcome of every marker in every place."""
-    frames = [list(encode(place.before + place.behind)) for place in PLACES]
+    frames = [list(encode(frame)) for frame in FRAMES]
     cells = [
         [outcome(encode, marker, place, frame.count(marker.id)) for place, frame in zip(PLACES, frames, strict=True)]
         for marker in markers
@@ -146,8 +144,15 @@ class LibraryOutcomes:
 
 
 def _reads_alike(call: EncodeCall, default: EncodeCall) -> bool:
-    """Return whether a call gives ordinary text the ids of the default call, which may add ids before and behind."""
-    ids, expected = list(call.encode(TEXT)), list(default.encode(TEXT))
+    """Return whether a call gives ordinary text the ids of the default call, which may add ids before and behind.
+
+    A switch that raises does not: an older library has none, and a file may have what surrounds markers as a token.
+    """
+    try:
+        ids, *_ = [list(call.encode(text)) for text in (TEXT, *FRAMES)]
+    except Exception:
+        return False
+    expected = list(default.encode(TEXT))
     return any(expected[start : start + len(ids)] == ids for start in range(len(expected) - len(ids) + 1))
 
 
@@ -276,14 +281,15 @@ def becoming(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
 
 
 def _left(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name tokens that pass every switch, markers that were not tried, and template words that are plain text."""
+    """Name tokens that no call keeps out, markers that were not tried, and template words that are plain text."""
     del data
     for result in results:
         row, details = result.case.tokenizer, result.details
         for library, about in details.get("libraries", {}).items():
             if passing := about.get("passes_safest"):
-                unflagged = f"{about['passes_safest_unflagged']:,} are not flagged special"
-                yield f"{row}, {library}: what passes every switch: {', '.join(passing[:3])}, ...; {unflagged}."
+                unflagged = f"{about['passes_safest_unflagged']:,} of them not flagged special"
+                names = ", ".join([*passing[:3], *["..."] * (len(passing) > 3)])
+                yield f"{row}, {library}: become ids by its safest call, too: {names}; {unflagged}."
         if details.get("markers_in_file", 0) > details.get("markers_tried", 0):
             yield f"{row}: {details['markers_tried']:,} of {details['markers_in_file']:,} markers were tried."
         if plain := details.get("template_words_that_are_plain_text"):
@@ -301,7 +307,8 @@ TABLE = Table(
     ),
     notes=(
         "default, safest: control tokens that text becomes by the library's default call, and by its safest call.",
-        "refused: by the default call. this row: as measured here, where special tokens in text stay text.",
+        "refused: by the default call. safest -: the library has no switch that can be used.",
+        "this row: as measured here, where special tokens in text stay text.",
         _left,
     ),
     sized=False,

@@ -29,6 +29,7 @@ ENDING = "!"  # behind what a rule matched: what it has to give back shows
 MOST_RULES = 24
 MOST_PREFIXES = 50
 LONGEST_PREFIX = 64  # characters
+LONGEST_REPEAT = 1000  # characters, about: a strange pattern may ask for a thousand times a thousand times a thousand
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,10 @@ def spelled(node: Node, draw: Draw) -> str:
     if isinstance(node, Choice):
         return spelled(draw.choice(node.options), draw)
     if isinstance(node, Repeat):
-        return "".join(spelled(node.body, draw) for _ in range(min(max(node.least, 1), 1000)))
+        text, times = spelled(node.body, draw), 1
+        while times < node.least and 0 < len(text) < LONGEST_REPEAT:
+            text, times = text + spelled(node.body, draw), times + 1
+        return text
     return spelled(node.body, draw) if isinstance(node, Atomic) else ""
 
 

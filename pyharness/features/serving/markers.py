@@ -20,6 +20,7 @@ from pyharness.types import TokenizerSpec, Unsupported
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
+from pyharness.vocabularies.huggingface.vocabulary import unknown_id
 from pyharness.vocabularies.sentencepiece_file import PieceType, read_model
 
 Origin: TypeAlias = Literal["special", "not flagged special"]
@@ -67,7 +68,8 @@ class Markers:
 def _chosen(markers: Sequence[Marker]) -> tuple[Marker, ...]:
     """Return up to ``MOST_MARKERS``: what no flag protects first, then every n-th of the rest."""
     first = [one for one in markers if one.is_control and one.origin != "special"][: MOST_MARKERS // 2]
-    rest = [one for one in markers if one not in set(first)]
+    chosen = set(first)
+    rest = [one for one in markers if one not in chosen]
     step = -(-len(rest) // (MOST_MARKERS - len(first)))
     return (*first, *rest[:: max(step, 1)])
 
@@ -102,9 +104,9 @@ def _special(tokens: Mapping[str, int]) -> Iterator[Marker]:
 
 
 def _added(file: HuggingFaceFile) -> Iterator[Marker]:
-    unknown = file.model.get("unk_token")
+    unknown = unknown_id(file)
     for token in file.added:
-        is_control = (token.special or is_shaped(token.content)) and token.content != unknown
+        is_control = (token.special or is_shaped(token.content)) and token.id != unknown
         yield Marker(token.content, token.id, "special" if token.special else "not flagged special", is_control)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class MethodTrial:
 
     def wrong(self) -> int:
         """Return how many sequences have other text than the whole, ends aside."""
-        return sum(count for kind, count in self.faults.items() if not kind.startswith("end is missing"))
+        return sum(count for kind, count in self.faults.items() if not _is_cut(kind))
 
     def growth(self) -> GrowthFit | None:
         """Return how the time of a step grows: by the lower quartile of those near each mark."""
@@ -89,7 +89,7 @@ class MethodTrial:
     def measurements(self, name: str) -> Iterator[Measurement]:
         """Yield every number."""
         whole_text = "every sequence is compared"
-        cut = sum(count for kind, count in self.faults.items() if kind.startswith("end is missing"))
+        cut = sum(count for kind, count in self.faults.items() if _is_cut(kind))
         yield Measurement("stream_faults", self.wrong() / self.sequences, part=name, no_interval=whole_text)
         yield Measurement("stream_cut_ends", cut / self.sequences, part=name, no_interval=whole_text)
         if self.held:
@@ -108,6 +108,10 @@ class MethodTrial:
             "faults": dict(sorted(self.faults.items())), "witness": self.witness, "grows": self.grows(),
             "growth_interval": interval, "steps_timed": max(self.steps, default=0),
         }  # fmt: skip
+
+
+def _is_cut(kind: str) -> bool:
+    return kind.startswith("end is missing")
 
 
 def _witness(source: str, ids: Sequence[int], method: Stream, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -188,7 +192,7 @@ def faults(result: CaseResult) -> Iterator[tuple[str, ...]]:
 
 
 def answer(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
-    """Name streams that give other text than the whole, and those whose steps take longer and longer."""
+    """Name streams that give other text than the whole, those that cut it, and those whose steps take longer."""
     del data
     every = [
         (f"{result.case.tokenizer} by {name}", about)
@@ -201,8 +205,11 @@ def answer(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
     slow = list(dict.fromkeys(name for name, about in every if about.get("grows")))
     parts = [f"other text than the whole from {listed(wrong)}"] if wrong else []
     parts += [f"steps of {listed(slow)} take longer and longer"] if slow else []
+    cut = list(dict.fromkeys(name for name, about in every if any(map(_is_cut, about.get("faults", {})))))
+    sign: Literal["", "calm", "alarm"] = "alarm" if parts else "" if cut else "calm"
+    parts += [f"no last character, if the ids end inside it, from {listed(cut)}"] if cut else []
     text = "; ".join(parts) or f"each of {len(every)} gives the text of the whole, in steady steps"
-    yield Answer("Streams", f"{text}.", "alarm" if parts else "calm")
+    yield Answer("Streams", f"{text}.", sign)
 
 
 def _stopped(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from pyharness.features.serving.growth import growth
 from pyharness.features.serving.hostile import Broken, Encode, EngineProcess, KindTrial, measurements, trial_of
 from pyharness.features.serving.hostile_texts import FIXED, TextRecipe, recipes, rules
 from pyharness.tokenizers.families.raw_bytes import RawBytes
-from pyharness.types import Case, CaseResult, Tokens, Unsupported
+from pyharness.types import Case, CaseResult, InputError, Tokens, Unsupported
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.stages import SplitStep
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
@@ -44,8 +44,10 @@ def test_a_text_has_its_size_and_comes_again(recipe: TextRecipe, size: int) -> N
 
 
 def test_the_texts_are_the_same_everywhere() -> None:
-    text = FIXED[0].text(4096, 0)
-    assert hashlib.sha256(text.encode()).hexdigest() == hashlib.sha256((text[0] * len(text)).encode()).hexdigest()
+    begins = {one.kind: hashlib.sha256(one.text(4096, 0).encode()).hexdigest()[:8] for one in FIXED}
+    assert begins["one letter"] == "ec9d3c7b"
+    assert begins["ideographs"] == "bcff1a8a"
+    assert begins["mixed"] == "cf2f909e"
 
 
 @pytest.mark.parametrize("name", sorted(encodings.PATTERNS))
@@ -61,6 +63,11 @@ def test_each_rule_has_a_text_that_one_match_takes(name: str) -> None:
         assert len(text.encode()) >= 2000
         longest.append(max(len(match.group()) for match in regex.finditer(expression, text, regex.V1)))
     assert sum(one > 500 for one in longest) >= 3, "words, signs and white space are unbounded"
+
+
+def test_repeats_of_repeats_have_short_texts() -> None:
+    (recipe,) = rules([SplitStep("(?:(?:(?:ab){999999}){999999}){999999}", "fancy_regex")])
+    assert set(recipe.text(4096, 0)) == {"a", "b", "!"}
 
 
 def test_a_pattern_that_we_cannot_read_has_no_rules() -> None:
@@ -117,6 +124,14 @@ def test_one_step_of_a_cache_is_no_growth() -> None:
     assert not trial_of(stepping, FIXED[0], SIZES, 1e9, FOREVER).confirmed
 
 
+def test_a_queue_that_outgrows_its_cache_is_no_growth() -> None:
+    """About the least seconds of sentencepiece on prefixes of added tokens, on a busy machine."""
+    fit = growth({2**14: [0.0024], 2**15: [0.0052], 2**16: [0.018], 2**17: [0.045], 2**18: [0.16]})
+    assert fit is not None
+    assert fit.exceeds(1.25, 2.0)
+    assert not fit.exceeds(*hostile.SUPERLINEAR)
+
+
 def test_noise_raises_no_alarm_and_hides_no_square() -> None:
     noise = random.Random(5)
     small = SIZES[:6]
@@ -137,6 +152,21 @@ def test_an_alarm_that_does_not_come_again_is_none() -> None:
 
     trial = trial_of(once, FIXED[0], SIZES, 1e9, FOREVER)
     assert calls > len(SIZES) * hostile.REPETITIONS
+    assert not trial.confirmed
+
+
+def test_a_crash_at_the_second_look_counts() -> None:
+    seen: set[str] = set()
+
+    def crashing(text: str) -> Mapping[str, Any]:
+        if len(seen) >= len(SIZES) * hostile.REPETITIONS:
+            raise Broken("crash", "as planted")
+        seen.add(text)
+        return engine(2.0)(text)
+
+    trial = trial_of(crashing, FIXED[0], SIZES, 1e9, FOREVER)
+    assert trial.ending == "crash"
+    assert trial.text is not None
     assert not trial.confirmed
 
 
@@ -197,6 +227,24 @@ def test_numbers_of_a_row() -> None:
     (line,) = hostile.answer([result], {})
     assert line.sign == "alarm"
     assert [entry[0] for entry in hostile.endings(result)] == [FIXED[1].kind, FIXED[2].kind]
+
+
+@pytest.mark.parametrize("limit", [-FOREVER, FOREVER])
+def test_what_was_not_measured_is_not_calm(limit: float) -> None:
+    trial = trial_of(engine(1.0), FIXED[0], SIZES, 1e9, limit)
+    details = {"kinds": {"digits": trial.details()}}
+    (line,) = hostile.answer([CaseResult(Case("hostile", "row", None), "ok", None, (), details)], {})
+    assert (line.sign == "calm") is (limit > 0)
+    assert ("1 kind" in line.text) is (limit < 0)
+
+
+@pytest.mark.parametrize("wrong", [{"largest": 13}, {"largest": 64}, {"call_seconds": 0}, {"seconds": 0}])
+def test_a_parameter_out_of_range_is_named(wrong: Mapping[str, int]) -> None:
+    benchmark = benchmarks()["hostile"]
+    row = tokenizers.resolve("raw_bytes")
+    assert benchmark.settle(benchmark.parameters, row, "cpu") == benchmark.parameters
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        benchmark.settle({**benchmark.parameters, **wrong}, row, "cpu")
 
 
 def test_all_kinds_may_break() -> None:

@@ -251,6 +251,14 @@ def test_a_row_that_normalises_has_the_window(tmp_path: Path) -> None:
     assert findings.details["methods"].keys() == {"window"}
 
 
+@pytest.mark.parametrize(("faults", "sign"), [({"end is missing, random ids": 3}, ""), ({}, "calm")])
+def test_a_stream_that_cuts_is_not_calm(faults: dict[str, int], sign: str) -> None:
+    details = {"methods": {"library": {"faults": faults, "witness": None, "grows": False}}}
+    (line,) = streaming.answer([CaseResult(Case("streaming", "row", "a"), "ok", None, (), details)], {})
+    assert line.sign == sign
+    assert ("row by library" in line.text) is bool(faults)
+
+
 @pytest.mark.usefixtures("short")
 def test_a_fault_reaches_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "streams", lambda *_: {"early": early})
