@@ -135,10 +135,8 @@ CHECKS: Mapping[str, AuditCheck] = {
 }
 
 
-def audit(
-    spec: str, only: Sequence[str] = (), threads: int = 1, started: Callable[[str], None] = lambda _: None
-) -> TokenizerAudit:
-    """Run all checks, or those of some names; ``started`` gets the name of each before it runs.
+def audit(spec: str, only: Sequence[str] = (), threads: int = 1) -> TokenizerAudit:
+    """Run all checks, or those of some names.
 
     Raises:
         InputError: there is no such row or file, or no such check.
@@ -146,14 +144,11 @@ def audit(
     """
     chosen = [pick("check", name, CHECKS) for name in only] or list(CHECKS.values())
     subject = subjects.load(spec)
-    return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads, started)))
+    return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads)))
 
 
-def _lines(
-    subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int, started: Callable[[str], None]
-) -> Iterator[CheckedLine]:
+def _lines(subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int) -> Iterator[CheckedLine]:
     for check in chosen:
-        started(check.name)
         begin = time.perf_counter()
         yield CheckedLine(check, _result(subject, check, threads), time.perf_counter() - begin)
 

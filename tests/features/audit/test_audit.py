@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +162,16 @@ def test_characters_with_two_forms_are_equal_text() -> None:
 
 
 def test_templates_may_mark_generations_and_refuse_roles() -> None:
-    marked = "{% generation %}a{% endgeneration %}{{ messages|tojson }}"
+    marked = "{% generation %}a{% endgeneration %}{{ messages|tojson(ensure_ascii=False) }}"
     refusing = "{{ raise_exception('no system') }}"
     assert rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
     assert rendering.render(refusing, {}).refused == "no system"
-    assert rendering.render("{{ 1 / 0 }}", {}).error
+    assert rendering.render("{{ a|tojson(1) }}{{ a|tojson(ensure_ascii=True) }}", {"a": ["é"]}).text == (
+        '[\n "é"\n]["\\u00e9"]'
+    )
+    nested = "{% for a in 'x' %}" * 30 + "{% endfor %}" * 30
+    for wrong in ("{{ 1 / 0 }}", nested):
+        assert rendering.render(wrong, {}).error
 
 
 def stand_in(findings: Findings, answers: Any = None) -> Benchmark:
@@ -246,3 +252,12 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     for given in (("nonsense",), (str(tmp_path / "absent.json"),), ("units:word",), (str(tmp_path / "a.tiktoken"),),
                   ("raw_bytes", "--only", "nonsense")):  # fmt: skip
         assert refused("audit", *given).count("\n") == 1
+
+
+def test_what_is_no_file_is_bad_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("/dev/zero")
+    (tmp_path / "folder" / "tokenizer.json").mkdir(parents=True)
+    for name in ("pipe.json", "link.json", "folder"):
+        assert name in refused("audit", str(tmp_path / name), "--only", "file")
+    assert "pipe.json" in refused("diff", str(tmp_path / "pipe.json"), "raw_bytes")
