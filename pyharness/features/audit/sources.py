@@ -93,11 +93,8 @@ def _check_out(path: Path, folder: Path) -> Path:
     copy = folder / "model"
     copy.mkdir()
     listed = _git(place.parent, what, "ls-tree", "-z", "--name-only", f"{commit}:./{place.name}")
-    for name in (
-        one
-        for one in listed.decode(errors="replace").split("\0")
-        if any(fnmatch.fnmatch(one, wanted) for wanted in _WANTED)
-    ):
+    names = listed.decode(errors="replace").split("\0")
+    for name in (one for one in names if any(fnmatch.fnmatch(one, wanted) for wanted in _WANTED)):
         (copy / name).write_bytes(_blob(place.parent, f"{commit}:./{place.name}/{name}", f"{base}/{name}"))
     return copy
 

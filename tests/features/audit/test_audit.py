@@ -132,6 +132,28 @@ def test_a_row_without_files_is_audited_by_its_texts() -> None:
     assert [line.result.status for line in audited.lines] == ["pass", "pass", "none", "none"]
 
 
+def test_a_byte_that_another_token_has_is_no_fault(tmp_path: Path) -> None:
+    planted = damage.missing_byte(good())
+    assert planted is not None
+    content = planted.files["tokenizer.json"]
+    letter = "\x7f"
+    token = {**content["added_tokens"][0], "content": letter, "id": len(content["model"]["vocab"]) + 2}
+    content["added_tokens"].append({**token, "special": False})
+    assert audit(write(tmp_path, "tokenizer.json", content), ["bytes"]).status == "pass"
+
+
+def test_a_token_that_other_rules_hide_is_a_warning(tmp_path: Path) -> None:
+    content = good()["tokenizer.json"]
+    model = content["model"]
+    model["vocab"] |= {name: len(model["vocab"]) + place for place, name in enumerate(("zq", "qz", "zqz"))}
+    model["merges"] += ["z q", "q z", "z qz"]
+    content["added_tokens"] = []
+    audited = audit(write(tmp_path, "tokenizer.json", content), ["reachable"])
+    assert [(one.name, one.status) for one in audited.lines[0].result.faults] == [
+        ("token that other rules hide", "warn")
+    ]
+
+
 # ---------------------------------------------------------------------------------------------- parts
 
 
@@ -166,7 +188,7 @@ def test_templates_may_mark_generations_and_refuse_roles() -> None:
     refusing = "{{ raise_exception('no system') }}"
     assert rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
     assert rendering.render(refusing, {}).refused == "no system"
-    assert rendering.render("{{ a|tojson(1) }}{{ a|tojson(ensure_ascii=True) }}", {"a": ["é"]}).text == (
+    assert rendering.render("{{ a|tojson(indent=1) }}{{ a|tojson(True) }}", {"a": ["é"]}).text == (
         '[\n "é"\n]["\\u00e9"]'
     )
     nested = "{% for a in 'x' %}" * 30 + "{% endfor %}" * 30

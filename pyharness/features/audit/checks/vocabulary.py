@@ -8,7 +8,7 @@ from typing import AnyStr
 
 import numpy as np
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
+from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus, id_list, quoted
 from pyharness.features.audit.checks.subjects import AuditSubject
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
@@ -28,6 +28,11 @@ LEAST_ORDERED = 200  # tokens of which an order is one
 _MOST_SHOWN = 4
 _AGAIN = "compare the file with the publisher's, by its SHA-256 or with `pyharness diff`"
 _DEAD = "drop its row from the embedding, or mend the rule: the model can never learn or read this token"
+_OF_MODEL: Mapping[str, tuple[str, CheckStatus]] = {
+    "dead token": (_DEAD, "fail"),
+    "token that other rules hide": (_DEAD, "warn"),
+    "control name without an added token": ("add it to added_tokens, or never put it in a prompt: it is split", "warn"),
+}
 _CONTROL = ("<|", "<｜", "<", "[")  # beginnings of names of control tokens
 
 
@@ -53,24 +58,22 @@ def check_reachable(subject: AuditSubject, threads: int) -> CheckResult:
 
 
 def _of_model(subject: AuditSubject, model: ModelTest) -> Iterator[AuditFault]:
-    """Yield tokens that the rules cannot make. Names of control tokens wait for an added token: a warning."""
+    """Yield tokens that the rules do not give. Only those that no rule makes are faults."""
     underivable = set(model.underivable.tolist())
     spelled = {token: _spelled(subject, token) for token in model.failed.tolist()}
     whole = dict(zip(model.failed.tolist(), model.instead, strict=True))
-    for control in (False, True):
-        some = [token for token in whole if spelled[token].startswith(_CONTROL) == control]
-        for token in some[:_MOST_SHOWN]:
+    groups: dict[str, list[int]] = {name: [] for name in _OF_MODEL}
+    for token in whole:
+        own = "dead token" if token in underivable else "token that other rules hide"
+        groups["control name without an added token" if spelled[token].startswith(_CONTROL) else own].append(token)
+    for name, tokens in groups.items():
+        advice, status = _OF_MODEL[name]
+        for token in tokens[:_MOST_SHOWN]:
             why = "no rule makes it" if token in underivable else "other rules win"
-            yield AuditFault(
-                "control name without an added token" if control else "dead token",
-                f"{quoted(spelled[token])} (id {token}): {why}", _witness(subject, token, whole[token]),
-                "add it to added_tokens, or never put it in a prompt: it is split" if control else _DEAD,
-                "warn" if control else "fail",
-            )  # fmt: skip
-        if len(some) > _MOST_SHOWN:
-            name = "control name without an added token" if control else "dead token"
-            text = f"{len(some) - _MOST_SHOWN:,} more like these"
-            yield AuditFault(name, text, "", "as above", "warn" if control else "fail")
+            yield AuditFault(name, f"{quoted(spelled[token])} (id {token}): {why}",
+                             _witness(subject, token, whole[token]), advice, status)  # fmt: skip
+        if len(tokens) > _MOST_SHOWN:
+            yield AuditFault(name, f"{len(tokens) - _MOST_SHOWN:,} more like these", "", "as above", status)
 
 
 def _of_pipeline(
