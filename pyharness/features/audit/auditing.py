@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from pyharness.features.audit.checks import (
     texts,
     vocabulary,
 )
-from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus
+from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus, few
 from pyharness.features.audit.checks.subjects import HOME_LIBRARIES, AuditSubject
 from pyharness.plugins.registry import pick
 from pyharness.types import InputError, Unsupported
@@ -142,7 +142,7 @@ def audit(spec: str, only: Sequence[str] = (), threads: int = 1) -> TokenizerAud
         InputError: there is no such row or file, or no such check.
         Unsupported: the row has no vocabulary.
     """
-    chosen = [pick("check", name, CHECKS) for name in only] or list(CHECKS.values())
+    chosen = [pick("check", name, CHECKS) for name in dict.fromkeys(only)] or list(CHECKS.values())
     subject = subjects.load(spec)
     return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads)))
 
@@ -150,7 +150,9 @@ def audit(spec: str, only: Sequence[str] = (), threads: int = 1) -> TokenizerAud
 def _lines(subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int) -> Iterator[CheckedLine]:
     for check in chosen:
         begin = time.perf_counter()
-        yield CheckedLine(check, _result(subject, check, threads), time.perf_counter() - begin)
+        result = _result(subject, check, threads)
+        result = replace(result, faults=few(result.faults))
+        yield CheckedLine(check, result, time.perf_counter() - begin)
 
 
 def _result(subject: AuditSubject, check: AuditCheck, threads: int) -> CheckResult:

@@ -16,7 +16,7 @@ from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.features.audit import audit_report, auditing
 from pyharness.features.audit.auditing import CHECKS, audit
-from pyharness.features.audit.checks import calls, measured, rendering, subjects, texts, vocabulary
+from pyharness.features.audit.checks import calls, measured, rendering, settings, subjects, templates, texts, vocabulary
 from pyharness.features.audit.checks.calls import _Span
 from pyharness.features.audit.checks.results import AuditFault, CheckResult
 from pyharness.report import page
@@ -154,6 +154,31 @@ def test_a_token_that_other_rules_hide_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
+def test_tokens_that_a_folder_adds_exist(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    write(tmp_path, "tokenizer.model", sentencepiece_data(2, byte_fallback=True))
+    size = subjects.load(str(tmp_path)).loaded.id_limit
+    entry = {str(size): {"content": "<|im_end|>", "special": True}}
+    files: Files = {
+        damage.CONFIG: {"eos_token": "<|im_end|>", "added_tokens_decoder": entry, "chat_template": "<|im_end|>"},
+        "added_tokens.json": {"<|im_end|>": size}, damage.GENERATION: {"eos_token_id": size},
+    }  # fmt: skip
+    damage.write_folder(files, tmp_path)
+    assert audit(str(tmp_path), ["specials"]).status == "pass"
+    assert settings.id_of(subjects.load(str(tmp_path)), "<|im_end|>") == size
+    damage.write_folder({"added_tokens.json": {"<|im_end|>": size + 1}}, tmp_path)
+    assert audit(str(tmp_path), ["specials"]).status == "fail"
+
+
+def test_a_million_faults_are_a_few_lines(tmp_path: Path) -> None:
+    files = good()
+    moved = {str(9000 + place): {"content": chr(97 + place % 26)} for place in range(1000)}
+    files[damage.CONFIG]["added_tokens_decoder"] = moved
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "bad")), ["specials", "specials"]).lines
+    assert len(line.result.faults) < 20
+    assert "992" in line.result.faults[-1].text
+
+
 # ---------------------------------------------------------------------------------------------- parts
 
 
@@ -194,6 +219,21 @@ def test_templates_may_mark_generations_and_refuse_roles() -> None:
     nested = "{% for a in 'x' %}" * 30 + "{% endfor %}" * 30
     for wrong in ("{{ 1 / 0 }}", nested):
         assert rendering.render(wrong, {}).error
+
+
+def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:
+    of_parts = "{% for m in messages %}{% for c in m['content'] %}{{ c['text'] }}{% endfor %}{% endfor %}"
+    files = {**good(), damage.TEMPLATE: of_parts}
+    assert audit(str(damage.write_folder(files, tmp_path / "good")), ["template"]).status == "pass"
+
+
+def test_of_many_templates_the_first_are_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "MOST_TEMPLATES", 2)
+    files = good()
+    text = files.pop(damage.TEMPLATE)
+    files[damage.CONFIG]["chat_template"] = [{"name": f"t{place}", "template": text} for place in range(20)]
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "many")), ["template"]).lines
+    assert [(fault.name, fault.status) for fault in line.result.faults] == [("too many templates", "open")]
 
 
 def stand_in(findings: Findings, answers: Any = None) -> Benchmark:

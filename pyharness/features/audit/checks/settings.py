@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,24 @@ def id_of(subject: AuditSubject, content: str) -> int | None:
     if isinstance(home, HuggingFaceTokenizer):
         number: int | None = home.library.token_to_id(content)
         return number
-    token = added(subject).get(content)
-    if token is None and isinstance(home, SentencePieceTokenizer) and content in home.model.pieces:
-        return home.model.pieces.index(content)
-    return None if token is None else token.id
+    if isinstance(home, SentencePieceTokenizer):
+        number = int(home.processor.piece_to_id(content))
+        own = number if home.processor.id_to_piece(number) == content else None
+    else:
+        own = home.ranks.special.get(content) if isinstance(home, TiktokenTokenizer) else None
+    return own if own is not None else of_folder(subject).get(content)
+
+
+@lru_cache(maxsize=2)
+def of_folder(subject: AuditSubject) -> Mapping[str, int]:
+    """Return tokens that a folder adds to a file of SentencePiece or ranks, which programs add as they load it."""
+    if isinstance(subject.home, HuggingFaceTokenizer):
+        return {}
+    content = read_folder(subject.folder).content
+    entries = content.get(CONFIG, {}).get("added_tokens_decoder")
+    ids = {entry["content"]: int(key) for key, entry in (entries if isinstance(entries, dict) else {}).items()
+           if key.isdecimal() and isinstance(entry, dict) and isinstance(entry.get("content"), str)}  # fmt: skip
+    return ids | {text: number for text, number in content.get(ADDED, {}).items() if type(number) is int}
 
 
 def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
@@ -214,12 +229,13 @@ def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
         yield AuditFault("id out of range", text,
                          f"id {limit - 1} is {quoted(subject.decode([limit - 1]))}",
                          "resize the embedding, or remove the tokens: the model fails on these ids")  # fmt: skip
+    rows = max([limit, *(number + 1 for number in of_folder(subject).values())])
     roles = {**named(files.content.get(SPECIALS, {})), **named(files.content.get(CONFIG, {}))}
     for name in (GENERATION, MODEL):
         for role in ROLES:
             stated = files.content.get(name, {}).get(f"{role}_id")
             ids = stated if isinstance(stated, list) else [stated]
-            yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or limit)
+            yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or rows)
 
 
 def _role_ids(
