@@ -169,4 +169,4 @@ def _result(subject: AuditSubject, check: AuditCheck, threads: int) -> CheckResu
         text = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         fault = AuditFault("library raises", f"the library raised in {check.name}", text,
                            "report it to the library, or take the file from its publisher again")  # fmt: skip
-        return CheckResult(check.about, (fault,))
+        return CheckResult("not finished", (fault,))

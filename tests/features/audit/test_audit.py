@@ -109,6 +109,18 @@ def test_out_of_place_ids_are_found_in_blocks() -> None:
     assert sorted(vocabulary.out_of_place(block)) == sorted((block[3], block[600]))
 
 
+def test_many_swapped_ids_of_a_large_file_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = [*range(2000)]
+    for place in range(100, 2000, 250):  # 8 swaps
+        order[place], order[place + 5] = order[place + 5], order[place]
+    monkeypatch.setattr(vocabulary, "_order", lambda subject: order)
+    monkeypatch.setattr(vocabulary, "_spelled", lambda subject, token: "a")
+    monkeypatch.setattr(vocabulary, "_witness", lambda subject, token: "a")
+    assert len([*vocabulary._misplaced(subjects.load("raw_bytes"))]) == 16
+    order.sort(key=lambda number: number * 7 % 2000)
+    assert not [*vocabulary._misplaced(subjects.load("raw_bytes"))]
+
+
 @pytest.mark.parametrize("cut", [0.3, 0.9])
 def test_a_cut_off_file_of_any_kind_is_refused_by_name(cut: float, tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
@@ -314,6 +326,13 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     for given in (("nonsense",), (str(tmp_path / "absent.json"),), ("units:word",), (str(tmp_path / "a.tiktoken"),),
                   ("raw_bytes", "--only", "nonsense")):  # fmt: skip
         assert refused("audit", *given).count("\n") == 1
+
+
+def test_half_of_a_surrogate_pair_is_named_with_its_file(tmp_path: Path) -> None:
+    files = {**good(), damage.GENERATION: '{"a": "\\ud800"}'}
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "bad")), ["specials"]).lines
+    assert [fault.name for fault in line.result.faults] == ["file cannot be read"]
+    assert damage.GENERATION in line.result.faults[0].text
 
 
 def test_what_is_no_file_is_bad_input(tmp_path: Path) -> None:

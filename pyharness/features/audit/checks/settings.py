@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,7 +53,11 @@ def read_folder(folder: Path | None) -> FolderFiles:
         if not path.is_file():
             continue
         try:
-            content[name] = parse_json(bounded_file.read(path, BIGGEST, name), name)
+            parsed = parse_json(bounded_file.read(path, BIGGEST, name), name)
+            json.dumps(parsed, ensure_ascii=False).encode()
+            content[name] = parsed
+        except UnicodeEncodeError:
+            broken[name] = f"{name} has half of a surrogate pair (U+D800 to U+DFFF), which no library takes"
         except (InputError, OSError) as error:
             broken[name] = str(error)
     return FolderFiles(content, broken)

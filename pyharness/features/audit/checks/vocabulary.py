@@ -21,7 +21,8 @@ from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 
-MOST_MISPLACED = 4  # more tokens out of order than this: the file has another order, and none is out of it
+LEAST_MISPLACED = 4  # tokens out of order that are faults in a small file, too
+MOST_ORDERED = 100  # of so many tokens, one may be out of order; of more, the file has another order
 LEAST_OUT = 2  # ranks out of order that are faults in a small file, too
 MOST_IN_ORDER = 1000  # of so many ranks, one may be out of order
 LEAST_ORDERED = 200  # tokens of which an order is one
@@ -148,7 +149,7 @@ def _twice(subject: AuditSubject) -> Iterator[AuditFault]:
 def _misplaced(subject: AuditSubject) -> Iterator[AuditFault]:
     order = _order(subject)
     misplaced = out_of_place(order) if len(order) >= LEAST_ORDERED else []
-    if 0 < len(misplaced) <= MOST_MISPLACED:
+    if 0 < len(misplaced) <= max(LEAST_MISPLACED, len(order) // MOST_ORDERED):
         for token in misplaced:
             text = f"{quoted(_spelled(subject, token))} has id {token}, out of the order of {len(order):,} others"
             yield AuditFault("id out of order", text, _witness(subject, token), f"ids may be swapped; {_AGAIN}")
