@@ -328,6 +328,22 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         assert refused("audit", *given).count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["truncation", "padding", "dropout"])
+def test_settings_that_were_left_on_are_warnings(name: str, tmp_path: Path) -> None:
+    content = good()["tokenizer.json"]
+    values = {
+        "truncation": {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 32}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
+                    "pad_type_id": 0, "pad_token": "!"},
+    }  # fmt: skip
+    if name == "dropout":
+        content["model"]["dropout"] = 0.1
+    else:
+        content[name] = values[name]
+    (line,) = audit(write(tmp_path, "tokenizer.json", content), ["specials"]).lines
+    assert [(fault.name, fault.status) for fault in line.result.faults] == [(f"{name} is on", "warn")]
+
+
 def test_half_of_a_surrogate_pair_is_named_with_its_file(tmp_path: Path) -> None:
     files = {**good(), damage.GENERATION: '{"a": "\\ud800"}'}
     (line,) = audit(str(damage.write_folder(files, tmp_path / "bad")), ["specials"]).lines

@@ -134,6 +134,7 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
             )  # fmt: skip
     if not isinstance(home, HuggingFaceTokenizer):
         return
+    yield from _left_on(home.file.content)
     like = [token.content for token in home.file.added if not token.special and token.content not in CONTROL
             and _LIKE_CONTROL.fullmatch(token.content)]  # fmt: skip
     if like:
@@ -151,6 +152,14 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
         if (own := home.library.token_to_id(content)) != number:
             yield AuditFault("post-processor adds another id", f"it adds {number} for {quoted(content)}",
                              f"{quoted(content)} has id {own}", _AGREE)  # fmt: skip
+
+
+def _left_on(content: Mapping[str, Any]) -> Iterator[AuditFault]:
+    """Yield settings of training that a file has kept: its library obeys them, and rows switch them off."""
+    for name, holder in (("truncation", content), ("padding", content), ("dropout", content["model"])):
+        if holder.get(name):
+            yield AuditFault(f"{name} is on", f"the file keeps {name} of training", quoted(json.dumps(holder[name])),
+                             f"switch {name} off after you load the file, or set it to null", "warn")  # fmt: skip
 
 
 def _of_template(steps: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
