@@ -31,7 +31,7 @@ _AGAIN = "compare the file with the publisher's, by its SHA-256 or with `pyharne
 _DEAD = "drop its row from the embedding, or mend the rule: the model can never learn or read this token"
 _OF_MODEL: Mapping[str, tuple[str, CheckStatus]] = {
     "dead token": (_DEAD, "fail"),
-    "token that other rules hide": (_DEAD, "warn"),
+    "hidden token": (_DEAD, "warn"),
     "control name without an added token": ("add it to added_tokens, or never put it in a prompt: it is split", "warn"),
 }
 _CONTROL = ("<|", "<｜", "<", "[")  # beginnings of names of control tokens
@@ -65,7 +65,7 @@ def _of_model(subject: AuditSubject, model: ModelTest) -> Iterator[AuditFault]:
     whole = dict(zip(model.failed.tolist(), model.instead, strict=True))
     groups: dict[str, list[int]] = {name: [] for name in _OF_MODEL}
     for token in whole:
-        own = "dead token" if token in underivable else "token that other rules hide"
+        own = "dead token" if token in underivable else "hidden token"
         groups["control name without an added token" if spelled[token].startswith(_CONTROL) else own].append(token)
     for name, tokens in groups.items():
         advice, status = _OF_MODEL[name]
