@@ -101,7 +101,7 @@ def _home_says(subject: AuditSubject) -> str:
         raise
     except BaseException as error:  # a panic in Rust is no Exception
         return f"the home library: {type(error).__name__}: {error}"[:_LONGEST]
-    return f"{library} loads it without a word"
+    return f"{library} loads it without an error"
 
 
 def _alone(run: Callable[[AuditSubject], CheckResult]) -> RunCheck:
