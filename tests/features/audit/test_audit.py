@@ -218,6 +218,12 @@ def test_characters_with_two_forms_are_equal_text() -> None:
         assert unicodedata.normalize("NFC", apart) == composed
 
 
+def test_the_witness_of_normal_forms_is_the_text_that_was_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "two_forms", lambda: [("\u00c0", "A\u0300")])
+    (fault,) = texts.check_normal_forms(subjects.load("raw_bytes")).faults
+    assert fault.witness.endswith("'aA\u0300b' (NFD, U+0041 U+0300) -> [97, 65, 204, 128, 98]")
+
+
 def test_templates_may_mark_generations_and_refuse_roles() -> None:
     marked = "{% generation %}a{% endgeneration %}{{ messages|tojson(ensure_ascii=False) }}"
     refusing = "{{ raise_exception('no system') }}"
