@@ -178,6 +178,8 @@ def test_tokens_that_a_folder_adds_exist(tmp_path: Path) -> None:
     assert settings.id_of(subjects.load(str(tmp_path)), "<|im_end|>") == size
     damage.write_folder({"added_tokens.json": {"<|im_end|>": size + 1}}, tmp_path)
     assert audit(str(tmp_path), ["specials"]).status == "fail"
+    huge = {damage.CONFIG: {"added_tokens_decoder": {"9" * 5000: {"content": "<a>"}}}, "added_tokens.json": {}}
+    assert settings.of_folder(subjects.load(str(damage.write_folder(huge, tmp_path)))) == {}
 
 
 def test_a_million_faults_are_a_few_lines(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def of_folder(subject: AuditSubject) -> Mapping[str, int]:
     content = read_folder(subject.folder).content
     entries = content.get(CONFIG, {}).get("added_tokens_decoder")
     ids = {entry["content"]: int(key) for key, entry in (entries if isinstance(entries, dict) else {}).items()
-           if key.isdecimal() and isinstance(entry, dict) and isinstance(entry.get("content"), str)}  # fmt: skip
+           if key.isdecimal() and len(key) < 10 and isinstance(entry, dict) and isinstance(entry.get("content"), str)}  # fmt: skip
     return ids | {text: number for text, number in content.get(ADDED, {}).items() if type(number) is int}
 
 
