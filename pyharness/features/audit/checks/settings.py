@@ -117,8 +117,9 @@ def of_folder(subject: AuditSubject) -> Mapping[str, int]:
         return {}
     content = read_folder(subject.folder).content
     entries = content.get(CONFIG, {}).get("added_tokens_decoder")
-    ids = {entry["content"]: int(key) for key, entry in (entries if isinstance(entries, dict) else {}).items()
-           if key.isdecimal() and len(key) < 10 and isinstance(entry, dict) and isinstance(entry.get("content"), str)}  # fmt: skip
+    small = {key: one for key, one in (entries if isinstance(entries, dict) else {}).items()
+             if key.isdecimal() and len(key) < 10 and isinstance(one, dict)}  # fmt: skip
+    ids = {one["content"]: int(key) for key, one in small.items() if isinstance(one.get("content"), str)}
     return ids | {text: number for text, number in content.get(ADDED, {}).items() if type(number) is int}
 
 
