@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from pyharness.features.audit.checks import (
     texts,
     vocabulary,
 )
-from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus
+from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus, few
 from pyharness.features.audit.checks.subjects import HOME_LIBRARIES, AuditSubject
 from pyharness.plugins.registry import pick
 from pyharness.types import InputError, Unsupported
@@ -101,7 +101,7 @@ def _home_says(subject: AuditSubject) -> str:
         raise
     except BaseException as error:  # a panic in Rust is no Exception
         return f"the home library: {type(error).__name__}: {error}"[:_LONGEST]
-    return f"{library} loads it without a word"
+    return f"{library} loads it without an error"
 
 
 def _alone(run: Callable[[AuditSubject], CheckResult]) -> RunCheck:
@@ -135,27 +135,24 @@ CHECKS: Mapping[str, AuditCheck] = {
 }
 
 
-def audit(
-    spec: str, only: Sequence[str] = (), threads: int = 1, started: Callable[[str], None] = lambda _: None
-) -> TokenizerAudit:
-    """Run all checks, or those of some names; ``started`` gets the name of each before it runs.
+def audit(spec: str, only: Sequence[str] = (), threads: int = 1) -> TokenizerAudit:
+    """Run all checks, or those of some names.
 
     Raises:
         InputError: there is no such row or file, or no such check.
         Unsupported: the row has no vocabulary.
     """
-    chosen = [pick("check", name, CHECKS) for name in only] or list(CHECKS.values())
+    chosen = [pick("check", name, CHECKS) for name in dict.fromkeys(only)] or list(CHECKS.values())
     subject = subjects.load(spec)
-    return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads, started)))
+    return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads)))
 
 
-def _lines(
-    subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int, started: Callable[[str], None]
-) -> Iterator[CheckedLine]:
+def _lines(subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int) -> Iterator[CheckedLine]:
     for check in chosen:
-        started(check.name)
         begin = time.perf_counter()
-        yield CheckedLine(check, _result(subject, check, threads), time.perf_counter() - begin)
+        result = _result(subject, check, threads)
+        result = replace(result, faults=few(result.faults))
+        yield CheckedLine(check, result, time.perf_counter() - begin)
 
 
 def _result(subject: AuditSubject, check: AuditCheck, threads: int) -> CheckResult:
@@ -172,4 +169,4 @@ def _result(subject: AuditSubject, check: AuditCheck, threads: int) -> CheckResu
         text = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
         fault = AuditFault("library raises", f"the library raised in {check.name}", text,
                            "report it to the library, or take the file from its publisher again")  # fmt: skip
-        return CheckResult(check.about, (fault,))
+        return CheckResult("not finished", (fault,))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyharness.system import program
+from pyharness.system import bounded_file, program
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 
@@ -48,7 +48,7 @@ def readable(spec: str) -> Iterator[str]:
 
 def _is_packed(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with bounded_file.opened(path) as file:
             return path.is_file() and file.read(len(_GZIP)) == _GZIP
     except (OSError, ValueError):
         return False
@@ -92,8 +92,9 @@ def _check_out(path: Path, folder: Path) -> Path:
         return copy
     copy = folder / "model"
     copy.mkdir()
-    listed = _git(place.parent, what, "ls-tree", "-z", "--name-only", f"{commit}:./{place.name}").decode().split("\0")
-    for name in (one for one in listed if any(fnmatch.fnmatch(one, wanted) for wanted in _WANTED)):
+    listed = _git(place.parent, what, "ls-tree", "-z", "--name-only", f"{commit}:./{place.name}")
+    names = listed.decode(errors="replace").split("\0")
+    for name in (one for one in names if any(fnmatch.fnmatch(one, wanted) for wanted in _WANTED)):
         (copy / name).write_bytes(_blob(place.parent, f"{commit}:./{place.name}/{name}", f"{base}/{name}"))
     return copy
 

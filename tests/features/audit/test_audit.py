@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.features.audit import audit_report, auditing
 from pyharness.features.audit.auditing import CHECKS, audit
-from pyharness.features.audit.checks import calls, measured, rendering, subjects, texts, vocabulary
+from pyharness.features.audit.checks import calls, measured, rendering, settings, subjects, templates, texts, vocabulary
 from pyharness.features.audit.checks.calls import _Span
 from pyharness.features.audit.checks.results import AuditFault, CheckResult
 from pyharness.report import page
@@ -108,6 +109,18 @@ def test_out_of_place_ids_are_found_in_blocks() -> None:
     assert sorted(vocabulary.out_of_place(block)) == sorted((block[3], block[600]))
 
 
+def test_many_swapped_ids_of_a_large_file_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = [*range(2000)]
+    for place in range(100, 2000, 250):  # 8 swaps
+        order[place], order[place + 5] = order[place + 5], order[place]
+    monkeypatch.setattr(vocabulary, "_order", lambda subject: order)
+    monkeypatch.setattr(vocabulary, "_spelled", lambda subject, token: "a")
+    monkeypatch.setattr(vocabulary, "_witness", lambda subject, token: "a")
+    assert len([*vocabulary._misplaced(subjects.load("raw_bytes"))]) == 16
+    order.sort(key=lambda number: number * 7 % 2000)
+    assert not [*vocabulary._misplaced(subjects.load("raw_bytes"))]
+
+
 @pytest.mark.parametrize("cut", [0.3, 0.9])
 def test_a_cut_off_file_of_any_kind_is_refused_by_name(cut: float, tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
@@ -129,6 +142,53 @@ def test_sentencepiece_models_and_ranks_pass(tmp_path: Path, monkeypatch: pytest
 def test_a_row_without_files_is_audited_by_its_texts() -> None:
     audited = audit("raw_bytes", ["file", "code points", "offsets", "template"])
     assert [line.result.status for line in audited.lines] == ["pass", "pass", "none", "none"]
+
+
+def test_a_byte_that_another_token_has_is_no_fault(tmp_path: Path) -> None:
+    planted = damage.missing_byte(good())
+    assert planted is not None
+    content = planted.files["tokenizer.json"]
+    letter = "\x7f"
+    token = {**content["added_tokens"][0], "content": letter, "id": len(content["model"]["vocab"]) + 2}
+    content["added_tokens"].append({**token, "special": False})
+    assert audit(write(tmp_path, "tokenizer.json", content), ["bytes"]).status == "pass"
+
+
+def test_a_token_that_other_rules_hide_is_a_warning(tmp_path: Path) -> None:
+    content = good()["tokenizer.json"]
+    model = content["model"]
+    model["vocab"] |= {name: len(model["vocab"]) + place for place, name in enumerate(("zq", "qz", "zqz"))}
+    model["merges"] += ["z q", "q z", "z qz"]
+    content["added_tokens"] = []
+    audited = audit(write(tmp_path, "tokenizer.json", content), ["reachable"])
+    assert [(one.name, one.status) for one in audited.lines[0].result.faults] == [("hidden token", "warn")]
+
+
+def test_tokens_that_a_folder_adds_exist(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    write(tmp_path, "tokenizer.model", sentencepiece_data(2, byte_fallback=True))
+    size = subjects.load(str(tmp_path)).loaded.id_limit
+    entry = {str(size): {"content": "<|im_end|>", "special": True}}
+    files: Files = {
+        damage.CONFIG: {"eos_token": "<|im_end|>", "added_tokens_decoder": entry, "chat_template": "<|im_end|>"},
+        "added_tokens.json": {"<|im_end|>": size}, damage.GENERATION: {"eos_token_id": size},
+    }  # fmt: skip
+    damage.write_folder(files, tmp_path)
+    assert audit(str(tmp_path), ["specials"]).status == "pass"
+    assert settings.id_of(subjects.load(str(tmp_path)), "<|im_end|>") == size
+    damage.write_folder({"added_tokens.json": {"<|im_end|>": size + 1}}, tmp_path)
+    assert audit(str(tmp_path), ["specials"]).status == "fail"
+    huge = {damage.CONFIG: {"added_tokens_decoder": {"9" * 5000: {"content": "<a>"}}}, "added_tokens.json": {}}
+    assert settings.of_folder(subjects.load(str(damage.write_folder(huge, tmp_path)))) == {}
+
+
+def test_a_million_faults_are_a_few_lines(tmp_path: Path) -> None:
+    files = good()
+    moved = {str(9000 + place): {"content": chr(97 + place % 26)} for place in range(1000)}
+    files[damage.CONFIG]["added_tokens_decoder"] = moved
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "bad")), ["specials", "specials"]).lines
+    assert len(line.result.faults) < 20
+    assert "992" in line.result.faults[-1].text
 
 
 # ---------------------------------------------------------------------------------------------- parts
@@ -160,12 +220,38 @@ def test_characters_with_two_forms_are_equal_text() -> None:
         assert unicodedata.normalize("NFC", apart) == composed
 
 
+def test_the_witness_of_normal_forms_is_the_text_that_was_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "two_forms", lambda: [("\u00c0", "A\u0300")])
+    (fault,) = texts.check_normal_forms(subjects.load("raw_bytes")).faults
+    assert fault.witness.endswith("'aA\u0300b' (NFD, U+0041 U+0300) -> [97, 65, 204, 128, 98]")
+
+
 def test_templates_may_mark_generations_and_refuse_roles() -> None:
-    marked = "{% generation %}a{% endgeneration %}{{ messages|tojson }}"
+    marked = "{% generation %}a{% endgeneration %}{{ messages|tojson(ensure_ascii=False) }}"
     refusing = "{{ raise_exception('no system') }}"
     assert rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
     assert rendering.render(refusing, {}).refused == "no system"
-    assert rendering.render("{{ 1 / 0 }}", {}).error
+    assert rendering.render("{{ a|tojson(indent=1) }}{{ a|tojson(True) }}", {"a": ["é"]}).text == (
+        '[\n "é"\n]["\\u00e9"]'
+    )
+    nested = "{% for a in 'x' %}" * 30 + "{% endfor %}" * 30
+    for wrong in ("{{ 1 / 0 }}", nested):
+        assert rendering.render(wrong, {}).error
+
+
+def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:
+    of_parts = "{% for m in messages %}{% for c in m['content'] %}{{ c['text'] }}{% endfor %}{% endfor %}"
+    files = {**good(), damage.TEMPLATE: of_parts}
+    assert audit(str(damage.write_folder(files, tmp_path / "good")), ["template"]).status == "pass"
+
+
+def test_of_many_templates_the_first_are_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "MOST_TEMPLATES", 2)
+    files = good()
+    text = files.pop(damage.TEMPLATE)
+    files[damage.CONFIG]["chat_template"] = [{"name": f"t{place}", "template": text} for place in range(20)]
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "many")), ["template"]).lines
+    assert [(fault.name, fault.status) for fault in line.result.faults] == [("too many templates", "open")]
 
 
 def stand_in(findings: Findings, answers: Any = None) -> Benchmark:
@@ -246,3 +332,36 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     for given in (("nonsense",), (str(tmp_path / "absent.json"),), ("units:word",), (str(tmp_path / "a.tiktoken"),),
                   ("raw_bytes", "--only", "nonsense")):  # fmt: skip
         assert refused("audit", *given).count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["truncation", "padding", "dropout"])
+def test_settings_that_were_left_on_are_warnings(name: str, tmp_path: Path) -> None:
+    content = good()["tokenizer.json"]
+    values = {
+        "truncation": {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 32}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
+                    "pad_type_id": 0, "pad_token": "!"},
+    }  # fmt: skip
+    if name == "dropout":
+        content["model"]["dropout"] = 0.1
+    else:
+        content[name] = values[name]
+    (line,) = audit(write(tmp_path, "tokenizer.json", content), ["specials"]).lines
+    assert [(fault.name, fault.status) for fault in line.result.faults] == [(f"{name} is on", "warn")]
+
+
+def test_half_of_a_surrogate_pair_is_named_with_its_file(tmp_path: Path) -> None:
+    files = {**good(), damage.GENERATION: '{"a": "\\ud800"}'}
+    folder = damage.write_folder(files, tmp_path / "bad")
+    assert list(settings.read_folder(folder).broken) == [damage.GENERATION]
+    (line,) = audit(str(folder), ["specials"]).lines
+    assert damage.GENERATION in line.result.faults[0].text
+
+
+def test_what_is_no_file_is_bad_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("/dev/zero")
+    (tmp_path / "folder" / "tokenizer.json").mkdir(parents=True)
+    for name in ("pipe.json", "link.json", "folder"):
+        assert name in refused("audit", str(tmp_path / name), "--only", "file")
+    assert "pipe.json" in refused("diff", str(tmp_path / "pipe.json"), "raw_bytes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,8 +79,11 @@ def test_revisions_of_files_and_folders_are_compared(tmp_path: Path) -> None:
     content["normalizer"] = {"type": "NFC"}
     write(model, "tokenizer.json", content)
     git("commit", "-qam", "two")
+    (model / os.fsdecode(b"\xff.txt")).write_text("a name that is not UTF-8")
+    git("add", ".")
+    git("commit", "-qm", "three")
     for path in (model, model / "tokenizer.json"):
-        done = call("diff", f"{path}@HEAD~1", str(path), "-c", "sample:unicode", "--format", "json")
+        done = call("diff", f"{path}@HEAD~2", str(path), "-c", "sample:unicode", "--format", "json")
         assert done.returncode == 1
         assert json.loads(done.stdout)["counts"] == {"normaliser": 1}
         assert call("diff", f"{path}@HEAD", str(path), "-c", "sample:numbers").returncode == 0

@@ -51,21 +51,23 @@ def byte_ids(subject: AuditSubject) -> Mapping[int, int] | None:
 
 
 def _missing(subject: AuditSubject, table: Mapping[int, int]) -> Iterator[AuditFault]:
+    """Yield bytes without a token, if a text with them is lost: other tokens may have them."""
     missing = [byte for byte in range(256) if byte not in table and byte not in NEVER_IN_UTF8]
-    for byte in missing[:_MOST_SHOWN]:
-        yield AuditFault("missing byte token", f"byte 0x{byte:02X} has no token", _shown_loss(subject, byte), _ADVICE)
-    if len(missing) > _MOST_SHOWN:
+    lost = [(byte, loss) for byte in missing[:_MOST_SHOWN] if (loss := _loss(subject, byte))]
+    for byte, loss in lost:
+        yield AuditFault("missing byte token", f"byte 0x{byte:02X} has no token", loss, _ADVICE)
+    if lost and len(missing) > _MOST_SHOWN:
         yield AuditFault("missing byte token", f"{len(missing) - _MOST_SHOWN} more bytes have no token", "", _ADVICE)
 
 
-def _shown_loss(subject: AuditSubject, byte: int) -> str:
-    """Return a character with a byte that the home library does not give back."""
+def _loss(subject: AuditSubject, byte: int) -> str:
+    """Return a character with a byte that the home library does not give back; "" if each comes back."""
     for text in _with_byte(byte):
         ids = subject.ids(text)
         decoded = subject.decode(ids)
         if decoded.strip() != text.encode().strip() or not ids:
             return f"{quoted(text)} -> {id_list(ids)} -> {quoted(decoded)}"
-    return "no text that was tried is lost: other tokens have the byte"
+    return ""
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -11,6 +12,7 @@ from pyharness.report.sheet.strings import shorten, visible
 # From the worst: a fault; not decided; what a team should know; nothing found; nothing to check here.
 CheckStatus: TypeAlias = Literal["fail", "open", "warn", "pass", "none"]
 STATUSES: tuple[CheckStatus, ...] = get_args(CheckStatus)
+_MOST_SHOWN = 8  # faults of a kind
 _LONGEST = 60  # characters of a text in a witness
 
 
@@ -37,6 +39,19 @@ class CheckResult:
     def status(self) -> CheckStatus:
         """The worst status of the faults; without one it is a pass."""
         return min((one.status for one in self.faults), key=STATUSES.index, default="none" if self.absent else "pass")
+
+
+def few(faults: Iterable[AuditFault]) -> Sequence[AuditFault]:
+    """Return the first faults of each kind, and how many more there are: a damaged file may have a million."""
+    counts: Counter[tuple[str, CheckStatus]] = Counter()
+    shown = []
+    for fault in faults:
+        counts[fault.name, fault.status] += 1
+        if counts[fault.name, fault.status] <= _MOST_SHOWN:
+            shown.append(fault)
+    more = [(*kind, number - _MOST_SHOWN) for kind, number in counts.items() if number > _MOST_SHOWN]
+    return (*shown, *(AuditFault(name, f"{rest:,} more like these", "", "as above", status)
+                      for name, status, rest in more))  # fmt: skip
 
 
 def quoted(text: str | bytes) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,11 @@ def read_folder(folder: Path | None) -> FolderFiles:
         if not path.is_file():
             continue
         try:
-            content[name] = parse_json(bounded_file.read(path, BIGGEST, name), name)
+            parsed = parse_json(bounded_file.read(path, BIGGEST, name), name)
+            json.dumps(parsed, ensure_ascii=False).encode()
+            content[name] = parsed
+        except UnicodeEncodeError:
+            broken[name] = f"{name} has half of a surrogate pair (U+D800 to U+DFFF), which no library takes"
         except (InputError, OSError) as error:
             broken[name] = str(error)
     return FolderFiles(content, broken)
@@ -96,10 +102,25 @@ def id_of(subject: AuditSubject, content: str) -> int | None:
     if isinstance(home, HuggingFaceTokenizer):
         number: int | None = home.library.token_to_id(content)
         return number
-    token = added(subject).get(content)
-    if token is None and isinstance(home, SentencePieceTokenizer) and content in home.model.pieces:
-        return home.model.pieces.index(content)
-    return None if token is None else token.id
+    if isinstance(home, SentencePieceTokenizer):
+        number = int(home.processor.piece_to_id(content))
+        own = number if home.processor.id_to_piece(number) == content else None
+    else:
+        own = home.ranks.special.get(content) if isinstance(home, TiktokenTokenizer) else None
+    return own if own is not None else of_folder(subject).get(content)
+
+
+@lru_cache(maxsize=2)
+def of_folder(subject: AuditSubject) -> Mapping[str, int]:
+    """Return tokens that a folder adds to a file of SentencePiece or ranks, which programs add as they load it."""
+    if isinstance(subject.home, HuggingFaceTokenizer):
+        return {}
+    content = read_folder(subject.folder).content
+    entries = content.get(CONFIG, {}).get("added_tokens_decoder")
+    small = {key: one for key, one in (entries if isinstance(entries, dict) else {}).items()
+             if key.isdecimal() and len(key) < 10 and isinstance(one, dict)}  # fmt: skip
+    ids = {one["content"]: int(key) for key, one in small.items() if isinstance(one.get("content"), str)}
+    return ids | {text: number for text, number in content.get(ADDED, {}).items() if type(number) is int}
 
 
 def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
@@ -114,6 +135,7 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
             )  # fmt: skip
     if not isinstance(home, HuggingFaceTokenizer):
         return
+    yield from _left_on(home.file.content)
     like = [token.content for token in home.file.added if not token.special and token.content not in CONTROL
             and _LIKE_CONTROL.fullmatch(token.content)]  # fmt: skip
     if like:
@@ -131,6 +153,14 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
         if (own := home.library.token_to_id(content)) != number:
             yield AuditFault("post-processor adds another id", f"it adds {number} for {quoted(content)}",
                              f"{quoted(content)} has id {own}", _AGREE)  # fmt: skip
+
+
+def _left_on(content: Mapping[str, Any]) -> Iterator[AuditFault]:
+    """Yield settings of training that a file has kept: its library obeys them, and rows switch them off."""
+    for name, holder in (("truncation", content), ("padding", content), ("dropout", content["model"])):
+        if holder.get(name):
+            yield AuditFault(f"{name} is on", f"the file keeps {name} of training", quoted(json.dumps(holder[name])),
+                             f"switch {name} off after you load the file, or set it to null", "warn")  # fmt: skip
 
 
 def _of_template(steps: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
@@ -214,12 +244,13 @@ def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
         yield AuditFault("id out of range", text,
                          f"id {limit - 1} is {quoted(subject.decode([limit - 1]))}",
                          "resize the embedding, or remove the tokens: the model fails on these ids")  # fmt: skip
+    rows = max([limit, *(number + 1 for number in of_folder(subject).values())])
     roles = {**named(files.content.get(SPECIALS, {})), **named(files.content.get(CONFIG, {}))}
     for name in (GENERATION, MODEL):
         for role in ROLES:
             stated = files.content.get(name, {}).get(f"{role}_id")
             ids = stated if isinstance(stated, list) else [stated]
-            yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or limit)
+            yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or rows)
 
 
 def _role_ids(

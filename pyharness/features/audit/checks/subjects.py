@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pyharness import tokenizers
 from pyharness.features.audit import definitions
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, Unsupported, Vocabulary
 from pyharness.vocabularies import encodings
-from pyharness.vocabularies.files import json_file, vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 HOME_LIBRARIES = {"huggingface": "tokenizers", "rank_file": "tiktoken", "tekken": "tiktoken",
                   "sentencepiece": "sentencepiece"}  # fmt: skip
@@ -59,18 +60,6 @@ class AuditSubject:
                 return one.vocabulary()
         return None
 
-    @cached_property
-    def content(self) -> Mapping[str, Any] | None:
-        """The JSON object of the file as far as it can be read; None for other files."""
-        if isinstance(self.home, HuggingFaceTokenizer):
-            return self.home.file.content
-        try:
-            if self.path is None:
-                return None
-            return json_file.parse_json(vocabulary_file.read(self.path), str(self.path))
-        except InputError:
-            return None
-
     @property
     def folder(self) -> Path | None:
         """The folder of its file."""
@@ -79,7 +68,7 @@ class AuditSubject:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the file in hexadecimal; "" without one."""
-        return "" if self.path is None else hashlib.sha256(self.path.read_bytes()).hexdigest()
+        return "" if self.path is None else bounded_file.digest(self.path)
 
     def decode_each(self, tokens: Tokens) -> list[bytes]:
         """Decode documents by the home library's own call, which for byte-level files a row replaces by its table."""
@@ -116,7 +105,7 @@ def load(spec: str) -> AuditSubject:
     except Unsupported:
         raise
     except InputError as error:
-        if path is None or _lacks_pattern(path, spec):
+        if path is None or not _is_readable(path) or _lacks_pattern(path, spec):
             raise
         return AuditSubject(spec, "", None, str(error), path)
     file = path or (Path(row.path) if row.path is not None else None)
@@ -128,6 +117,11 @@ def _file_of(spec: str) -> Path | None:
     wanted = TOKENIZER.parse(TOKENIZER.of_path(spec, tokenizers.bare_names))
     home = TOKENIZER.parse(wanted.home)
     return vocabulary_file.find(home.argument) if home.name == "file" and home.argument is not None else None
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether it is a file that may be read: no device, pipe or folder, which have no end or no content."""
+    return path.is_file() and os.access(path, os.R_OK)
 
 
 def _lacks_pattern(path: Path, spec: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyharness.features.audit.checks.rendering import Rendering
 from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
 from pyharness.features.audit.checks.settings import CONFIG, SPECIALS, TEMPLATE, id_of, named, read_folder
 from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.report.sheet.strings import shorten
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.types import InputError
@@ -24,6 +26,10 @@ CONVERSATIONS: Mapping[str, Sequence[Mapping[str, str]]] = {
     "three turns": [_ASKED, {"role": "assistant", "content": _ANSWER}, {"role": "user", "content": "Sure?"}],
     "with a system message": [{"role": "system", "content": _SYSTEM}, _ASKED],
 }
+MOST_TEMPLATES = 8
+_LONGEST_NAME = 80
+# A template of images takes content in parts, and fails otherwise with text.
+_OF_CONTENT = ("template fails", "template loses text", "template refuses every conversation")
 _MARKER = re.compile(r"<[|｜][\w▁ -]{1,40}[|｜]>")
 _MEND = "correct the template: servers that render it fail, or send the model something else"
 
@@ -35,8 +41,12 @@ def check_template(subject: AuditSubject) -> CheckResult:
         return CheckResult("no chat template in its folder", absent=True)
     settings = read_folder(subject.folder).content
     names = {**named(settings.get(SPECIALS, {})), **named(settings.get(CONFIG, {}))}
-    faults = [fault for name, text in templates.items() for fault in _of_template(subject, name, text, names)]
-    return CheckResult(f"{', '.join(templates)}: {len(CONVERSATIONS)} conversations", tuple(faults))
+    some = dict(islice(templates.items(), MOST_TEMPLATES))
+    faults = [fault for name, text in some.items() for fault in _of_template(subject, name, text, names)]
+    if len(templates) > MOST_TEMPLATES:
+        faults.append(AuditFault("too many templates", f"{len(templates) - MOST_TEMPLATES:,} more are not rendered",
+                                 f"{MOST_TEMPLATES} are rendered", "remove what no program uses", "open"))  # fmt: skip
+    return CheckResult(f"{', '.join(some)}: {len(CONVERSATIONS)} conversations", tuple(faults))
 
 
 def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
@@ -53,16 +63,31 @@ def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
         stated = content.get("chat_template") if name in (CONFIG, TEMPLATE) else None
         for one in stated if isinstance(stated, list) else [{"name": "", "template": stated}]:
             if isinstance(one, dict) and isinstance(one.get("template"), str):
-                yield " ".join(filter(None, (name, str(one.get("name", ""))))), one["template"]
+                yield shorten(f"{name} {one.get('name', '')}".strip(), _LONGEST_NAME), one["template"]
 
 
-def _of_template(subject: AuditSubject, name: str, template: str, names: Mapping[str, str]) -> Iterator[AuditFault]:
+def _of_template(subject: AuditSubject, name: str, template: str, names: Mapping[str, str]) -> list[AuditFault]:
     if len(template) > rendering.LONGEST_TEMPLATE:
-        yield AuditFault("template goes beyond a limit", f"{name} has {len(template):,} characters", "", _MEND)
-        return
+        return [AuditFault("template goes beyond a limit", f"{name} has {len(template):,} characters", "", _MEND)]
+    faults = [*_of_messages(subject, name, template, names, CONVERSATIONS)]
+    if faults and faults[0].name in _OF_CONTENT:
+        in_parts = {about: [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in messages]
+                    for about, messages in CONVERSATIONS.items()}  # fmt: skip
+        other = [*_of_messages(subject, name, template, names, in_parts)]
+        faults = other if all(one.status != "fail" for one in other) else faults
+    return faults
+
+
+def _of_messages(
+    subject: AuditSubject,
+    name: str,
+    template: str,
+    names: Mapping[str, str],
+    conversations: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> Iterator[AuditFault]:
     requests = [
         {"messages": messages, "add_generation_prompt": asks, **names}
-        for messages in CONVERSATIONS.values()
+        for messages in conversations.values()
         for asks in (False, True)
     ]
     done = rendering.render_all(template, requests)

@@ -98,11 +98,12 @@ def check_normal_forms(subject: AuditSubject) -> CheckResult:
     promised = _promises_forms(subject) and bool(old)
     place = old[0] if promised else differing[0]
     one, other = pairs[place]
+    points = " ".join(f"U+{ord(letter):04X}" for letter in other)
     sides = (id_list(tokens.document(place).tolist()) for tokens in (composed, apart))
     text = f"{len(differing):,} of {len(pairs):,} have other ids in NFD"
     fault = AuditFault(
         "equal text, other ids", text + (", and the file has a normaliser of Unicode" if promised else ""),
-        f"'a{one}b' (NFC) -> {next(sides)}, {quoted(other)} (NFD) -> {next(sides)}",
+        f"{quoted(f'a{one}b')} (NFC) -> {next(sides)}, {quoted(f'a{other}b')} (NFD, {points}) -> {next(sides)}",
         "compare the normaliser with the publisher's file" if promised
         else "bring text to NFC before you encode it, in training and in service: names of files on Macs are NFD",
         "fail" if promised else "warn",

@@ -8,7 +8,7 @@ from typing import AnyStr
 
 import numpy as np
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
+from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus, id_list, quoted
 from pyharness.features.audit.checks.subjects import AuditSubject
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
@@ -21,13 +21,19 @@ from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 
-MOST_MISPLACED = 4  # more tokens out of order than this: the file has another order, and none is out of it
+LEAST_MISPLACED = 4  # tokens out of order that are faults in a small file, too
+MOST_ORDERED = 100  # of so many tokens, one may be out of order; of more, the file has another order
 LEAST_OUT = 2  # ranks out of order that are faults in a small file, too
 MOST_IN_ORDER = 1000  # of so many ranks, one may be out of order
 LEAST_ORDERED = 200  # tokens of which an order is one
 _MOST_SHOWN = 4
 _AGAIN = "compare the file with the publisher's, by its SHA-256 or with `pyharness diff`"
 _DEAD = "drop its row from the embedding, or mend the rule: the model can never learn or read this token"
+_OF_MODEL: Mapping[str, tuple[str, CheckStatus]] = {
+    "dead token": (_DEAD, "fail"),
+    "hidden token": (_DEAD, "warn"),
+    "control name without an added token": ("add it to added_tokens, or never put it in a prompt: it is split", "warn"),
+}
 _CONTROL = ("<|", "<｜", "<", "[")  # beginnings of names of control tokens
 
 
@@ -53,24 +59,22 @@ def check_reachable(subject: AuditSubject, threads: int) -> CheckResult:
 
 
 def _of_model(subject: AuditSubject, model: ModelTest) -> Iterator[AuditFault]:
-    """Yield tokens that the rules cannot make. Names of control tokens wait for an added token: a warning."""
+    """Yield tokens that the rules do not give. Only those that no rule makes are faults."""
     underivable = set(model.underivable.tolist())
     spelled = {token: _spelled(subject, token) for token in model.failed.tolist()}
     whole = dict(zip(model.failed.tolist(), model.instead, strict=True))
-    for control in (False, True):
-        some = [token for token in whole if spelled[token].startswith(_CONTROL) == control]
-        for token in some[:_MOST_SHOWN]:
+    groups: dict[str, list[int]] = {name: [] for name in _OF_MODEL}
+    for token in whole:
+        own = "dead token" if token in underivable else "hidden token"
+        groups["control name without an added token" if spelled[token].startswith(_CONTROL) else own].append(token)
+    for name, tokens in groups.items():
+        advice, status = _OF_MODEL[name]
+        for token in tokens[:_MOST_SHOWN]:
             why = "no rule makes it" if token in underivable else "other rules win"
-            yield AuditFault(
-                "control name without an added token" if control else "dead token",
-                f"{quoted(spelled[token])} (id {token}): {why}", _witness(subject, token, whole[token]),
-                "add it to added_tokens, or never put it in a prompt: it is split" if control else _DEAD,
-                "warn" if control else "fail",
-            )  # fmt: skip
-        if len(some) > _MOST_SHOWN:
-            name = "control name without an added token" if control else "dead token"
-            text = f"{len(some) - _MOST_SHOWN:,} more like these"
-            yield AuditFault(name, text, "", "as above", "warn" if control else "fail")
+            yield AuditFault(name, f"{quoted(spelled[token])} (id {token}): {why}",
+                             _witness(subject, token, whole[token]), advice, status)  # fmt: skip
+        if len(tokens) > _MOST_SHOWN:
+            yield AuditFault(name, f"{len(tokens) - _MOST_SHOWN:,} more like these", "", "as above", status)
 
 
 def _of_pipeline(
@@ -145,7 +149,7 @@ def _twice(subject: AuditSubject) -> Iterator[AuditFault]:
 def _misplaced(subject: AuditSubject) -> Iterator[AuditFault]:
     order = _order(subject)
     misplaced = out_of_place(order) if len(order) >= LEAST_ORDERED else []
-    if 0 < len(misplaced) <= MOST_MISPLACED:
+    if 0 < len(misplaced) <= max(LEAST_MISPLACED, len(order) // MOST_ORDERED):
         for token in misplaced:
             text = f"{quoted(_spelled(subject, token))} has id {token}, out of the order of {len(order):,} others"
             yield AuditFault("id out of order", text, _witness(subject, token), f"ids may be swapped; {_AGAIN}")
