@@ -10,6 +10,7 @@ from typing import Any
 
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.path import check_file
+from pyharness.corpora.streaming import settled
 from pyharness.types import InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
@@ -86,6 +87,7 @@ def entry_of(where: str, line: int, row: Mapping[str, Any], fields: LogFields) -
     text, ids, tokens = row.get(fields.text), row.get(fields.ids), row.get(fields.tokens)
     if text is not None and not isinstance(text, str):
         raise InputError(f"{where}: {fields.text!r} is {jsonl.kind_of(text)}, not text; choose another with ?field=")
+    text = None if text is None else settled(text)[0]
     if ids is None:
         if tokens is None or text is None:
             names = ", ".join(map(repr, list(row)[:20])) or "nothing"

@@ -191,11 +191,22 @@ def test_a_run_says_how_much_of_a_log_is_canonical(tokenizer: Tokenizer, row: st
     log(tmp_path / "log.jsonl", [*rows, {"ids": SPLITS[VOCAB["hello"]], "text": "hello"}])
     done = call("run", "-t", f"a={row}", "-c", "ids:log.jsonl", "-b", "canonical", "-o", "r.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "+1 tokens; cut in two 1" in done.stdout
+    assert f"{len(rows)} of {len(rows) + 1} canonical, +1 tokens; cut in two 1" in " ".join(done.stdout.split())
     data = json.loads((tmp_path / "r.json").read_text())
     (result,) = data["results"]
     assert result["details"]["changes"][0]["logged"] == list(SPLITS[VOCAB["hello"]])
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
+
+
+def test_half_a_surrogate_pair_is_replaced_as_in_other_texts(judge: Canonical, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.jsonl", [{"text": "h\ud800", "tokens": 4}])
+    entries = [LogEntry.of_written(text) for text in open_corpus(f"ids:{path}").documents(Tally())]
+    assert entries == [LogEntry(1, 4, None, "h\ufffd")]
+    assert judge.verdicts(entries)[0].has_ids is False
+    spec = tokenizers.resolve(f"ids:{path}")
+    assert spec.instead is not None
+    (read,) = open_corpus(f"path:{path}").documents(Tally())
+    assert spec.instead.make(spec).encode_batch([read]).offsets.tolist() == [0, 4]
 
 
 def test_text_is_no_log(row: str, tmp_path: Path) -> None:
