@@ -22,6 +22,7 @@ from pyharness.vocabularies.huggingface.pre_tokenizer import BYTE_LEVEL_ONLY, pr
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, O200K
 
 PREFIX = "tokenizer.ggml."
+_READ = ("model", "pre", "tokens", "token_type", "scores", "merges", "add_space_prefix")
 _DECODER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 
 # Names of pre-tokenizers by the split pattern that cuts as they do.
@@ -83,7 +84,6 @@ class GgufVocabulary:
     scores: Sequence[float]
     merges: Sequence[str]
     space_before: bool  # llama: whether a text gets a space before it
-    template: str = ""  # of chats
 
     @property
     def kind(self) -> Kind:
@@ -96,8 +96,8 @@ class GgufVocabulary:
 
 
 def is_wanted(key: str) -> bool:
-    """Return whether a key of the metadata is about the tokenizer."""
-    return key.startswith("tokenizer.") and key != "tokenizer.huggingface.json"
+    """Return whether a key of the metadata is read: lists of others would only take memory."""
+    return key.startswith(PREFIX) and key.removeprefix(PREFIX) in _READ
 
 
 def vocabulary_of(values: Mapping[str, Value], label: str) -> GgufVocabulary:
@@ -121,7 +121,6 @@ def vocabulary_of(values: Mapping[str, Value], label: str) -> GgufVocabulary:
     vocabulary = GgufVocabulary(
         label, model, str(pre), tokens, _types(values, label, len(tokens)), _scores(values, label, model, len(tokens)),
         _merges(values, label, model), bool(values.get(f"{PREFIX}add_space_prefix", True)),
-        str(values.get("tokenizer.chat_template", "")),
     )  # fmt: skip
     _check_distinct(vocabulary)
     if model == "gpt2":

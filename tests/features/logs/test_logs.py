@@ -133,6 +133,15 @@ def test_a_first_token_without_its_space_is_named(tmp_path: Path) -> None:
     assert change.cause == "missing space"
 
 
+def test_ids_that_mark_ends_of_words_spell_no_text(tmp_path: Path) -> None:
+    content = byte_level()
+    vocab = {"a</w>" if text == "Ġw" else text: number for text, number in VOCAB.items()}
+    content["model"] |= {"end_of_word_suffix": "</w>", "vocab": vocab, "merges": []}
+    row = write(tmp_path, "tokenizer.json", content)
+    with pytest.raises(Unsupported, match="spells"):
+        Canonical(row, tokenizers.load(row))
+
+
 def test_counts_alone_are_compared_with_canonical_counts(judge: Canonical, tokenizer: Tokenizer) -> None:
     text = "hello w"
     (one,) = judge.verdicts([LogEntry(1, 9, None, text)])
