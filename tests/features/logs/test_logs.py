@@ -207,6 +207,14 @@ def test_a_run_says_how_much_of_a_log_is_canonical(tokenizer: Tokenizer, row: st
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
 
 
+def test_fields_of_nested_objects_are_named_with_a_dot(tmp_path: Path) -> None:
+    path = log(
+        tmp_path / "log.jsonl", [{"text": "c", "usage": {"out": {"tokens": 7}}}, {"text": "c", "usage.out.tokens": 3}]
+    )
+    corpus = open_corpus(f"ids:{path}?tokens=usage.out.tokens")
+    assert [LogEntry.of_written(text).tokens for text in corpus.documents(Tally())] == [7, 3]
+
+
 def test_half_a_surrogate_pair_is_replaced_as_in_other_texts(judge: Canonical, tmp_path: Path) -> None:
     path = log(tmp_path / "log.jsonl", [{"text": "h\ud800", "tokens": 4}])
     entries = [LogEntry.of_written(text) for text in open_corpus(f"ids:{path}").documents(Tally())]
