@@ -99,9 +99,11 @@ def _bounded(parts: Any) -> str:
     return "".join(kept)
 
 
-def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **others: Any) -> str:
-    """Write JSON as transformers does: without escapes for HTML."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, **others)
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Write JSON as transformers does: without escapes for HTML, and without calls of what a template names."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 def _refuse(message: str) -> str:

@@ -148,6 +148,7 @@ HOSTILE = {
     "reads": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "asks the loop": "{{ cycler.__init__.__globals__ }}",
     "changes messages": "{{ messages.append(1) }}",
+    "calls back": "{{ cycler | tojson(default=lipsum) }}",
     "refuses": "{{ raise_exception('no') }}",
     "no Jinja": "{% for %}",
     "unknown tag": "{% mine %}",
