@@ -57,7 +57,7 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the engines of a tokenizer, each with the specification of its row.
 
     Raises:
-        InputError: a wanted engine is unknown.
+        InputError: a wanted engine is unknown, or none of them can be asked for the tokenizer.
     """
     every = [*tokenizers.engines_by_name(), AUTO, SLOW]
     for name in wanted:
@@ -67,7 +67,10 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     rows = [(name, f"{name}+{home}") for name in tokenizers.engines_by_name()]
     if (folder := _folder(home)) is not None:
         rows += [(AUTO, f"auto:{folder}"), (SLOW, f"auto:{folder}?slow=1")]
-    return [(name, row) for name, row in rows if not wanted or name in wanted]
+    rows = [(name, row) for name, row in rows if not wanted or name in wanted]
+    if not rows:
+        raise InputError(f"{spec!r} is in no folder with {CONFIG}, which {' and '.join(wanted)} needs; name a folder")
+    return rows
 
 
 def _folder(home: str) -> Path | None:

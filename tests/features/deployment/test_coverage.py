@@ -111,6 +111,7 @@ def test_wrong_names_are_refused_before_anything_runs(home: str, text: str) -> N
     refused("coverage", "no-such-row", "-c", text)
     refused("coverage", home, "-c", "path:/no/such/file")
     refused("coverage", home, "-c", text, "-e", "mine")
+    assert coverage.CONFIG in refused("coverage", home, "-c", text, "-e", "auto")
     refused("coverage", home, "-c", text, "--memory-limit", "much")
 
 
