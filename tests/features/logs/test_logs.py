@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora import open_corpus
+from pyharness.features.logs import rows
 from pyharness.features.logs.canonical import Canonical, EntryVerdict
-from pyharness.features.logs.entries import LogEntry
+from pyharness.features.logs.entries import LogEntry, LogFields, entries_of
 from pyharness.features.logs.metrics import LogState, measure
 from pyharness.types import Case, InputError, Tally, Tokenizer, Unsupported
 from tokenizer_files import byte_level, sentencepiece_data, write
@@ -268,6 +269,21 @@ def test_a_row_of_counts_is_measured_in_every_language(tokenizer: Tokenizer, row
         states.append(benchmarks()["fairness"].run(work).state)
     assert states[0].keys() == states[1].keys()
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_counts_are_read_once_for_aligned_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log(tmp_path / "aligned.jsonl", [{"text": {"en": "a", "xx": "b"}}])
+    path = log(tmp_path / "counts.jsonl", [{"text": one, "tokens": 1} for one in "ab"])
+    reads: list[Path] = []
+
+    def entries(path: Path, fields: LogFields) -> Iterator[LogEntry]:
+        reads.append(path)
+        return entries_of(path, fields)
+
+    monkeypatch.setattr(rows, "entries_of", entries)
+    spec, corpus = tokenizers.resolve(f"ids:{path}"), open_corpus(f"parallel:{tmp_path / 'aligned.jsonl'}")
+    benchmarks()["fairness"].run(Work(Case("fairness", "r", "t"), spec, lambda: spec.load(spec), corpus, 1))
+    assert reads == [path]
 
 
 def test_a_row_of_counts_answers_for_its_texts_alone(tmp_path: Path) -> None:
