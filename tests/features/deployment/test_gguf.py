@@ -143,6 +143,9 @@ BAD: dict[str, bytes] = {
     "tokens twice": gguf(small() | {"tokenizer.ggml.tokens": ["a"] * len(small()["tokenizer.ggml.tokens"])}),
     "no scores": gguf({key: one for key, one in of_pieces([("<unk>", 0, 2)]).items() if "scores" not in key}),
     "a score of nan": gguf(of_pieces([("<unk>", 0.0, 2), ("a", float("nan"), 1)])),
+    "a score of 64 bits": gguf(of_pieces([("<unk>", 0.0, 2)]) | {"tokenizer.ggml.scores": 1.5}).replace(
+        struct.pack("<If", 6, 1.5), struct.pack("<IIQd", 9, 12, 1, 1e300)
+    ),
     "no unknown": gguf(of_pieces([("a", 0.0, 1)])),
 }
 
@@ -155,6 +158,7 @@ def test_what_is_no_vocabulary_is_refused_in_one_line(name: str, tmp_path: Path)
         tokenizers.load(f"gguf:{path}")
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+    assert "OverflowError" not in str(error.value)
 
 
 @settings(max_examples=examples(200))
