@@ -231,6 +231,7 @@ def test_text_is_no_log(row: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     told = refused("run", "-t", row, "-c", "path:a.txt", "-b", "canonical", cwd=tmp_path)
     assert "nothing" in told
+    assert "'ids'" in told
 
 
 # ------------------------------------------------------------------------------------------- rows of counts
@@ -244,6 +245,9 @@ def test_a_row_of_counts_is_measured_like_the_tokenizer_that_was_counted(
     done = call("run", "-t", f"a={row}", "-t", "b=ids:counts.jsonl?overhead=7", "-c", "path:counts.jsonl", "-b",
                 "compression", "-o", "r.json", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
+    table = done.stdout[done.stdout.index("Compression") :].splitlines()
+    (shown,) = [line for line in table[: table.index("")] if line.startswith("b ")]
+    assert shown.split()[1] == "-"  # V is not known, and not 0
     results = {
         result["tokenizer"]: {one["metric"]: one for one in result["measurements"]}
         for result in json.loads((tmp_path / "r.json").read_text())["results"]
