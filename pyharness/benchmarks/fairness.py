@@ -30,6 +30,7 @@ from pyharness.types import (
     State,
     Table,
     Tally,
+    Tokenizer,
     digest_of,
 )
 
@@ -57,7 +58,7 @@ def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np
     """Return the function that counts the tokens of texts of given sizes; units, for a row that cuts text into them."""
     segmenter = None if work.spec.instead is None else work.spec.instead.make(work.spec)
     if not isinstance(segmenter, HasSegments):
-        tokenizer = work.counter()
+        tokenizer = segmenter if isinstance(segmenter, Tokenizer) else work.load()
         return lambda texts, _: np.diff(tokenizer.encode_batch(texts, work.threads).offsets)
 
     def units(texts: list[str], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -218,7 +218,9 @@ def plan(
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     if not cases:
-        raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks")
+        kinds = {one.benchmark: benchmarks()[one.benchmark].corpus for one in suite.selections}
+        needs = "".join(f"; {name} needs a corpus {kind!r}" for name, kind in kinds.items() if kind not in _ANY)
+        raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks{needs}")
     distinct = {case.key: case for case in cases}
     planned = Plan(suite, rows, texts, tuple(distinct.values()))
     _try_to_record(planned)

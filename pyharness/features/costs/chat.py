@@ -80,9 +80,11 @@ class ChatCounts:
         """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         counts = taken(arrays, "chat counts", len(_COUNTS)).astype(np.int64).tolist()
         kept = taken(arrays, "chat kept", 2 * len(CHANGES)).astype(np.int64).reshape(-1, 2)
-        if min(counts) < 0 or (kept < 0).any() or (kept[:, 0] > kept[:, 1]).any():
+        named = dict(zip(_COUNTS, counts, strict=True))
+        divided = named["turns"] > 1 and (named["schema bytes"] > 0 or not named["has tools"])
+        if not divided or min(counts) < 0 or (kept < 0).any() or (kept[:, 0] > kept[:, 1]).any():
             raise InputError("counts of a chat contradict each other")
-        return cls(dict(zip(_COUNTS, counts, strict=True)), kept)
+        return cls(named, kept)
 
 
 def encoder(row: TokenizerSpec) -> Encode:
@@ -100,13 +102,13 @@ def encoder(row: TokenizerSpec) -> Encode:
 
 
 def check_tokens(template: ChatTemplate, encode: Encode) -> None:
-    """Refuse a template whose special tokens are no tokens of the row: it would count their letters.
+    """Refuse a template that names special tokens which are no tokens of the row: it would count their letters.
 
     Raises:
         InputError: one of them is not one id.
     """
     for name, text in template.tokens.items():
-        if text and len(encode(text)) != 1:
+        if name in template.text and text and len(encode(text)) != 1:
             raise InputError(
                 f"{template.label}: {name} {text[:40]!r} is no token of the row, so its letters would be counted; "
                 "take the tokenizer that the template was made for"

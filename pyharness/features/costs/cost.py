@@ -10,7 +10,7 @@ import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work, fairness
 from pyharness.corpora.streaming import batches, work_key
-from pyharness.features.costs.cost_metrics import REPORTED, CostState, measure
+from pyharness.features.costs.cost_metrics import COST, REPORTED, CostState, measure
 from pyharness.features.costs.prices import TokenPrices, read_prices
 from pyharness.kernels import TextColumn, text_statistics
 from pyharness.statistics.jackknife import group_of
@@ -106,8 +106,8 @@ def _dearest(result: CaseResult) -> tuple[float, str] | None:
     most = max((one for one in costs if one != home), key=lambda one: costs[one])
     times = costs[most] / costs[home]
     text = (
-        f"{result.case.tokenizer}: a million words of {home} cost {costs[home]:,.2f} {currency} to read, and "
-        f"{costs[most]:,.2f} in {most} ({times:.2g}x)."
+        f"{result.case.tokenizer}: a million words of {home} cost {COST.show(costs[home])} {currency} to read, "
+        f"and {COST.show(costs[most])} in {most} ({times:.2g}x)."
     )
     return times, text
 

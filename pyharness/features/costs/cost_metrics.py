@@ -78,15 +78,15 @@ def _estimate(state: CostState, name: str, language: str, index: int, compute: C
     return jackknife.estimate(name, aligned.rows.tolist(), of, language, aligned.bytes[:, home].tolist())
 
 
-_COST = Format("{:,.2f}")
+COST = Format("{:.4g}")  # prices go from cents to hundreds
 REPORTED = (
     Metric(
         "reading_cost", "price/million words", "lower",
-        "price of a million words of the reference language, read in a language", primary=True, format=_COST,
+        "price of a million words of the reference language, read in a language", primary=True, format=COST,
     ),
     Metric(
         "writing_cost", "price/million words", "lower",
-        "price of a million words of the reference language, written in a language", format=_COST,
+        "price of a million words of the reference language, written in a language", format=COST,
     ),
     Metric(
         "window_words", "word", "higher",

@@ -55,22 +55,37 @@ class _Refusal(Exception):
 
 def render_all(request: Mapping[str, Any]) -> list[str]:
     """Render the conversations of a request in this process, which has no limits of its own."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.filters["tojson"] = _to_json
-    environment.globals["raise_exception"] = _refuse
-    template = environment.from_string(request["template"])
+    template = _environment().from_string(request["template"])
     texts = []
     for one in request["conversations"]:
         values = {**request["tokens"], "messages": one["messages"], "add_generation_prompt": one["asks"],
+                  "tools": one["tools"] or None, "documents": None,  # defined, as by transformers
                   "strftime_now": _clock(one["date"])}  # fmt: skip
-        if one["tools"]:
-            values["tools"] = one["tools"]
         texts.append(_bounded(template.generate(**values)))
     return texts
+
+
+def _environment() -> Any:
+    """Return the sandbox, with the filter, the function and the tags that transformers adds."""
+    from jinja2 import nodes, parser
+    from jinja2.ext import Extension, LoopControlExtension
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class GenerationTag(Extension):
+        """``{% generation %}``: marks what a model wrote, for training. The text is the same."""
+
+        tags = {"generation"}  # noqa: RUF012 -- as Jinja declares it
+
+        def parse(self, parser: parser.Parser) -> nodes.Node:
+            line = next(parser.stream).lineno
+            return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[LoopControlExtension, GenerationTag]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    return environment
 
 
 def _bounded(parts: Any) -> str:
@@ -84,9 +99,11 @@ def _bounded(parts: Any) -> str:
     return "".join(kept)
 
 
-def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **others: Any) -> str:
-    """Write JSON as transformers does: without escapes for HTML."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, **others)
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Write JSON as transformers does: without escapes for HTML, and without calls of what a template names."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 def _refuse(message: str) -> str:

@@ -90,7 +90,7 @@ def costs_of(counts: Mapping[str, int], tokenizer: Tokenizer, threads: int = 1) 
 
 def run(work: Work) -> Findings:
     """Read the text once, and encode each different word."""
-    tokenizer, tally, counts, left_out = work.counter(), Tally(), Counter[str](), 0
+    tokenizer, tally, counts, left_out = work.load(), Tally(), Counter[str](), 0
     for batch in batches((piece.text for piece in keyed(work.text, tally)), size=_BATCH_CHARACTERS):
         for text in batch:
             tally.add(text)

@@ -7,6 +7,7 @@ line of JSON. A library that crashes, hangs or leaks costs that cell.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the engines of a tokenizer, each with the specification of its row.
 
     Raises:
-        InputError: a wanted engine is unknown.
+        InputError: a wanted engine is unknown, or none of them can be asked for the tokenizer.
     """
     every = [*tokenizers.engines_by_name(), AUTO, SLOW]
     for name in wanted:
@@ -66,7 +67,10 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     rows = [(name, f"{name}+{home}") for name in tokenizers.engines_by_name()]
     if (folder := _folder(home)) is not None:
         rows += [(AUTO, f"auto:{folder}"), (SLOW, f"auto:{folder}?slow=1")]
-    return [(name, row) for name, row in rows if not wanted or name in wanted]
+    rows = [(name, row) for name, row in rows if not wanted or name in wanted]
+    if not rows:
+        raise InputError(f"{spec!r} is in no folder with {CONFIG}, which {' and '.join(wanted)} needs; name a folder")
+    return rows
 
 
 def _folder(home: str) -> Path | None:
@@ -183,6 +187,8 @@ def measured(spec: str, engine: str, row: str, corpora: Sequence[str]) -> Covera
             unequal = _unequal(home, other, texts)
             documents, differing = documents + len(texts), differing + len(unequal)
             witness = unequal[0] if unequal and witness is None else witness
+    if not documents:
+        return CoverageCell(spec, engine, "refused", reason="each text spells a token that it cannot treat as text")
     if witness is None:
         return CoverageCell(spec, engine, "equal", documents)
     short = shortened(witness, lambda text: bool(_unequal(home, other, [text])))
@@ -220,7 +226,8 @@ def shortened(text: str, differs: Callable[[str], bool]) -> str:
 def main() -> None:
     """Measure the cell that the first argument names, and write it."""
     spec, engine, row, *corpora = json.loads(sys.argv[1])
-    out, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
     try:
         cell = measured(spec, engine, row, corpora)
     except InputError as error:

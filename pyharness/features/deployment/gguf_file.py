@@ -161,11 +161,12 @@ def _read(reader: GgufReader, wanted: Callable[[str], bool]) -> Mapping[str, Val
     values: dict[str, Value] = {}
     for _ in range(count):
         key = reader.string("a key")
-        kind = int(reader.number("I", f"the type of {key[:60]!r}"))
+        name = repr(key[:60])
+        kind = int(reader.number("I", f"the type of {name}"))
         if not wanted(key):
-            reader.skip_value(kind, key[:60])
+            reader.skip_value(kind, name)
         elif key in values:
-            raise InputError(f"{reader.label} has the key {key[:60]!r} twice")
+            raise InputError(f"{reader.label} has the key {name} twice")
         else:
-            values[key] = reader.value(kind, key[:60])
+            values[key] = reader.value(kind, name)
     return values

@@ -7,7 +7,6 @@ CONTROL are text, those of the type USER_DEFINED are matched first. Source: docs
 from __future__ import annotations
 
 import json
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +21,8 @@ from pyharness.vocabularies.huggingface.pre_tokenizer import BYTE_LEVEL_ONLY, pr
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, O200K
 
 PREFIX = "tokenizer.ggml."
+_LARGEST_SCORE = float.fromhex("0x1.fffffep127")  # of a float in a SentencePiece model
+_READ = ("model", "pre", "tokens", "token_type", "scores", "merges", "add_space_prefix")
 _DECODER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 
 # Names of pre-tokenizers by the split pattern that cuts as they do.
@@ -83,7 +84,6 @@ class GgufVocabulary:
     scores: Sequence[float]
     merges: Sequence[str]
     space_before: bool  # llama: whether a text gets a space before it
-    template: str = ""  # of chats
 
     @property
     def kind(self) -> Kind:
@@ -96,8 +96,8 @@ class GgufVocabulary:
 
 
 def is_wanted(key: str) -> bool:
-    """Return whether a key of the metadata is about the tokenizer."""
-    return key.startswith("tokenizer.") and key != "tokenizer.huggingface.json"
+    """Return whether a key of the metadata is read: lists of others would only take memory."""
+    return key.startswith(PREFIX) and key.removeprefix(PREFIX) in _READ
 
 
 def vocabulary_of(values: Mapping[str, Value], label: str) -> GgufVocabulary:
@@ -121,7 +121,6 @@ def vocabulary_of(values: Mapping[str, Value], label: str) -> GgufVocabulary:
     vocabulary = GgufVocabulary(
         label, model, str(pre), tokens, _types(values, label, len(tokens)), _scores(values, label, model, len(tokens)),
         _merges(values, label, model), bool(values.get(f"{PREFIX}add_space_prefix", True)),
-        str(values.get("tokenizer.chat_template", "")),
     )  # fmt: skip
     _check_distinct(vocabulary)
     if model == "gpt2":
@@ -149,8 +148,8 @@ def _scores(values: Mapping[str, Value], label: str, model: str, count: int) -> 
     scores: Any = values.get(f"{PREFIX}scores")
     if not _is_list(scores, (float, int)) or len(scores) < count:  # type: ignore[arg-type]
         raise InputError(f"{label}: {PREFIX}scores is not a list of {count:,} numbers, one for each token")
-    if not all(map(math.isfinite, scores[:count])):
-        raise InputError(f"{label}: a score is not a finite number")
+    if not all(abs(one) <= _LARGEST_SCORE for one in scores[:count]):  # nor NaN
+        raise InputError(f"{label}: a score is not a number of 32 bits")
     return [float(one) for one in scores[:count]]
 
 

@@ -76,10 +76,11 @@ def logged(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
     del data
     for result in results:
         values = {one.metric: one.value for one in result.measurements}
-        share, over = values.get("canonical_share"), values.get("overcount_tokens")
+        over, totals = values.get("overcount_tokens"), result.details.get("log", {})
         if not isinstance(over, int):
             continue
-        parts = [] if share is None else [f"{100 * share:.4g} % canonical"]
+        judged = totals.get("judged", 0)
+        parts = [f"{totals.get('canonical', 0):,} of {judged:,} canonical"] if judged else []  # 100 % would round
         parts.append(f"{over:+,} tokens" if over else "no token too many")
         causes = [f"{cause} {number:,}" for cause, number in result.details.get("causes", {}).items()]
         text = f"{result.case.corpus}, {result.case.tokenizer}: {', '.join(parts)}"

@@ -72,7 +72,7 @@ class Canonical:
     """The judge of entries: a loaded row.
 
     Raises:
-        Unsupported: the row hides the bytes of its tokens.
+        Unsupported: the row hides the bytes of its tokens, or marks ends of words in them.
     """
 
     def __init__(self, row: str, tokenizer: Tokenizer) -> None:
@@ -81,6 +81,9 @@ class Canonical:
         self.row, self.tokenizer = row, tokenizer
         self.vocabulary = tokenizer.vocabulary()
         self.lengths = np.diff(self.vocabulary.offsets)
+        spelled = tokenizer.decode(tokenizer.encode_batch(["a"]).ids).strip()
+        if spelled.startswith(b"a") and spelled != b"a":
+            raise Unsupported(f"{row!r} spells 'a' as {spelled.decode('utf-8', 'replace')!r}: its ids lose the text")
 
     def verdicts(self, entries: Sequence[LogEntry], threads: int = 1) -> list[EntryVerdict]:
         """Judge entries.

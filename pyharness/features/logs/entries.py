@@ -10,6 +10,7 @@ from typing import Any
 
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.path import check_file
+from pyharness.corpora.streaming import settled
 from pyharness.types import InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
@@ -83,9 +84,10 @@ def entries_of(path: Path, fields: LogFields) -> Iterator[LogEntry]:
 
 def entry_of(where: str, line: int, row: Mapping[str, Any], fields: LogFields) -> LogEntry:
     """Check a row; ``where`` is its name in messages."""
-    text, ids, tokens = row.get(fields.text), row.get(fields.ids), row.get(fields.tokens)
+    text, ids, tokens = (_given(row, field) for field in (fields.text, fields.ids, fields.tokens))
     if text is not None and not isinstance(text, str):
         raise InputError(f"{where}: {fields.text!r} is {jsonl.kind_of(text)}, not text; choose another with ?field=")
+    text = None if text is None else settled(text)[0]
     if ids is None:
         if tokens is None or text is None:
             names = ", ".join(map(repr, list(row)[:20])) or "nothing"
@@ -98,6 +100,13 @@ def entry_of(where: str, line: int, row: Mapping[str, Any], fields: LogFields) -
         raise InputError(f"{where}: {fields.ids!r} is {jsonl.kind_of(ids)}, not a list of ids; choose with ?ids=")
     numbers = tuple(_number(where, f"{fields.ids}[{place}]", one, BIGGEST_ID) for place, one in enumerate(ids))
     return LogEntry(line, len(numbers), numbers, text)
+
+
+def _given(row: Mapping[str, Any], field: str) -> Any:
+    """Return a field or None; ``outer.inner`` names one of a nested object, as in other corpora."""
+    outer, _, inner = field.partition(".")
+    nested = row.get(outer)
+    return _given(nested, inner) if field not in row and inner and isinstance(nested, dict) else row.get(field)
 
 
 def _number(where: str, field: str, value: Any, most: int) -> int:

@@ -148,6 +148,7 @@ HOSTILE = {
     "reads": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "asks the loop": "{{ cycler.__init__.__globals__ }}",
     "changes messages": "{{ messages.append(1) }}",
+    "calls back": "{{ cycler | tojson(default=lipsum) }}",
     "refuses": "{{ raise_exception('no') }}",
     "no Jinja": "{% for %}",
     "unknown tag": "{% mine %}",
@@ -170,6 +171,33 @@ def test_what_a_template_may_use() -> None:
     chat = RenderedChat([{"role": "user", "content": "<é>"}], [{"a": "<é>"}], DATE)
     assert rendered(ChatTemplate(text, {"bos_token": "B"}, ""), [chat]) == ['B2026[{"a": "<é>"}]<é>']
     assert here(template("{{ strftime_now('%d %b') }}"), [RenderedChat((), date=OTHER_DATE)]) == ["01 Feb"]
+
+
+def test_a_template_sees_what_transformers_gives_it() -> None:
+    chat = RenderedChat([{"role": "user", "content": "a"}])
+    defined = "{{ tools is defined and tools is none and documents is none }}"
+    assert here(template(defined), [chat]) == ["True"]
+    marked = "{% generation %}{% set b = messages[0].content %}{{ b }}{% endgeneration %}{{ b }}"
+    assert here(template(marked), [chat]) == ["a"]
+
+
+def test_special_tokens_that_a_template_does_not_name_may_be_unknown(row: str) -> None:
+    encode = encoder(tokenizers.resolve(row))
+    unknown = {"pad_token": "[PAD]"}
+    check_tokens(template(PLAIN, **unknown), encode)
+    with pytest.raises(InputError, match="pad_token"):
+        check_tokens(template("{{ pad_token }}", **unknown), encode)
+
+
+@pytest.mark.parametrize(("name", "value"), [("turns", 1), ("schema bytes", 0)])
+def test_counts_that_nothing_can_be_divided_by_are_refused(
+    name: str, value: int, row: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyharness.features.costs.chat.rendered", here)
+    chat = measured(template(WITH_TOOLS), encoder(tokenizers.resolve(row)))
+    ChatCounts.of_arrays(chat.arrays())
+    with pytest.raises(InputError, match="contradict"):
+        ChatCounts.of_arrays(ChatCounts({**chat.counts, name: value}, chat.kept).arrays())
 
 
 # ------------------------------------------------------------------------------------------------- finding templates

@@ -13,7 +13,7 @@ from cases.command_line import call, refused
 from pyharness import tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora import open_corpus
-from pyharness.features.costs.cost_metrics import CostState, measure
+from pyharness.features.costs.cost_metrics import COST, CostState, measure
 from pyharness.features.costs.prices import TokenPrices, read_prices
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import Case, InputError
@@ -57,6 +57,12 @@ def test_costs_are_the_arithmetic_of_the_tests() -> None:
     assert len(measured["reading_cost", "xx"].replicates) == GROUPS
     assert "window_words" not in {metric for metric, _ in values(state, TokenPrices("EUR", 1, 1))}
     assert list(measure(CostState.of_arrays(state.arrays()), PRICES)) == list(measure(state, PRICES))
+
+
+def test_small_prices_keep_their_digits() -> None:
+    cheap, dear = (COST.show(0.02 * tokens) for tokens in (1.15, 1.34))
+    assert float(cheap) == pytest.approx(0.023)
+    assert float(dear) == pytest.approx(0.0268)
 
 
 def test_a_text_without_words_has_no_cost() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from hypothesis import strategies as st
 
 from cases.command_line import call
 from pyharness import tokenizers
+from pyharness.benchmarks import Work
+from pyharness.corpora import open_corpus
 from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
+from pyharness.types import Case, Instead, Tokenizer, Unsupported
 
 
 @given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
@@ -40,6 +44,17 @@ def test_what_is_too_long_or_too_much_is_left_out(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(words, "MOST_WORDS", 1)
     assert count_words(["z " + "y" * 64], counts) == 1
     assert counts == {"y" * 64: 2}
+
+
+def test_words_need_ids_and_not_recorded_counts(tmp_path: Path) -> None:
+    def load() -> Tokenizer:
+        raise Unsupported("only counts are known")
+
+    spec = tokenizers.resolve("raw_bytes")
+    spec = replace(spec, instead=Instead(lambda _: tokenizers.load("raw_bytes"), lambda _: {}))
+    (tmp_path / "a.txt").write_text("a word")
+    with pytest.raises(Unsupported, match="counts"):
+        words.run(Work(Case("words", "raw_bytes", "t"), spec, load, open_corpus(f"path:{tmp_path / 'a.txt'}"), 1))
 
 
 def test_a_run_lists_the_costliest_words(tmp_path: Path) -> None:

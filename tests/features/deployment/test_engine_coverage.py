@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,25 @@ def test_what_an_engine_cannot_run_is_refused(home: str, text: str) -> None:
     assert "rs_bpe" in cell.reason
 
 
+def test_an_engine_that_met_no_text_is_not_equal(home: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizers, "mapped_strings", lambda _: ("o",))  # which each line has
+    cell = measured(home, "native", f"native+{home}", [text])
+    assert (cell.state, cell.documents) == ("refused", 0)
+    assert cell.reason
+
+
+def test_what_a_library_prints_is_no_answer(home: str) -> None:
+    script = (
+        "import os; from pyharness.features.deployment import coverage\n"
+        "coverage.measured = lambda *_: os.write(1, b'noise') and coverage.CoverageCell('a', 'b', 'equal', 1)\n"
+        "coverage.main()"
+    )
+    command = [sys.executable, "-c", script, json.dumps([home, "native", home])]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(done.stdout)["state"] == "equal"
+    assert b"noise" in done.stderr
+
+
 def test_cells_have_processes_of_their_own(home: str, text: str) -> None:
     assert [cell.state for cell in cells([home], [text], ["native"], 60, None)] == ["equal"]
 
@@ -90,6 +111,7 @@ def test_wrong_names_are_refused_before_anything_runs(home: str, text: str) -> N
     refused("coverage", "no-such-row", "-c", text)
     refused("coverage", home, "-c", "path:/no/such/file")
     refused("coverage", home, "-c", text, "-e", "mine")
+    assert coverage.CONFIG in refused("coverage", home, "-c", text, "-e", "auto")
     refused("coverage", home, "-c", text, "--memory-limit", "much")
 
 

@@ -18,7 +18,7 @@ from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.corpora import open_corpus
 from pyharness.features.deployment.gguf_file import GgufReader, read_metadata
-from pyharness.features.deployment.gguf_vocabulary import PATTERNS, STEPS
+from pyharness.features.deployment.gguf_vocabulary import PATTERNS, STEPS, is_wanted
 from pyharness.types import InputError, Tally
 from pyharness.vocabularies.sentencepiece_file import read_model
 from tokenizer_files import TEXTS, byte_level, sentencepiece_data, write
@@ -143,6 +143,9 @@ BAD: dict[str, bytes] = {
     "tokens twice": gguf(small() | {"tokenizer.ggml.tokens": ["a"] * len(small()["tokenizer.ggml.tokens"])}),
     "no scores": gguf({key: one for key, one in of_pieces([("<unk>", 0, 2)]).items() if "scores" not in key}),
     "a score of nan": gguf(of_pieces([("<unk>", 0.0, 2), ("a", float("nan"), 1)])),
+    "a score of 64 bits": gguf(of_pieces([("<unk>", 0.0, 2)]) | {"tokenizer.ggml.scores": 1.5}).replace(
+        struct.pack("<If", 6, 1.5), struct.pack("<IIQd", 9, 12, 1, 1e300)
+    ),
     "no unknown": gguf(of_pieces([("a", 0.0, 1)])),
 }
 
@@ -155,6 +158,7 @@ def test_what_is_no_vocabulary_is_refused_in_one_line(name: str, tmp_path: Path)
         tokenizers.load(f"gguf:{path}")
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+    assert "OverflowError" not in str(error.value)
 
 
 @settings(max_examples=examples(200))
@@ -207,3 +211,17 @@ def test_a_file_of_the_other_order_of_bytes_is_read(tmp_path: Path) -> None:
     path = tmp_path / "big.gguf"
     path.write_bytes(data)
     assert read_metadata(path, lambda _: True) == {"a": 258}
+
+
+def test_keys_that_are_not_read_take_no_memory(tmp_path: Path) -> None:
+    path = file(tmp_path, {"tokenizer.ggml.other": [1, 2], "tokenizer.chat_template": "a", **small()})
+    kept = read_metadata(path, is_wanted)
+    assert kept.keys() == small().keys() - {"general.architecture"}
+
+
+def test_a_key_in_a_message_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(gguf({"a\n\x1bb": 1})[:-4])
+    with pytest.raises(InputError, match="cut off") as error:
+        read_metadata(path, is_wanted)
+    assert str(error.value).isprintable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora import open_corpus
+from pyharness.features.logs import rows
 from pyharness.features.logs.canonical import Canonical, EntryVerdict
-from pyharness.features.logs.entries import LogEntry
+from pyharness.features.logs.entries import LogEntry, LogFields, entries_of
 from pyharness.features.logs.metrics import LogState, measure
 from pyharness.types import Case, InputError, Tally, Tokenizer, Unsupported
 from tokenizer_files import byte_level, sentencepiece_data, write
@@ -133,6 +134,15 @@ def test_a_first_token_without_its_space_is_named(tmp_path: Path) -> None:
     assert change.cause == "missing space"
 
 
+def test_ids_that_mark_ends_of_words_spell_no_text(tmp_path: Path) -> None:
+    content = byte_level()
+    vocab = {"a</w>" if text == "Ġw" else text: number for text, number in VOCAB.items()}
+    content["model"] |= {"end_of_word_suffix": "</w>", "vocab": vocab, "merges": []}
+    row = write(tmp_path, "tokenizer.json", content)
+    with pytest.raises(Unsupported, match="spells"):
+        Canonical(row, tokenizers.load(row))
+
+
 def test_counts_alone_are_compared_with_canonical_counts(judge: Canonical, tokenizer: Tokenizer) -> None:
     text = "hello w"
     (one,) = judge.verdicts([LogEntry(1, 9, None, text)])
@@ -191,17 +201,37 @@ def test_a_run_says_how_much_of_a_log_is_canonical(tokenizer: Tokenizer, row: st
     log(tmp_path / "log.jsonl", [*rows, {"ids": SPLITS[VOCAB["hello"]], "text": "hello"}])
     done = call("run", "-t", f"a={row}", "-c", "ids:log.jsonl", "-b", "canonical", "-o", "r.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "+1 tokens; cut in two 1" in done.stdout
+    assert f"{len(rows)} of {len(rows) + 1} canonical, +1 tokens; cut in two 1" in " ".join(done.stdout.split())
     data = json.loads((tmp_path / "r.json").read_text())
     (result,) = data["results"]
     assert result["details"]["changes"][0]["logged"] == list(SPLITS[VOCAB["hello"]])
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
 
 
+def test_fields_of_nested_objects_are_named_with_a_dot(tmp_path: Path) -> None:
+    path = log(
+        tmp_path / "log.jsonl", [{"text": "c", "usage": {"out": {"tokens": 7}}}, {"text": "c", "usage.out.tokens": 3}]
+    )
+    corpus = open_corpus(f"ids:{path}?tokens=usage.out.tokens")
+    assert [LogEntry.of_written(text).tokens for text in corpus.documents(Tally())] == [7, 3]
+
+
+def test_half_a_surrogate_pair_is_replaced_as_in_other_texts(judge: Canonical, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.jsonl", [{"text": "h\ud800", "tokens": 4}])
+    entries = [LogEntry.of_written(text) for text in open_corpus(f"ids:{path}").documents(Tally())]
+    assert entries == [LogEntry(1, 4, None, "h\ufffd")]
+    assert judge.verdicts(entries)[0].has_ids is False
+    spec = tokenizers.resolve(f"ids:{path}")
+    assert spec.instead is not None
+    (read,) = open_corpus(f"path:{path}").documents(Tally())
+    assert spec.instead.make(spec).encode_batch([read]).offsets.tolist() == [0, 4]
+
+
 def test_text_is_no_log(row: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     told = refused("run", "-t", row, "-c", "path:a.txt", "-b", "canonical", cwd=tmp_path)
     assert "nothing" in told
+    assert "'ids'" in told
 
 
 # ------------------------------------------------------------------------------------------- rows of counts
@@ -215,6 +245,9 @@ def test_a_row_of_counts_is_measured_like_the_tokenizer_that_was_counted(
     done = call("run", "-t", f"a={row}", "-t", "b=ids:counts.jsonl?overhead=7", "-c", "path:counts.jsonl", "-b",
                 "compression", "-o", "r.json", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
+    table = done.stdout[done.stdout.index("Compression") :].splitlines()
+    (shown,) = [line for line in table[: table.index("")] if line.startswith("b ")]
+    assert shown.split()[1] == "-"  # V is not known, and not 0
     results = {
         result["tokenizer"]: {one["metric"]: one for one in result["measurements"]}
         for result in json.loads((tmp_path / "r.json").read_text())["results"]
@@ -240,6 +273,21 @@ def test_a_row_of_counts_is_measured_in_every_language(tokenizer: Tokenizer, row
         states.append(benchmarks()["fairness"].run(work).state)
     assert states[0].keys() == states[1].keys()
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_counts_are_read_once_for_aligned_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log(tmp_path / "aligned.jsonl", [{"text": {"en": "a", "xx": "b"}}])
+    path = log(tmp_path / "counts.jsonl", [{"text": one, "tokens": 1} for one in "ab"])
+    reads: list[Path] = []
+
+    def entries(path: Path, fields: LogFields) -> Iterator[LogEntry]:
+        reads.append(path)
+        return entries_of(path, fields)
+
+    monkeypatch.setattr(rows, "entries_of", entries)
+    spec, corpus = tokenizers.resolve(f"ids:{path}"), open_corpus(f"parallel:{tmp_path / 'aligned.jsonl'}")
+    benchmarks()["fairness"].run(Work(Case("fairness", "r", "t"), spec, lambda: spec.load(spec), corpus, 1))
+    assert reads == [path]
 
 
 def test_a_row_of_counts_answers_for_its_texts_alone(tmp_path: Path) -> None:
