@@ -40,6 +40,11 @@ class FileListing:
         return cls(files, tuple(map(state_of, files)))
 
     @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, _ in self.states)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the listing: parts of two listings are not parts of one text."""
         digest = hashlib.sha256()
@@ -49,7 +54,7 @@ class FileListing:
 
     def part(self, index: int, count: int) -> Iterator[Extent]:
         """Yield what part ``index`` of ``count`` has of each file that begins or goes on in it."""
-        whole = sum(size for size, _ in self.states)
+        whole = self.size
         start, stop = (whole * one // count for one in (index, index + 1))
         at = 0
         for file, (size, _) in zip(self.files, self.states, strict=True):

@@ -63,11 +63,11 @@ def page_of(audited: TokenizerAudit) -> Page:
     facts = tuple((Cell(name), Cell(text)) for name, text in facts_of(audited).items())
     answer = Cell(f"{WORDS[audited.status]}; {verdict(audited)}.", sign=_SIGNS.get(audited.status, ""))
     lead = Sheet("In short", (Heading("question", "name"), Heading("answer", "prose")), ((Cell("Verdict"), answer),))
-    found = Section("Findings", tuple(findings) or ("Nothing was found.",))
+    listed = Section("Findings", tuple(findings) or ("Nothing was found.",))
     read = Section(
         "What was read", (Sheet("Files and versions", (Heading("name", "name"), Heading("is", "prose")), facts),)
     )
-    return Page(f"Audit of {audited.subject.spec}", (found, Section("Checks", (checks,)), read), verdict(audited),
+    return Page(f"Audit of {audited.subject.spec}", (listed, Section("Checks", (checks,)), read), verdict(audited),
                 lead=(lead,))  # fmt: skip
 
 

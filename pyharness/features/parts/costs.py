@@ -92,9 +92,7 @@ def of_a_part(run: PartsRun, done: list[PartDone], pace: float = 1.0) -> PartCos
 
 def _declared(run: PartsRun, pace: float) -> PartCost:
     parts = run.folder.plan.parts
-    sizes = {
-        label: -(-sum(FileListing.of(whole_of(corpus)).sizes) // parts) for label, corpus in run.plan.corpora.items()
-    }
+    sizes = {label: -(-FileListing.of(whole_of(corpus)).size // parts) for label, corpus in run.plan.corpora.items()}
     rates = [foretold(case, sizes) for case in run.cases]
     if None in rates:
         raise InputError("no part is done, and a benchmark declares no rate: do one part first, with pyharness work")

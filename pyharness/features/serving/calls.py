@@ -325,10 +325,10 @@ def _rs_bpe(file: RowFile) -> LibraryCalls:
 def _pyharness(file: RowFile) -> LibraryCalls:
     if file.file is None:
         raise _unread(file, "pyharness")
-    known: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     if (encoding := file.file.encoding) is not None:
-        known = {"pattern": encoding.pattern, "special": encoding.special}
-    loaded = bpe.BpeTokenizer(bpe.import_model(file.data, label=file.file.label, **known))
+        stated = {"pattern": encoding.pattern, "special": encoding.special}
+    loaded = bpe.BpeTokenizer(bpe.import_model(file.data, label=file.file.label, **stated))
     refusing_call = "encode(text, disallowed_special='all')"
     return LibraryCalls(
         "pyharness",

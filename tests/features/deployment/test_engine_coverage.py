@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from cases.command_line import call, refused
 from pyharness import tokenizers
 from pyharness.features.deployment import coverage
+from pyharness.features.deployment.auto import CONFIG
 from pyharness.features.deployment.coverage import CoverageCell, as_json, cells, engines, measured, sheets, shortened
 from pyharness.types import InputError
 from tokenizer_files import byte_level, write
@@ -90,7 +91,7 @@ def test_a_cell_over_its_limit_fails_alone(home: str, text: str) -> None:
 def test_a_model_folder_has_more_engines(home: str, tmp_path: Path) -> None:
     names = [name for name, _ in engines(home)]
     assert coverage.AUTO not in names
-    (tmp_path / coverage.CONFIG).write_text("{}")
+    (tmp_path / CONFIG).write_text("{}")
     assert [name for name, _ in engines(home)] == [*names, coverage.AUTO, coverage.SLOW]
     with pytest.raises(InputError, match="native"):
         engines(home, ["mine"])
@@ -111,7 +112,7 @@ def test_wrong_names_are_refused_before_anything_runs(home: str, text: str) -> N
     refused("coverage", "no-such-row", "-c", text)
     refused("coverage", home, "-c", "path:/no/such/file")
     refused("coverage", home, "-c", text, "-e", "mine")
-    assert coverage.CONFIG in refused("coverage", home, "-c", text, "-e", "auto")
+    assert CONFIG in refused("coverage", home, "-c", text, "-e", "auto")
     refused("coverage", home, "-c", text, "--memory-limit", "much")
 
 
@@ -119,7 +120,7 @@ def test_wrong_names_are_refused_before_anything_runs(home: str, text: str) -> N
 
 
 def test_a_folder_that_brings_code_is_refused(home: str, tmp_path: Path) -> None:
-    (tmp_path / coverage.CONFIG).write_text(json.dumps({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}))
+    (tmp_path / CONFIG).write_text(json.dumps({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}))
     with pytest.raises(InputError, match="auto_map"):
         tokenizers.resolve(f"auto:{tmp_path}")
     del home
@@ -131,7 +132,7 @@ def test_what_is_no_folder_of_a_tokenizer_is_refused(name: str, home: str, tmp_p
     if name != "missing":
         folder.mkdir()
     if name in ("no JSON", "slow=2"):
-        (folder / coverage.CONFIG).write_text("{" if name == "no JSON" else "{}")
+        (folder / CONFIG).write_text("{" if name == "no JSON" else "{}")
     path = home.removeprefix("file:") if name == "a file" else str(folder)
     with pytest.raises(InputError) as error:
         tokenizers.resolve(f"auto:{path}{'?slow=2' if name == 'slow=2' else ''}")
@@ -142,7 +143,7 @@ def test_what_is_no_folder_of_a_tokenizer_is_refused(name: str, home: str, tmp_p
 def test_transformers_gives_the_ids_of_the_file(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     home = write(tmp_path, "tokenizer.json", byte_level() | {"padding": None})  # its pad token would become special
-    (tmp_path / coverage.CONFIG).write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
+    (tmp_path / CONFIG).write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     row = tokenizers.load(f"auto:{tmp_path}")
     assert row.vocab_size == tokenizers.load(home).vocab_size
     texts = ["hello w", "", "é 中", "a<|endoftext|>b"]

@@ -82,7 +82,7 @@ def test_canonical_text_costs_nothing_and_one_split_token_costs_one(
 
 
 def tokenizer_space(tokenizer: Tokenizer) -> int:
-    return next(iter(tokenizer.added_tokens().values()))  # type: ignore[attr-defined]
+    return int(next(iter(tokenizer.added_tokens().values())))  # type: ignore[attr-defined]
 
 
 FILE = byte_level()["model"]
@@ -165,7 +165,7 @@ def test_numbers_follow_from_counts(tokenizer: Tokenizer, judge: Canonical) -> N
     assert list(measure(again)) == list(measure(state))
 
 
-BAD = {
+BAD: dict[str, dict[str, object]] = {
     "a list": {"ids": "1 2"},
     "a fraction": {"ids": [1.5]},
     "true": {"ids": [True]},

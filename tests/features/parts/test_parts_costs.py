@@ -13,7 +13,7 @@ from divided import runs as divided
 from pyharness.features.parts import costs, planning
 from pyharness.features.parts.costs import PartCost
 from pyharness.features.parts.folder import PartDone, PartResult
-from pyharness.types import InputError
+from pyharness.types import InputError, Status
 
 PART = PartCost(measured=3, cases=2, seconds=10.0, threads=4, text=2e6, files=6e6, memory=400)
 
@@ -66,7 +66,8 @@ def test_finished_parts_tell_what_the_others_take(run: Path) -> None:
 
 def test_what_is_skipped_in_every_part_was_measured_and_what_failed_was_not(run: Path) -> None:
     opened = planning.opened(run)
-    for status, measured in (("skipped", 1), ("failed", 0)):
+    expected: dict[Status, int] = {"skipped": 1, "failed": 0}
+    for status, measured in expected.items():
         case = PartResult(case=opened.folder.plan.cases[0], status=status, reason="no")
         done = [PartDone(plan="", part=0, seconds=2.0, cases=(case,))]
         assert costs.of_a_part(opened, done).measured == measured

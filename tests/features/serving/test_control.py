@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.features.serving import control
-from pyharness.features.serving.calls import Encode, EncodeCall, LibraryCalls
+from pyharness.features.serving.calls import Encode, EncodeCall, LibraryCalls, RowFile
 from pyharness.features.serving.control import PLACES, LibraryOutcomes, MarkerOutcome, outcomes
 from pyharness.features.serving.markers import MOST_MARKERS, Marker, Markers, marker_words, template_words
 from pyharness.types import Case, CaseResult, InputError, Unsupported
@@ -39,7 +39,7 @@ def shares(findings: Findings) -> dict[tuple[str, str | None], float | None]:
 
 def markers_of(path: str) -> Markers:
     spec = tokenizers.resolve(path)
-    file = control.RowFile.of(spec)
+    file = RowFile.of(spec)
     return Markers.of(spec, file.file, file.data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ class Panic(BaseException):
 class Panicking(RawBytes):
     """Panics on long texts, as tokie 0.1.4 does."""
 
-    def encode_batch(self, texts: list[str], threads: int = 1) -> Tokens:  # type: ignore[override]
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         if len(texts[0]) > 10:
             raise Panic("called unwrap")
         return super().encode_batch(texts, threads)

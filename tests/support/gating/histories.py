@@ -135,7 +135,7 @@ class MadeGates:
         effect = self.levels[head] - self.levels[commit]
         created = f"2026-02-{number // 1440 + 1:02}T{number // 60 % 24:02}:{number % 60:02}:00+00:00"
         rules = replace(FIXED, launches=launches)
-        about = {collecting.ASKS: list(only)} if only else {}
+        about: dict[str, Any] = {collecting.ASKS: list(only)} if only else {}
         gate = made_gate(head, {"encode": effect}, anchor=commit, seed=number, rules=rules, created=created, **about)
         if head in self.unbuilt:
             gate = replace(gate, rounds=(), judgements=(), self_test=SelfTest((self.unbuilt[head],)))

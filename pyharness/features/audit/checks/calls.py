@@ -111,7 +111,7 @@ def _of_text(subject: AuditSubject, text: str, spans: Sequence[_Span]) -> Iterat
     where = f"in {quoted(text)}"
     for before, span in zip((None, *spans), spans, strict=False):
         if not 0 <= span.start <= span.end <= len(text):
-            yield _wrong("offsets outside the text", f"{span} {where}")
+            yield _wrong("offsets outside text", f"{span} {where}")
         elif before is not None and span.start < before.start:
             yield _wrong("offsets out of order", f"{before} then {span} {where}")
         elif subject.loaded.round_trip == "exact" and (spelled := _spelled(subject, span.token)) is not None:

@@ -49,8 +49,8 @@ class AuditSubject:
         home = self.tokenizer
         if "+" in self.spec.partition(":")[0] and home is not None:
             home = definitions.home(self.spec)
-        known = (HuggingFaceTokenizer, TiktokenTokenizer, SentencePieceTokenizer)
-        return home if isinstance(home, known) else None
+        homes = (HuggingFaceTokenizer, TiktokenTokenizer, SentencePieceTokenizer)
+        return home if isinstance(home, homes) else None
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shown import parts
+import part_files as parts
 
 
 @pytest.mark.parametrize("index", [0, 7])

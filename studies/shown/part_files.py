@@ -1,4 +1,4 @@
-"""What runs in parts take: ``python studies/shown/parts.py merge|costs``.
+"""What runs in parts take: ``python studies/shown/part_files.py merge|costs``.
 
 ``merge``: the time and memory that many parts take to be added up. ``costs``: what 1 GB to 1 PB take, as a table.
 docs/parts.md has the figures.
@@ -56,7 +56,7 @@ def read_part(row: str, text: str, folder: Path) -> PartRead:
     """Read the first part of a text with a row, and keep it."""
     spec, case = tokenizers.resolve(row), Case("compression", row, "text", {})
     tokenizer = tokenizers.load(spec)
-    share = max(1, round(sum(FileListing.of(whole_of(corpora.open_corpus(text))).sizes) / PART_BYTES))
+    share = max(1, round(FileListing.of(whole_of(corpora.open_corpus(text))).size / PART_BYTES))
     part = Work(case, spec, lambda: tokenizer, corpora.open_corpus(part_name(text, 0, share)), 1)
     began, file = time.process_time(), folder / "first.part.zip"
     read = parts.read(benchmarks()["compression"], part, file)
