@@ -2,8 +2,8 @@
 
 ``prices`` reads the user's prices, ``cost`` and ``cost_metrics`` are the benchmark ``cost``.
 
-``templates`` finds the chat template of a row, ``rendering`` runs it in a sandbox under limits. ``conversations`` has
-what is rendered, ``chat`` is the benchmark ``chat``. ``words`` is the benchmark ``words``.
+``templates`` finds the chat template of a row, and renders conversations with it. ``conversations`` has what is
+rendered, ``chat`` is the benchmark ``chat``. ``words`` is the benchmark ``words``.
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ from pyharness.features.costs.conversations import (
     schema_bytes,
     tool,
 )
-from pyharness.features.costs.rendering import rendered
-from pyharness.features.costs.templates import ChatTemplate, template_of
+from pyharness.features.costs.templates import ChatTemplate, rendered, template_of
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.types import (
     PERCENT,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyharness.features.costs.conversations import RenderedChat
 from pyharness.system import bounded_file, folders
 from pyharness.types import InputError, TokenizerSpec, Unsupported
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.huggingface import chat_rendering
 
 FILE, CONFIG = "chat_template.jinja", "tokenizer_config.json"
 MOST_BYTES = 1 << 20  # of a template; the longest published one has 20 kB
@@ -25,6 +27,26 @@ class ChatTemplate:
     text: str
     tokens: Mapping[str, str]
     label: str  # where it is from
+
+
+def rendered(template: ChatTemplate, conversations: Sequence[RenderedChat]) -> list[str]:
+    """Render conversations.
+
+    Raises:
+        InputError: the template is no Jinja, refuses a conversation, or exceeds a limit.
+    """
+    requests = [
+        {**template.tokens, "messages": one.messages, "tools": one.tools or None, "add_generation_prompt": one.asks,
+         "strftime_now": one.date}
+        for one in conversations
+    ]  # fmt: skip
+    texts = []
+    for one in chat_rendering.render_all(template.text, requests):
+        refused = one.refused and f"it refuses the conversation: {one.refused}"
+        if reason := " ".join((one.limit or refused or one.error).split()):
+            raise InputError(f"the chat template of {template.label} cannot be used: {reason}")
+        texts.append(one.text)
+    return texts
 
 
 def template_of(row: TokenizerSpec, file: str = "") -> ChatTemplate:

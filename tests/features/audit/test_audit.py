@@ -16,12 +16,13 @@ from cases.command_line import call, refused
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.features.audit import audit_report, auditing
 from pyharness.features.audit.auditing import CHECKS, audit
-from pyharness.features.audit.checks import calls, measured, rendering, settings, subjects, templates, texts, vocabulary
+from pyharness.features.audit.checks import calls, measured, settings, subjects, templates, texts, vocabulary
 from pyharness.features.audit.checks.calls import _Span
 from pyharness.features.audit.checks.results import AuditFault, CheckResult
 from pyharness.report import page
 from pyharness.types import Answer, CaseResult, Tokens
 from pyharness.types.results import Failure
+from pyharness.vocabularies.huggingface import chat_rendering
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
 LETTERS = texts.code_points()[::50]
@@ -44,7 +45,7 @@ def good() -> Files:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "SECONDS", 1.5)
+    monkeypatch.setattr(chat_rendering, "SECONDS", 1.5)
 
 
 def test_a_good_folder_has_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,14 +230,14 @@ def test_the_witness_of_normal_forms_is_the_text_that_was_encoded(monkeypatch: p
 def test_templates_may_mark_generations_and_refuse_roles() -> None:
     marked = "{% generation %}a{% endgeneration %}{{ messages|tojson(ensure_ascii=False) }}"
     refusing = "{{ raise_exception('no system') }}"
-    assert rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
-    assert rendering.render(refusing, {}).refused == "no system"
-    assert rendering.render("{{ a|tojson(indent=1) }}{{ a|tojson(True) }}", {"a": ["é"]}).text == (
+    assert chat_rendering.render(marked, {"messages": ["é<"]}).text == 'a["é<"]'
+    assert chat_rendering.render(refusing, {}).refused == "no system"
+    assert chat_rendering.render("{{ a|tojson(indent=1) }}{{ a|tojson(True) }}", {"a": ["é"]}).text == (
         '[\n "é"\n]["\\u00e9"]'
     )
     nested = "{% for a in 'x' %}" * 30 + "{% endfor %}" * 30
     for wrong in ("{{ 1 / 0 }}", nested):
-        assert rendering.render(wrong, {}).error
+        assert chat_rendering.render(wrong, {}).error
 
 
 def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:

@@ -6,18 +6,18 @@ import json
 import random
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from cases.command_line import call
 from pyharness import tokenizers
-from pyharness.features.costs import rendering
 from pyharness.features.costs.chat import CHANGES, ChatCounts, check_tokens, encoder, kept_ids, measure, measured
 from pyharness.features.costs.conversations import DATE, OTHER_DATE, RenderedChat, exchanges, schema_bytes, tool
-from pyharness.features.costs.rendering import render_all, rendered
-from pyharness.features.costs.templates import CONFIG, FILE, ChatTemplate, template_of
+from pyharness.features.costs.templates import CONFIG, FILE, ChatTemplate, rendered, template_of
 from pyharness.types import InputError, Unsupported
+from pyharness.vocabularies.huggingface import chat_rendering
 from tokenizer_files import byte_level, write
 
 PLAIN = (
@@ -39,11 +39,14 @@ def template(text: str, **tokens: str) -> ChatTemplate:
     return ChatTemplate(text, tokens, "the template")
 
 
-def here(one: ChatTemplate, conversations: list[RenderedChat], seconds: float = 0) -> list[str]:
+def here(one: ChatTemplate, conversations: list[RenderedChat]) -> list[str]:
     """Render in this process: what a template means does not depend on where it runs."""
-    del seconds
-    chats = [{"messages": c.messages, "tools": c.tools, "date": c.date, "asks": c.asks} for c in conversations]
-    return render_all({"template": one.text, "tokens": one.tokens, "conversations": chats})
+
+    def render_all(text: str, variables: list[dict[str, Any]]) -> list[chat_rendering.Rendering]:
+        return [chat_rendering.render(text, values) for values in variables]
+
+    with mock.patch.object(chat_rendering, "render_all", render_all):
+        return rendered(one, conversations)
 
 
 @pytest.fixture
@@ -158,9 +161,9 @@ SLOW = {"loops", "counts"}
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_template_that_does_harm_costs_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "MEMORY", 512 << 20)
+    monkeypatch.setattr(chat_rendering, "SECONDS", 1.5 if name in SLOW else 20)
     with pytest.raises(InputError, match="the template") as error:
-        rendered(template(HOSTILE[name]), [RenderedChat(exchanges(0))], seconds=1.5 if name in SLOW else 20)
+        rendered(template(HOSTILE[name]), [RenderedChat(exchanges(0))])
     assert "\n" not in str(error.value)
     assert "root:" not in str(error.value)
 

@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.audit.checks import rendering
-from pyharness.features.audit.checks.rendering import Rendering
 from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
 from pyharness.features.audit.checks.settings import CONFIG, SPECIALS, TEMPLATE, id_of, named, read_folder
 from pyharness.features.audit.checks.subjects import AuditSubject
@@ -17,6 +15,8 @@ from pyharness.report.sheet.strings import shorten
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.types import InputError
+from pyharness.vocabularies.huggingface import chat_rendering
+from pyharness.vocabularies.huggingface.chat_rendering import Rendering
 
 FILE = "chat_template.jinja"
 _USER, _ANSWER, _SYSTEM = "What is 7 times 6?", "It is 42.", "Be brief."
@@ -56,7 +56,7 @@ def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
     path = folder / FILE
     if path.is_file():
         try:
-            yield FILE, bounded_file.read(path, rendering.LONGEST_TEMPLATE, FILE).decode()
+            yield FILE, bounded_file.read(path, chat_rendering.LONGEST_TEMPLATE, FILE).decode()
         except (InputError, OSError, UnicodeDecodeError):
             yield FILE, "{% unreadable %}"  # it fails by name
     for name, content in read_folder(folder).content.items():
@@ -67,7 +67,7 @@ def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
 
 
 def _of_template(subject: AuditSubject, name: str, template: str, names: Mapping[str, str]) -> list[AuditFault]:
-    if len(template) > rendering.LONGEST_TEMPLATE:
+    if len(template) > chat_rendering.LONGEST_TEMPLATE:
         return [AuditFault("template goes beyond a limit", f"{name} has {len(template):,} characters", "", _MEND)]
     faults = [*_of_messages(subject, name, template, names, CONVERSATIONS)]
     if faults and faults[0].name in _OF_CONTENT:
@@ -90,7 +90,7 @@ def _of_messages(
         for messages in conversations.values()
         for asks in (False, True)
     ]
-    done = rendering.render_all(template, requests)
+    done = chat_rendering.render_all(template, requests)
     if faults := [*_failed(name, done)]:
         yield faults[0]
         return

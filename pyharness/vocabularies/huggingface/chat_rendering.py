@@ -2,6 +2,8 @@
 
 ``python -m`` of this module is that process. Jinja2's sandbox keeps templates from attributes of Python. The system
 limits time and memory. A line of input is a request, a JSON list of a template and of variables; the answer is a line.
+Templates have what transformers gives them: ``tools`` and ``documents``, ``tojson``, ``raise_exception``,
+``strftime_now`` and the tags for loops and generations. Without a loader, nothing is included or imported.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pyharness.system.child_process import Child, ChildDied, Overdue
 
-SECONDS = 10.0
+SECONDS = 10.0  # for one rendering; the first has the start of the process, too
 MEMORY = 1 << 30  # bytes of address space beyond what the process has when it starts
-LONGEST = 1 << 20  # characters of a rendering
+LONGEST = 1 << 22  # characters of a rendering
 LONGEST_TEMPLATE = 1 << 20
 _LAST_WORDS = 200
+_DAY = "2025-01-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Rendering:
     limit: str = ""  # of time, memory or length, that it went beyond
 
 
-class Refusal(Exception):
+class _Refused(Exception):
     """A template called ``raise_exception``."""
 
 
@@ -50,14 +53,16 @@ class GenerationBlocks(Extension):
 
     tags = {"generation"}  # noqa: RUF012 -- as Jinja declares it
 
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        """Return the body of a block."""
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Return the body of a block, whose variables are its own."""
+        line = next(parser.stream).lineno
+        return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
 
 
 def render_all(template: str, variables: Sequence[Mapping[str, Any]]) -> list[Rendering]:
     """Render a template with each set of variables, in one child; a limit ends it, and all that come after.
+
+    ``strftime_now`` among the variables is the day that the template is told, as in "2025-01-01".
 
     Raises:
         InputError: no process can be started.
@@ -84,15 +89,17 @@ def render(template: str, variables: Mapping[str, Any]) -> Rendering:
         trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlocks, loopcontrols]
     )
     environment.filters["tojson"] = _to_json
-    environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
+    day = dt.date.fromisoformat(variables.get("strftime_now", _DAY))
+    environment.globals |= {"raise_exception": _refuse}
+    given = {"tools": None, "documents": None, **variables, "strftime_now": lambda form: day.strftime(str(form))}
     parts, length = [], 0
     try:
-        for part in environment.from_string(template).generate(**variables):
+        for part in environment.from_string(template).generate(**given):
             parts.append(part)
             length += len(part)
             if length > LONGEST:
                 return Rendering(limit=f"it wrote more than {LONGEST:,} characters")
-    except Refusal as error:
+    except _Refused as error:
         return Rendering(refused=str(error)[:_LAST_WORDS])
     except MemoryError:
         return Rendering(limit=f"it needed more than {MEMORY >> 30} GiB of memory")
@@ -110,11 +117,7 @@ def _to_json(value: Any, ensure_ascii: bool = False, indent: Any = None, separat
 
 
 def _refuse(message: str) -> None:
-    raise Refusal(message)
-
-
-def _now(form: str) -> str:
-    return dt.datetime(2025, 1, 1, tzinfo=dt.UTC).strftime(form)  # the same text each time
+    raise _Refused(message)
 
 
 def _serve() -> None:
