@@ -44,8 +44,8 @@ OF_FEATURES = {
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "remote": {"s3", "gs", "hf", "https", "http"},
-    "segmentation": {"segmentation", "segmentation-full"},
-    "serving": set(),
+    "segmentation": {"segmentation", "segmentation-full", "symbols"},
+    "serving": {"control", "hostile", "streaming"},
 }
 GONE = {
     word for name, words in OF_FEATURES.items() for word in words if not (ROOT / "pyharness/features" / name).is_dir()

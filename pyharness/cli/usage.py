@@ -141,7 +141,6 @@ EXAMPLES = (
     Example("pyharness run -t file:./tokenizer.json -c path:corpus.jsonl", "", 20),
     Example("pyharness list tokenizers", "what can be measured here", 30),
     Example("pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe", "", 40),
-    Example("pyharness symbols train -c path:corpus.jsonl --out corpus.symbols", "", 60),
     Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
     Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
 )

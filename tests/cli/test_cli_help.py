@@ -78,7 +78,7 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
     def command() -> None: ...
 
     assert lacking(click.Context(command)) == {"--hidden-one"}
-    assert {path_of(context) for context in commands()} > {"run", "symbols train"}
+    assert {path_of(context) for context in commands()} > {"run", "train bpe"}
 
 
 def every(command: click.Command = main, above: click.Context | None = None) -> Iterator[click.Context]:
@@ -143,7 +143,7 @@ def test_shells_complete_tokenizers_and_corpora(tmp_path: Path, monkeypatch: pyt
     assert completed("encode", "native+dee") == ["native+deepseek"]
     assert set(completed("run", "-c", "samp")) >= {"sample", "sample:prose"}
     assert completed("train", "bpe", "-c", "instal") == completed("run", "-c", "instal") != []
-    assert completed("symbols", "train", "-t", "raw") == ["raw_bytes"]
+    assert completed("encode", "raw") == ["raw_bytes"]
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.jsonl").touch()
     monkeypatch.chdir(tmp_path)

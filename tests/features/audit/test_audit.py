@@ -198,7 +198,7 @@ def test_a_million_faults_are_a_few_lines(tmp_path: Path) -> None:
 def test_offsets_that_are_wrong_have_names() -> None:
     subject = subjects.load("raw_bytes")
     spans = {
-        "offsets outside text": [_Span(97, 0, 9)], "offsets out of order": [_Span(97, 1, 2), _Span(98, 0, 1)],
+        "offsets outside text": [_Span(97, 0, 9)], "offsets unordered": [_Span(97, 1, 2), _Span(98, 0, 1)],
         "offsets of another text": [_Span(98, 0, 1), _Span(98, 1, 2)], "offsets leave text out": [_Span(97, 0, 1)],
     }  # fmt: skip
     for name, wrong in spans.items():

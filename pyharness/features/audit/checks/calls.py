@@ -113,7 +113,7 @@ def _of_text(subject: AuditSubject, text: str, spans: Sequence[_Span]) -> Iterat
         if not 0 <= span.start <= span.end <= len(text):
             yield _wrong("offsets outside text", f"{span} {where}")
         elif before is not None and span.start < before.start:
-            yield _wrong("offsets out of order", f"{before} then {span} {where}")
+            yield _wrong("offsets unordered", f"{before} then {span} {where}")
         elif subject.loaded.round_trip == "exact" and (spelled := _spelled(subject, span.token)) is not None:
             there = text[span.start : span.end]
             if there.strip() != spelled.strip():

@@ -12,7 +12,7 @@ from pyharness.cli.console import check_output, reports_errors, show
 from pyharness.types import counted
 
 if TYPE_CHECKING:
-    from pyharness.commands.symbols import TrainedSymbols
+    from pyharness.features.segmentation.symbol_training import TrainedSymbols
 
 
 @click.group()
@@ -55,10 +55,10 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
     """
     from pyharness.cli.progress import training_listener
-    from pyharness.commands import symbols as command
     from pyharness.commands.held_out import HeldOut
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
+    from pyharness.features.segmentation import symbol_training
     from pyharness.system.environment import cores
 
     if not quiet:
@@ -67,7 +67,7 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     other = Text.of(held_out)
     with training_listener(quiet) as progress:
         held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
-        trained = command.train(row, text, order, out, held=held, threads=threads or cores(), progress=progress,
+        trained = symbol_training.train(row, text, order, out, held=held, threads=threads or cores(), progress=progress,
                                 force=force)  # fmt: skip
     if not quiet:
         _summarise(row, trained, out, flattering=not held_out)
@@ -93,3 +93,4 @@ def _summarise(row: str, trained: TrainedSymbols, out: Path, *, flattering: bool
 
 
 COMMANDS = (symbols,)
+EXAMPLES = (usage.Example("pyharness symbols train -c path:corpus.jsonl --out corpus.symbols", "", 60),)
