@@ -23,7 +23,7 @@ ROW = "trained:bpe?vocab_size=300&corpus=sample:prose"
 @pytest.fixture
 def quick_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes start as quickly as where the rates were taken."""
-    monkeypatch.setattr(dry_run, "_seconds_to_start", lambda: STARTED_IN)
+    monkeypatch.setattr(dry_run, "seconds_to_start", lambda: STARTED_IN)
 
 
 def everything_below(folder: Path) -> set[str]:
