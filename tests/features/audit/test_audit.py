@@ -241,6 +241,29 @@ def test_templates_may_mark_generations_and_refuse_roles() -> None:
         assert chat_rendering.render(wrong, {}).error
 
 
+@pytest.mark.parametrize(("known", "status"), [(True, "fail"), (False, "warn")])
+def test_markers_that_are_no_tokens(known: bool, status: str, tmp_path: Path) -> None:
+    content = good()["tokenizer.json"]
+    token = {
+        **content["added_tokens"][0],
+        "content": "<|user|>",
+        "id": len(content["model"]["vocab"]) + len(content["added_tokens"]),
+    }
+    files = damage.folder_of({**content, "added_tokens": [*content["added_tokens"], *([token] if known else [])]})
+    files |= {"chat_template.jinja": "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"}
+    audited = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"])
+    found = [fault for line in audited.lines for fault in line.result.faults if fault.name == "unknown marker"]
+    assert {fault.status for fault in found} == {status}
+
+
+def test_no_padding_may_be_written_as_minus_one(tmp_path: Path) -> None:
+    files = good()
+    for number, status in ((-1, 0), (-2, 1)):
+        changed = {**files, "config.json": {**files.get("config.json", {}), "pad_token_id": number}}
+        audited = audit(str(damage.write_folder(changed, tmp_path / str(number))), ["specials"])
+        assert audited.exit_status == status
+
+
 def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:
     of_parts = "{% for m in messages %}{% for c in m['content'] %}{{ c['text'] }}{% endfor %}{% endfor %}"
     files = {**good(), damage.TEMPLATE: of_parts}

@@ -250,6 +250,8 @@ def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
         for role in ROLES:
             stated = files.content.get(name, {}).get(f"{role}_id")
             ids = stated if isinstance(stated, list) else [stated]
+            if (role, ids) == ("pad_token", [-1]):  # none: so the first LLaMA files say it
+                continue
             yield from _role_ids(subject, f"{role}_id of {name}", ids, roles.get(role), size or rows)
 
 
