@@ -247,13 +247,14 @@ def test_markers_that_are_no_tokens(known: bool, status: str, tmp_path: Path) ->
     token = {
         **content["added_tokens"][0],
         "content": "<|user|>",
+        "special": False,
         "id": len(content["model"]["vocab"]) + len(content["added_tokens"]),
     }
     files = damage.folder_of({**content, "added_tokens": [*content["added_tokens"], *([token] if known else [])]})
     files |= {"chat_template.jinja": "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"}
     audited = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"])
-    found = [fault for line in audited.lines for fault in line.result.faults if fault.name == "unknown marker"]
-    assert {fault.status for fault in found} == {status}
+    statuses = {one.status for line in audited.lines for one in line.result.faults if one.name == "unknown marker"}
+    assert statuses == {status}
 
 
 def test_no_padding_may_be_written_as_minus_one(tmp_path: Path) -> None:
