@@ -121,9 +121,11 @@ def connected(path: Path, mode: str) -> Iterator[FileConnection]:
     """Open a file of SQLite; ``mode`` is that of its URI.
 
     Raises:
-        InputError: SQLite refuses, now or in the block.
+        InputError: SQLite refuses, now or in the block, or it is a pipe or a device.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{str(path)!r} is no regular file: name a history of pyharness")
     with reporting(path):
-        address = f"{path.resolve().as_uri()}?mode={mode}"
+        address = f"{Path(os.path.realpath(path)).as_uri()}?mode={mode}"
         with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
             yield FileConnection(path, connection)

@@ -19,6 +19,7 @@ from pyharness.features.history.collecting import KeptRecord, is_commit, kept
 from pyharness.features.history.connections import Connection
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
 from pyharness.features.history.servers import ServerPlace, is_address, server_place
+from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 KIND, SCHEMA = "pyharness-history", 2
@@ -301,7 +302,7 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
 def is_history(path: Path) -> bool:
     """Whether a file begins as a database does."""
     try:
-        with path.open("rb") as file:
+        with bounded_file.opened(path) as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False

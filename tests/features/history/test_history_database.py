@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from gating.histories import commit, entries, entry, line_of
 from pyharness.features.history.collecting import KeptRecord
-from pyharness.features.history.database import Added, opened, place_of
+from pyharness.features.history.database import Added, is_history, opened, place_of
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip
 from pyharness.types import InputError
@@ -153,6 +154,15 @@ def test_a_database_of_others_is_refused_and_stays(tmp_path: Path, statements: l
         with pytest.raises(InputError, match=word), opened(path, create=create):
             pass
     assert path.read_bytes() == content
+
+
+def test_a_pipe_is_no_history_and_nobody_waits_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    for name in ("pipe", "circle"):
+        assert not is_history(tmp_path / name)
+        with pytest.raises(InputError, match=name), opened(tmp_path / name, create=True):
+            pass
 
 
 def test_files_that_are_no_history_are_refused(tmp_path: Path) -> None:
