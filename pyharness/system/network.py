@@ -15,7 +15,7 @@ def unreachable(url: str) -> str | None:
     try:
         host, port = _first_hop(url)
     except ValueError:
-        return "such a host or port"
+        return "an address without a valid host and port"
     reasons: list[str | None] = ["no answer"]
 
     def connect() -> None:

@@ -43,7 +43,7 @@ class Rows:
         return list(dict.fromkeys(one.part for pairs in measured for _, one in pairs if one.part is not None))
 
     def fact(self, row: str, fact: Fact) -> float | int | str | None:
-        """Return the record's fact about a tokenizer; None if it lacks it, it is 0, or was edited by hand."""
+        """Return the record's fact about a tokenizer; None if it is lacking, 0 (unknown), or edited by hand."""
         about = self.data["tokenizers"].get(row)
         value = about.get(fact.name) if isinstance(about, dict) else None
         return (value or None) if isinstance(value, int | float | str) else None
