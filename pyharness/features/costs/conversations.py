@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 Messages = Sequence[Mapping[str, str]]
@@ -24,9 +24,8 @@ class RenderedChat:
     """Messages in turns, tools that a model may call, and the day on which it is rendered."""
 
     messages: Messages
-    tools: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    tools: Sequence[Mapping[str, Any]] = ()
     date: str = DATE
-    asks: bool = True  # whether the model is to go on
 
     @property
     def contents(self) -> list[str]:

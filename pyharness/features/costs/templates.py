@@ -12,9 +12,9 @@ from pyharness.system import bounded_file, folders
 from pyharness.types import InputError, TokenizerSpec, Unsupported
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.huggingface import chat_rendering
+from pyharness.vocabularies.huggingface.chat_rendering import LONGEST_TEMPLATE
 
 FILE, CONFIG = "chat_template.jinja", "tokenizer_config.json"
-MOST_BYTES = 1 << 20  # of a template; the longest published one has 20 kB
 _MOST_CONFIG = 64 << 20
 _NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")
 _WITH_TOOLS = ("tool_use", "default")  # of several templates, the first that there is
@@ -36,7 +36,7 @@ def rendered(template: ChatTemplate, conversations: Sequence[RenderedChat]) -> l
         InputError: the template is no Jinja, refuses a conversation, or exceeds a limit.
     """
     requests = [
-        {**template.tokens, "messages": one.messages, "tools": one.tools or None, "add_generation_prompt": one.asks,
+        {**template.tokens, "messages": one.messages, "tools": one.tools or None, "add_generation_prompt": True,
          "strftime_now": one.date}
         for one in conversations
     ]  # fmt: skip
@@ -59,15 +59,12 @@ def template_of(row: TokenizerSpec, file: str = "") -> ChatTemplate:
     folder = _folder(row)
     config = {} if folder is None else _config(folder)
     tokens = {name: text for name in _NAMED if (text := _content(config.get(name))) is not None}
-    if file:
-        path = folders.expanded(file)
-        return ChatTemplate(_read(path, MOST_BYTES).decode("utf-8", "replace"), tokens, str(path))
-    if folder is not None and (folder / FILE).is_file():
-        path = folder / FILE
-        return ChatTemplate(_read(path, MOST_BYTES).decode("utf-8", "replace"), tokens, str(path))
+    path = folders.expanded(file) if file else folder and folder / FILE
+    if path is not None and (file or path.is_file()):
+        return ChatTemplate(_read(path, LONGEST_TEMPLATE).decode("utf-8", "replace"), tokens, str(path))
     if folder is not None and (text := _in_config(config)) is not None:
-        if len(text) > MOST_BYTES:
-            raise InputError(f"{folder / CONFIG}: its chat template has more than {MOST_BYTES:,} characters")
+        if len(text) > LONGEST_TEMPLATE:
+            raise InputError(f"{folder / CONFIG}: its chat template has more than {LONGEST_TEMPLATE:,} characters")
         return ChatTemplate(text, tokens, str(folder / CONFIG))
     raise Unsupported(f"{row.name!r} has no chat template: neither {FILE} nor one in {CONFIG} next to its file")
 

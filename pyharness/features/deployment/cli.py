@@ -11,7 +11,7 @@ from pyharness.cli import console, usage
 from pyharness.cli.console import check_output, complain, reports_errors, show
 from pyharness.cli.usage import Example
 
-_SECONDS = 300.0
+_SECONDS, _MOST_SECONDS = 300, 86_400
 
 
 @click.command()
@@ -20,14 +20,14 @@ _SECONDS = 300.0
               help="Compare ids on this text; repeatable [default: sample].")  # fmt: skip
 @click.option("-e", "--engine", "wanted", multiple=True, metavar="NAME",
               help="Compare this engine; repeatable [default: all].")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(1), default=_SECONDS, show_default=True, metavar="N",
+@click.option("--seconds", type=click.IntRange(1, _MOST_SECONDS), default=_SECONDS, show_default=True, metavar="N",
               help="Time limit of one engine on one tokenizer.")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
               help="Memory limit of one engine on one tokenizer [default: 3/4 of what is free].")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
               help="How to write the table.")  # fmt: skip
 @reports_errors
-def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str, ...], seconds: float,
+def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str, ...], seconds: int,
              memory: str | None, form: str) -> None:  # fmt: skip
     """Say which engines give the ids of each tokenizer's library.
 
@@ -56,8 +56,8 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
     texts = corpora or ("sample",)
     limit = None if memory is None else size("--memory-limit", memory)
     for row in rows:
-        tokenizers.obtain(tokenizers.without_engine(row).text)
         measuring.engines(row, wanted)
+        tokenizers.load(tokenizers.obtain(tokenizers.without_engine(row).text))  # all are compared with it
     for text in texts:
         open_corpus(text)
     check_output()

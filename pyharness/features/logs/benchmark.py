@@ -9,10 +9,10 @@ from typing import Any
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.streaming import batches
 from pyharness.features.logs.canonical import CAUSES, Canonical, IdChange
-from pyharness.features.logs.corpus import KIND, LogCorpus, read_entries
+from pyharness.features.logs.corpus import KIND, read_entries
 from pyharness.features.logs.metrics import REPORTED, LogState, measure
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import Answer, Case, CaseResult, Column, InputError, Listing, State, Table, Tally
+from pyharness.types import Answer, Case, CaseResult, Column, Listing, State, Table, Tally
 
 MOST_SHOWN = 100  # first differences that a record keeps
 _BATCH_TOKENS = 1 << 16
@@ -30,7 +30,7 @@ def run(work: Work) -> Findings:
     """Read a log once, and compare each entry with what the row gives for its text."""
     judge, state, tally = Canonical(work.spec.name, work.load()), LogState.empty(), Tally()
     changes: list[IdChange] = []
-    for batch in batches(read_entries(_log(work), tally), size=_BATCH_TOKENS, size_of=lambda one: one[0].tokens + 1):
+    for batch in batches(read_entries(work.text, tally), size=_BATCH_TOKENS, size_of=lambda one: one[0].tokens + 1):
         verdicts = judge.verdicts([entry for entry, _ in batch], work.threads)
         for (_, key), verdict in zip(batch, verdicts, strict=True):
             state.add(group_of(key), verdict)
@@ -40,12 +40,6 @@ def run(work: Work) -> Findings:
     given = _findings(state)
     details = {**given.details, "changes": [_brief(asdict(one)) for one in changes]}
     return replace(given, details=details, tally=tally, state=state.arrays())
-
-
-def _log(work: Work) -> LogCorpus:
-    if not isinstance(work.corpus, LogCorpus):
-        raise InputError(f"benchmark {work.case.benchmark!r} needs a log, such as -c ids:rollouts.jsonl")
-    return work.corpus
 
 
 def rederive(state: State, case: Case) -> Findings:

@@ -53,11 +53,6 @@ class EntryVerdict:
     change: IdChange | None = None  # None: equal ids, or only counts are known
     has_ids: bool = True
 
-    @property
-    def overcount(self) -> int:
-        """Tokens beyond the canonical ones; below 0 where fewer were counted."""
-        return 0 if self.canonical is None else self.logged - self.canonical
-
 
 @dataclass(frozen=True, slots=True)
 class _Segment:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from pyharness import corpora
 from pyharness.corpora.options import COMMON_OPTIONS, described
@@ -14,13 +13,6 @@ from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, Digest, InputError, Piece, Tally
 
 KIND = "ids"  # of corpora
-
-
-@runtime_checkable
-class LogCorpus(Corpus, Protocol):
-    """A log, or a part of one."""
-
-    kind: str
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import resource
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from pyharness.system.child_process import Child, ChildDied, Overdue
 SECONDS = 10.0  # for one rendering; the first has the start of the process, too
 MEMORY = 1 << 30  # bytes of address space beyond what the process has when it starts
 LONGEST = 1 << 22  # characters of a rendering
-LONGEST_TEMPLATE = 1 << 20
+LONGEST_TEMPLATE = 1 << 20  # bytes; the longest published one has 20 kB
 _LAST_WORDS = 200
 _DAY = "2025-01-01"
 
@@ -127,9 +127,7 @@ def _serve() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
     for line in sys.stdin:
         template, variables = json.loads(line)
-        done = render(template, variables)
-        answer = {"text": done.text, "error": done.error, "refused": done.refused, "limit": done.limit}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps(asdict(render(template, variables))) + "\n")
         sys.stdout.flush()
 
 

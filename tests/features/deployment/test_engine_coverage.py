@@ -114,6 +114,15 @@ def test_wrong_names_are_refused_before_anything_runs(home: str, text: str) -> N
     refused("coverage", home, "-c", text, "-e", "mine")
     assert CONFIG in refused("coverage", home, "-c", text, "-e", "auto")
     refused("coverage", home, "-c", text, "--memory-limit", "much")
+    for seconds in ("nan", "inf", "0"):
+        refused("coverage", home, "-c", text, "--seconds", seconds)
+
+
+def test_a_file_that_its_library_cannot_load_is_refused_before_anything_runs(home: str, text: str) -> None:
+    Path(home.removeprefix("file:")).write_text(json.dumps(byte_level() | {"model": {"type": "Mine"}}))
+    told = refused("coverage", home, "-c", text)
+    assert len(told.splitlines()) == 1
+    assert "Mine" in told
 
 
 # ------------------------------------------------------------------------------------------------- AutoTokenizer

@@ -67,7 +67,7 @@ def test_canonical_text_costs_nothing_and_one_split_token_costs_one(
 ) -> None:
     ids = [logged(tokenizer, text) for text in texts]
     verdicts = judge.verdicts([LogEntry(1, len(one), one, text) for one, text in zip(ids, texts, strict=True)])
-    assert [(one.overcount, one.change) for one in verdicts] == [(0, None)] * len(texts)
+    assert verdicts == [EntryVerdict(len(one), len(one)) for one in ids]
     long = [(n, place) for n, one in enumerate(ids) for place, token in enumerate(one) if judge.lengths[token] > 1]
     long = [(n, place) for n, place in long if ids[n][place] != tokenizer_space(tokenizer)]
     if not long:
@@ -76,7 +76,7 @@ def test_canonical_text_costs_nothing_and_one_split_token_costs_one(
     left, right = SPLITS[ids[number][place]]
     changed = (*ids[number][:place], left, right, *ids[number][place + 1 :])
     one = verdict(judge, changed, texts[number])
-    assert one.overcount == 1
+    assert (one.logged, one.canonical) == (len(changed), len(changed) - 1)
     assert one.change is not None
     assert (one.change.token, len(one.change.logged), len(one.change.canonical)) == (place, 2, 1)
 
@@ -118,7 +118,7 @@ def test_special_ids_cut_an_entry_and_count_as_themselves(judge: Canonical, toke
     for text in (None, "hellow", "<|endoftext|>hello<|endoftext|>w"):
         assert verdict(judge, ids, text) == EntryVerdict(len(ids), len(ids))
     split = verdict(judge, (end, *SPLITS[VOCAB["hello"]]))
-    assert split.overcount == 1
+    assert (split.logged, split.canonical) == (3, 2)
     assert split.change is not None
     assert split.change.token == 1
 
