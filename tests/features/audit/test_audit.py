@@ -244,25 +244,36 @@ def test_templates_may_mark_generations_and_refuse_roles() -> None:
 @pytest.mark.parametrize(("known", "status"), [(True, "fail"), (False, "warn")])
 def test_markers_that_are_no_tokens(known: bool, status: str, tmp_path: Path) -> None:
     content = good()["tokenizer.json"]
-    token = {
-        **content["added_tokens"][0],
-        "content": "<|user|>",
-        "special": False,
-        "id": len(content["model"]["vocab"]) + len(content["added_tokens"]),
-    }
-    files = damage.folder_of({**content, "added_tokens": [*content["added_tokens"], *([token] if known else [])]})
-    files |= {"chat_template.jinja": "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"}
-    audited = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"])
-    statuses = {one.status for line in audited.lines for one in line.result.faults if one.name == "unknown marker"}
-    assert statuses == {status}
+    if known:
+        number = len(content["model"]["vocab"]) + len(content["added_tokens"])
+        token = {**content["added_tokens"][0], "content": "<|user|>", "id": number, "special": False}  # not the EOS
+        content["added_tokens"].append(token)
+    template = "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"
+    files = {**damage.folder_of(content), damage.TEMPLATE: template}
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"]).lines
+    unknown = ["<|odd|>"] if known else ["<|user|>", "<|odd|>"]
+    assert [(one.name, one.status) for one in line.result.faults] == [("unknown marker", status)] * len(unknown)
+    assert all(marker in fault.witness for marker, fault in zip(unknown, line.result.faults, strict=True))
+
+
+@pytest.mark.parametrize("data", [b"\xff", b" " * (chat_rendering.LONGEST_TEMPLATE + 1)])
+def test_a_template_that_cannot_be_read_is_named(data: bytes, tmp_path: Path) -> None:
+    files = good()
+    files[damage.CONFIG]["chat_template"] = files.pop(damage.TEMPLATE)
+    folder = damage.write_folder(files, tmp_path / "bad")
+    (folder / damage.TEMPLATE).write_bytes(data)
+    (line,) = audit(str(folder), ["template"]).lines
+    assert [(fault.name, fault.status) for fault in line.result.faults] == [("template cannot be read", "fail")]
+    assert damage.TEMPLATE in line.result.faults[0].text
+    assert damage.CONFIG in line.result.tried  # the other one is rendered
 
 
 def test_no_padding_may_be_written_as_minus_one(tmp_path: Path) -> None:
     files = good()
-    for number, status in ((-1, 0), (-2, 1)):
-        changed = {**files, "config.json": {**files.get("config.json", {}), "pad_token_id": number}}
-        audited = audit(str(damage.write_folder(changed, tmp_path / str(number))), ["specials"])
-        assert audited.exit_status == status
+    for number, faults in ((-1, []), (-2, ["id out of range"])):
+        files[damage.MODEL]["pad_token_id"] = number
+        (line,) = audit(str(damage.write_folder(files, tmp_path / "model")), ["specials"]).lines
+        assert [fault.name for fault in line.result.faults] == faults
 
 
 def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:
