@@ -97,6 +97,10 @@ class ByteLengths:
         """Return lengths with 0 for ids that stand for no bytes of a text, as losses by byte count them."""
         return np.where(self.of_text, self.lengths, 0)
 
+    def without_dummy_space(self, values: Lengths) -> Lengths:
+        """Return lengths as they are where each id is the first of a text."""
+        return (values - self.lengths + self.at_start).clip(0)
+
     def total(self, ids: Ids) -> int:
         """Add up the lengths of the ids of one text, without its dummy space."""
         if len(ids) == 0:

@@ -15,8 +15,9 @@ from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
-    from pyharness.features.audit.length_report import LengthFacts
-    from pyharness.features.audit.length_tables import Audit
+    from collections.abc import Mapping, Sequence
+
+    from pyharness.report.sheet import Sheet
 
 _ADVICE_OF_MAP = "replace it with --force, or choose another --map"
 _SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
@@ -75,18 +76,22 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
         checked = length_tables.audit(
             stated, str(table), lengths, lambda: byte_lengths.naive_lengths(tokenizer, lengths.vocabulary)
         )
-        _show_audit(row, checked, chosen)
+        if chosen == "json":
+            _show_json({"tokenizer": row, **length_tables.audit_json(checked)})
+        else:
+            show(_in_words(length_report.audit_sheets(row, checked)))
         sys.exit(1 if checked.wrong else 0)
     values = lengths.without_special() if special == "zero" else lengths.lengths
     if chosen == "npy" and output is not None:
-        array = length_tables.as_array((values - lengths.lengths + lengths.at_start).clip(0) if at_start else values)
+        array = length_tables.as_array(lengths.without_dummy_space(values) if at_start else values)
         atomic_file.write(output, array, overwrite=force)
         return
     if chosen in ("csv", "text"):
         text = (length_tables.as_csv if chosen == "csv" else length_tables.as_text)(lengths, values)
     else:
         facts = length_report.facts_of(lengths, tokenizer, corpora or (byte_lengths.SAMPLE,))
-        text = length_tables.as_json(lengths, values, facts.json) if chosen == "json" else _summary(facts)
+        in_json = chosen == "json"
+        text = length_tables.as_json(lengths, values, facts.json) if in_json else _in_words(length_report.sheets(facts))
     if output is None:
         show(text)
     else:
@@ -102,22 +107,15 @@ def _form(form: str | None, output: Path | None, at_start: bool) -> str:
     return chosen
 
 
-def _summary(facts: LengthFacts) -> str:
+def _in_words(parts: Sequence[Sheet], form: str = "text") -> str:
+    """Return sheets as text or Markdown."""
     from pyharness import report
-    from pyharness.features.audit import length_report
 
-    return report.to_text(length_report.sheets(facts), console.width(), console.color())
+    return report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
 
 
-def _show_audit(row: str, checked: Audit, form: str) -> None:
-    from pyharness import report
-    from pyharness.features.audit import length_report, length_tables
-
-    if form == "json":
-        content: dict[str, Any] = {"tokenizer": row, **length_tables.audit_json(checked)}
-        show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
-        return
-    show(report.to_text(length_report.audit_sheets(row, checked), console.width(), console.color()))
+def _show_json(content: Mapping[str, Any]) -> None:
+    show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 @click.command()
@@ -156,7 +154,6 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import report
     from pyharness.features.audit import comparison, comparison_report, sides
     from pyharness.system import atomic_file
     from pyharness.system.environment import cores
@@ -173,12 +170,9 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
         content = json.dumps(compared.ids.new.tolist()) + "\n"
         atomic_file.write(id_map, content, overwrite=force, advice=_ADVICE_OF_MAP)
     if form == "json":
-        show(json.dumps(comparison_report.as_json(compared), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        _show_json(comparison_report.as_json(compared))
     else:
-        parts = comparison_report.sheets(compared)
-        show(
-            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
-        )
+        show(_in_words(comparison_report.sheets(compared), form))
     sys.exit(0 if compared.equal else 1)
 
 
@@ -212,7 +206,6 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import report
     from pyharness.features.audit import audit_report, auditing
     from pyharness.report import page
     from pyharness.system import atomic_file
@@ -226,12 +219,9 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
     if output is not None:
         atomic_file.write(output, page.render(audit_report.page_of(audited)), overwrite=force)
     if form == "json":
-        show(json.dumps(audit_report.as_json(audited), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        _show_json(audit_report.as_json(audited))
     else:
-        parts = audit_report.sheets(audited)
-        show(
-            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
-        )
+        show(_in_words(audit_report.sheets(audited), form))
     sys.exit(audited.exit_status)
 
 

@@ -6,6 +6,7 @@ as the model has them. A byte-level model has bytes. Others have pieces, such as
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -134,10 +135,8 @@ def _stages(content: Mapping[str, Any]) -> dict[str, Any]:
         written = json.loads(library.Tokenizer.from_str(json.dumps(stub)).to_str())
     except (KeyboardInterrupt, SystemExit):
         raise
-    except (
-        BaseException
-    ):  # what one stage refuses alone may be fine with its vocabulary; pyo3's panics are no Exception
-        written = stages
+    except BaseException:  # a panic in Rust is no Exception
+        written = stages  # what one stage refuses alone may be fine with its vocabulary
     return {
         setting: flat_stages(written.get(name)) if name in STAGES else written.get(name)
         for name, setting in _OF_STAGES.items()
@@ -155,8 +154,9 @@ def _of_sentencepiece(model: SentencePieceModel, by_bytes: Mapping[Key, int]) ->
     }
     normalizer = model.normalizer
     steps = {name: getattr(normalizer, name) for name in normalizer.__slots__ if name != "charsmap"}
+    digest = hashlib.sha256(normalizer.charsmap).hexdigest()[:12]
     settings = {
-        NORMALISER: {**steps, "charsmap": f"{len(normalizer.charsmap)} bytes, {hash_of(normalizer.charsmap)}"},
+        NORMALISER: {**steps, "charsmap": f"{len(normalizer.charsmap)} bytes, {digest}"},
         OPTIONS: {"model_type": model.model_type.name, "byte_fallback": model.byte_fallback},
     }
     return Definition("SentencePiece model", "pieces", tokens, by_bytes, scores=scores, added=added, settings=settings)
@@ -174,13 +174,6 @@ def _of_other(tokenizer: Tokenizer, by_bytes: Mapping[Key, int]) -> Definition:
         if stages.normalizer is not None:
             settings[NORMALISER] = [dict(step) for step in stages.normalizer]
     return Definition("other", "bytes", by_bytes, by_bytes, rules, settings=settings)
-
-
-def hash_of(data: bytes) -> str:
-    """Return a short name of some bytes: the beginning of their SHA-256."""
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()[:12]
 
 
 def _utf8(text: str) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from pyharness.features.audit import byte_lengths
 from pyharness.features.audit.byte_lengths import ByteLengths, Claim, Loss, Sums
 from pyharness.features.audit.length_tables import Audit, WrongLength, shown
-from pyharness.report.sheet import Heading, Sheet
+from pyharness.report.sheet import Heading, Sheet, text_row
 from pyharness.report.sheet.parts import LONGEST_TIP
 from pyharness.report.sheet.strings import shorten, visible, writable
 from pyharness.system.environment import version_of
@@ -133,7 +133,5 @@ def _first(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _sheet(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: tuple[str, ...] = ()) -> Sheet:
-    from pyharness.report.sheet import text_row
-
     cells = tuple(text_row(*(shorten(value, LONGEST_TIP) for value in row)) for row in rows)
     return Sheet(title, tuple(Heading(name, "prose") for name in columns), cells, notes)

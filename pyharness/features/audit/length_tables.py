@@ -7,13 +7,12 @@ import io
 import json
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness.features.audit.byte_lengths import ByteLengths, Lengths
 from pyharness.report.exporters import to_csv
@@ -50,7 +49,7 @@ def shown(token: bytes) -> str:
 
 def rows(lengths: ByteLengths, values: Lengths) -> Iterator[tuple[int, int, int, str, str]]:
     """Yield id, length, length at the start of a text, kind and token of every id that is present."""
-    kinds, start = lengths.vocabulary.kinds.tolist(), (values - lengths.lengths + lengths.at_start).clip(0).tolist()
+    kinds, start = lengths.vocabulary.kinds.tolist(), lengths.without_dummy_space(values).tolist()
     strings = cut(lengths.vocabulary.data.tobytes(), lengths.vocabulary.offsets)
     for token, length in enumerate(values.tolist()):
         if kinds[token] != TokenKind.ABSENT:
@@ -72,7 +71,7 @@ def as_text(lengths: ByteLengths, values: Lengths) -> str:
 def as_json(lengths: ByteLengths, values: Lengths, facts: Mapping[str, Any]) -> str:
     """Return facts and the table as JSON: ``bytes`` and ``at_start`` by id, null for absent ids."""
     present = (lengths.vocabulary.kinds != TokenKind.ABSENT).tolist()
-    start = (values - lengths.lengths + lengths.at_start).clip(0).tolist()
+    start = lengths.without_dummy_space(values).tolist()
     table = {
         "bytes": [value if here else None for value, here in zip(values.tolist(), present, strict=True)],
         "at_start": [value if here else None for value, here in zip(start, present, strict=True)],
@@ -225,20 +224,17 @@ def audit(table: Lengths, label: str, lengths: ByteLengths, naive: Callable[[], 
     zero = (stated == 0) & ~lengths.of_text & (lengths.lengths > 0)
     missing_special = (stated == ABSENT) & ~lengths.of_text
     wrong = np.flatnonzero(present & (stated != lengths.lengths) & ~zero & ~missing_special)
-    causes = _causes(wrong, stated, lengths, naive() if len(wrong) else stated)
+    alone = naive() if len(wrong) else stated
     return Audit(
         label, int(present.sum()),
         tuple(
             WrongLength(token, shown(lengths.vocabulary[token]), int(lengths.lengths[token]),
-                        int(stated[token]) if stated[token] >= 0 else None, cause)
-            for token, cause in zip(wrong.tolist(), causes, strict=True)
+                        int(stated[token]) if stated[token] >= 0 else None,
+                        _cause(int(stated[token]), lengths, token, int(alone[token])))
+            for token in wrong.tolist()
         ),
         int(zero.sum()), int((table[count:] > 0).sum()),
     )  # fmt: skip
-
-
-def _causes(wrong: NDArray[np.int64], stated: Lengths, lengths: ByteLengths, naive: Lengths) -> Sequence[str]:
-    return [_cause(int(stated[token]), lengths, token, int(naive[token])) for token in wrong.tolist()]
 
 
 def _cause(stated: int, lengths: ByteLengths, token: int, naive: int) -> str:

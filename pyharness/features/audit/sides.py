@@ -6,7 +6,7 @@ they become their ids, as many libraries do by default. ``template``: plain, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -201,6 +201,3 @@ def same(one: Side, other: Side) -> bool:
         and (one.library, one.has_engine) == (other.library, other.has_engine)
         and (one.is_settled and other.is_settled)
     )
-
-
-Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause

@@ -10,17 +10,18 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from pyharness.features.audit.changes import Change, shown
 from pyharness.features.audit.definitions import Rule
-from pyharness.features.audit.sides import Judge, Reading, Side, unequal
+from pyharness.features.audit.sides import Reading, Side, unequal
 
+Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
 MOST_CHANGES = 60  # changes of a kind that texts are made for
 MOST_NEIGHBOURS = 40  # rules next to a changed one, on each side
@@ -242,9 +243,7 @@ class _Appearing:
     def __init__(self, one: Side, other: Side) -> None:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
-        words = dict.fromkeys(
-            string.strip() for string in self._strings if string.strip().isalpha()
-        )  # of ASCII letters
+        words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
         self._words = _spread([word.decode() for word in words], MOST_WORDS)
 
     def around(self, change: Change) -> list[str]:

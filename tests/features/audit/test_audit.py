@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyharness.features.audit.checks import calls, measured, settings, subjects,
 from pyharness.features.audit.checks.calls import _Span
 from pyharness.features.audit.checks.results import AuditFault, CheckResult
 from pyharness.report import page
-from pyharness.types import Answer, CaseResult, Tokens
+from pyharness.types import Answer, Case, CaseResult, Tokens
 from pyharness.types.results import Failure
 from pyharness.vocabularies.huggingface import chat_rendering
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
@@ -214,8 +215,6 @@ def test_calls_that_disagree_have_a_witness() -> None:
 
 
 def test_characters_with_two_forms_are_equal_text() -> None:
-    import unicodedata
-
     assert len(texts.code_points()) > 100_000
     for composed, apart in texts.two_forms()[::50]:
         assert composed != apart
@@ -244,25 +243,35 @@ def test_templates_may_mark_generations_and_refuse_roles() -> None:
 @pytest.mark.parametrize(("known", "status"), [(True, "fail"), (False, "warn")])
 def test_markers_that_are_no_tokens(known: bool, status: str, tmp_path: Path) -> None:
     content = good()["tokenizer.json"]
-    token = {
-        **content["added_tokens"][0],
-        "content": "<|user|>",
-        "special": False,
-        "id": len(content["model"]["vocab"]) + len(content["added_tokens"]),
-    }
-    files = damage.folder_of({**content, "added_tokens": [*content["added_tokens"], *([token] if known else [])]})
-    files |= {"chat_template.jinja": "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"}
-    audited = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"])
-    statuses = {one.status for line in audited.lines for one in line.result.faults if one.name == "unknown marker"}
-    assert statuses == {status}
+    if known:
+        number = len(content["model"]["vocab"]) + len(content["added_tokens"])
+        token = {**content["added_tokens"][0], "content": "<|user|>", "id": number, "special": False}  # not the EOS
+        content["added_tokens"].append(token)
+    template = "<|user|>{% for m in messages %}{{ m['content'] }}<|odd|>{% endfor %}"
+    files = {**damage.folder_of(content), damage.TEMPLATE: template}
+    (line,) = audit(str(damage.write_folder(files, tmp_path / "marked")), ["template"]).lines
+    assert [one.status for one in line.result.faults] == [status] * (1 if known else 2)
+    assert "<|odd|>" in line.result.faults[-1].witness
+
+
+@pytest.mark.parametrize(("data", "cause"), [(b"\xff", "UTF-8"), (b" " * ((1 << 20) + 1), "1,048,576")])
+def test_a_template_that_cannot_be_read_says_why(data: bytes, cause: str, tmp_path: Path) -> None:
+    files = good()
+    files[damage.CONFIG]["chat_template"] = files.pop(damage.TEMPLATE)
+    folder = damage.write_folder(files, tmp_path)
+    (folder / damage.TEMPLATE).write_bytes(data)
+    (line,) = audit(str(folder), ["template"]).lines
+    (fault,) = line.result.faults
+    assert (fault.status, damage.TEMPLATE in fault.text, cause in fault.text) == ("fail", True, True)
+    assert damage.CONFIG in line.result.tried  # the other one is rendered
 
 
 def test_no_padding_may_be_written_as_minus_one(tmp_path: Path) -> None:
     files = good()
-    for number, status in ((-1, 0), (-2, 1)):
-        changed = {**files, "config.json": {**files.get("config.json", {}), "pad_token_id": number}}
-        audited = audit(str(damage.write_folder(changed, tmp_path / str(number))), ["specials"])
-        assert audited.exit_status == status
+    for number, faults in ((-1, 0), (-2, 1)):
+        files[damage.MODEL]["pad_token_id"] = number
+        (line,) = audit(str(damage.write_folder(files, tmp_path)), ["specials"]).lines
+        assert len(line.result.faults) == faults
 
 
 def test_a_template_of_parts_is_rendered_with_parts(tmp_path: Path) -> None:
@@ -286,8 +295,6 @@ def stand_in(findings: Findings, answers: Any = None) -> Benchmark:
 
 @pytest.mark.parametrize(("failure", "status"), [(Failure.WRONG, "fail"), (Failure.ERROR, "open"), (None, "open")])
 def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: str) -> None:
-    from pyharness.types import Case
-
     case = Case("control", "raw_bytes", None)
     result = CaseResult(case, "failed" if failure else "skipped", "why", failure=failure)
     (fault,) = measured._of_case(result)
@@ -296,8 +303,6 @@ def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: st
 
 
 def test_alarms_of_benchmarks_are_warnings() -> None:
-    from pyharness.types import Case
-
     ok = CaseResult(Case("control", "raw_bytes", None), "ok")
     answers = lambda results, data: [Answer("a", "bad", "alarm"), Answer("b", "fine", "calm")]  # noqa: E731
     record = type("Record", (), {"data": {}})

@@ -191,13 +191,13 @@ def missing_byte(files: Files) -> Damage | None:
     return None
 
 
-def _stage(name: str, stage: Any) -> Callable[[Files], Damage | None]:
+def _decoder(stage: Any) -> Callable[[Files], Damage | None]:
+    """Another decoder; WordPiece, which decodes well without one, gets one that strips letters in place of none."""
+
     def damage(files: Files) -> Damage | None:
-        if kind_of(files[TOKENIZER]) == "WordPiece" and name == "decoder" and stage is None:
-            stripped = {"type": "Strip", "content": "h", "start": 9, "stop": 9}
-            return Damage({**files, TOKENIZER: {**files[TOKENIZER], name: stripped}}, "decoder",
-                          "decoder does not undo the encoding")  # fmt: skip
-        return Damage({**files, TOKENIZER: {**files[TOKENIZER], name: stage}}, "decoder",
+        stripped = {"type": "Strip", "content": "h", "start": 9, "stop": 9}
+        changed = stripped if stage is None and kind_of(files[TOKENIZER]) == "WordPiece" else stage
+        return Damage({**files, TOKENIZER: {**files[TOKENIZER], "decoder": changed}}, "decoder",
                       "decoder does not undo the encoding")  # fmt: skip
 
     return damage
@@ -235,7 +235,7 @@ def other_added_id(files: Files) -> Damage:
     """``tokenizer_config.json`` gives an added token another id."""
     entries = files[CONFIG]["added_tokens_decoder"]
     first = next(iter(entries))
-    moved = {str(int(key) + 1 if key == first else key): entry for key, entry in entries.items() if key == first}
+    moved = {str(int(first) + 1): entries[first]}
     return Damage({**files, CONFIG: {**files[CONFIG], "added_tokens_decoder": moved}}, "specials",
                   "id differs between files")  # fmt: skip
 
@@ -277,9 +277,8 @@ KINDS: dict[str, Callable[[Files], Damage | None]] = {
     "pattern that does not compile": _refused(_pattern),
     "no model": _refused(lambda files: {key: one for key, one in files[TOKENIZER].items() if key != "model"}),
     "wrong special flag": wrong_special_flag, "control token not special": control_not_special,
-    "missing byte token": missing_byte, "decoder removed": _stage("decoder", None),
-    "decoder of CTC": _stage(
-        "decoder", {"type": "CTC", "pad_token": "o", "word_delimiter_token": "e", "cleanup": True}),
+    "missing byte token": missing_byte, "decoder removed": _decoder(None),
+    "decoder of CTC": _decoder({"type": "CTC", "pad_token": "o", "word_delimiter_token": "e", "cleanup": True}),
     "step that drops letters": dropped_letters, "post-processor with another id": post_processor,
     "added token moved in the config": other_added_id, "embedding too small": small_embedding,
     "settings cut off": broken_config,

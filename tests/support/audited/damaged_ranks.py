@@ -1,4 +1,4 @@
-"""Faults planted in rank files and SentencePiece models, each with the check and the fault that must name it."""
+"""Faults planted in rank files, each with the check and the fault that must name it."""
 
 from __future__ import annotations
 

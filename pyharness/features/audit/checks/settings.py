@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -41,15 +41,17 @@ _AGREE = "make the files agree: programs read different ones; take them from one
 class FolderFiles:
     """The JSON files of a model folder, by name, and what is wrong with those that cannot be read."""
 
-    content: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    broken: Mapping[str, str] = field(default_factory=dict)
+    content: Mapping[str, Mapping[str, Any]]
+    broken: Mapping[str, str]
 
 
 def read_folder(folder: Path | None) -> FolderFiles:
     """Read the files that are there; they are a stranger's."""
+    if folder is None:
+        return FolderFiles({}, {})
     content, broken = {}, {}
-    for name in NAMES if folder is not None else ():
-        path = (folder or Path()) / name
+    for name in NAMES:
+        path = folder / name
         if not path.is_file():
             continue
         try:

@@ -36,30 +36,38 @@ _MEND = "correct the template: servers that render it fail, or send the model so
 
 def check_template(subject: AuditSubject) -> CheckResult:
     """Render every template with three conversations, within limits, and encode the result."""
-    templates = dict(read_templates(subject.folder))
-    if not templates:
-        return CheckResult("no chat template in its folder", absent=True)
     settings = read_folder(subject.folder).content
+    own, faults = _own_file(subject.folder)
+    templates = {**own, **dict(_in_settings(settings))}
+    if not templates and not faults:
+        return CheckResult("no chat template in its folder", absent=True)
     names = {**named(settings.get(SPECIALS, {})), **named(settings.get(CONFIG, {}))}
     some = dict(islice(templates.items(), MOST_TEMPLATES))
-    faults = [fault for name, text in some.items() for fault in _of_template(subject, name, text, names)]
+    faults += [fault for name, text in some.items() for fault in _of_template(subject, name, text, names)]
     if len(templates) > MOST_TEMPLATES:
         faults.append(AuditFault("too many templates", f"{len(templates) - MOST_TEMPLATES:,} more are not rendered",
                                  f"{MOST_TEMPLATES} are rendered", "remove what no program uses", "open"))  # fmt: skip
-    return CheckResult(f"{', '.join(some)}: {len(CONVERSATIONS)} conversations", tuple(faults))
+    return CheckResult(f"{', '.join(some)}: {len(CONVERSATIONS)} conversations" if some else FILE, faults)
 
 
-def read_templates(folder: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the chat templates of a model folder."""
-    if folder is None:
-        return
-    path = folder / FILE
-    if path.is_file():
-        try:
-            yield FILE, bounded_file.read(path, chat_rendering.LONGEST_TEMPLATE, FILE).decode()
-        except (InputError, OSError, UnicodeDecodeError):
-            yield FILE, "{% unreadable %}"  # it fails by name
-    for name, content in read_folder(folder).content.items():
+def _own_file(folder: Path | None) -> tuple[dict[str, str], list[AuditFault]]:
+    """Return the template that is a file of its own, or why it cannot be read."""
+    if folder is None or not (folder / FILE).is_file():
+        return {}, []
+    try:
+        return {FILE: bounded_file.read(folder / FILE, chat_rendering.LONGEST_TEMPLATE, FILE).decode()}, []
+    except UnicodeDecodeError as error:
+        text = f"{FILE} is not UTF-8 from byte {error.start} on"
+    except OSError as error:
+        text = f"{FILE} cannot be read: {error.strerror or error}"
+    except InputError as error:
+        text = str(error)
+    return {}, [AuditFault("template cannot be read", text, f"{FILE} is not rendered", _MEND)]
+
+
+def _in_settings(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of the templates that other files of a model folder have."""
+    for name, content in settings.items():
         stated = content.get("chat_template") if name in (CONFIG, TEMPLATE) else None
         for one in stated if isinstance(stated, list) else [{"name": "", "template": stated}]:
             if isinstance(one, dict) and isinstance(one.get("template"), str):
