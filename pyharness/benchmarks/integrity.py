@@ -261,7 +261,7 @@ BENCHMARKS = (
         ),
         tables=(TABLE,),
         answers=losers,
-        listing=Listing("Text that is lost", ("read from", "first place", "text", "decoded"), lost, lambda _: ()),
+        listing=Listing("Text that is lost", ("read from", "first place", "text", "decoded"), lost),
         parameters={"bytes": 2_000_000},
         rederive=rederive,
     ),

@@ -292,7 +292,7 @@ class Listing:
     title: str
     headings: tuple[str, ...]  # of the parts of an entry
     entries: Callable[[CaseResult], Iterable[tuple[str, ...]]]
-    legend: Callable[[CaseResult], Iterable[str]]  # lines that explain terms in the entries, once for all rows
+    legend: Callable[[CaseResult], Iterable[str]] = lambda _: ()  # lines that explain terms, once for all rows
 
 
 # How to draw the numbers of a table. ``dots``: one panel per column, with a dot for each row. ``dots by column``: one

@@ -62,7 +62,7 @@ def timed(engine: Callable[[bytes], int]) -> Callable[[str], Mapping[str, Any]]:
     return encode
 
 
-def trials(engine: Callable[[bytes], int], number: int) -> KindTrial:
+def trial(engine: Callable[[bytes], int], number: int) -> KindTrial:
     """Measure one kind of text."""
     return trial_of(timed(engine), FIXED[number % len(FIXED)], SIZES, LIMIT, float("inf"))
 
@@ -70,7 +70,7 @@ def trials(engine: Callable[[bytes], int], number: int) -> KindTrial:
 def main(repetitions: int) -> None:
     """Print how often each engine was called superlinear, and its exponents."""
     for name, engine in ENGINES.items():
-        results = [trials(engine, number) for number in range(repetitions)]
+        results = [trial(engine, number) for number in range(repetitions)]
         exponents = sorted(fit.exponent for one in results if (fit := one.fit()) is not None)
         alarms = sum(one.confirmed for one in results)
         print(f"{name:10} {alarms:4} of {repetitions}; exponents {exponents[0]:.2f} to {exponents[-1]:.2f}")  # noqa: T201

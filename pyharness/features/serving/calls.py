@@ -19,6 +19,7 @@ from pyharness import bpe, tokenizers
 from pyharness.plugins import libraries
 from pyharness.tokenizers.engines import gigatoken as gigatoken_rows
 from pyharness.tokenizers.engines import quicktok as quicktok_rows
+from pyharness.tokenizers.engines import rs_bpe as rs_bpe_rows
 from pyharness.tokenizers.engines import splintr as splintr_rows
 from pyharness.tokenizers.families import tiktoken as tiktoken_rows
 from pyharness.tokenizers.source import VocabularyFile, refusing
@@ -318,7 +319,7 @@ def _bundled(row: TokenizerSpec, names: Mapping[str, object]) -> str:
 def _rs_bpe(file: RowFile) -> LibraryCalls:
     from rs_bpe import openai
 
-    loaded = getattr(openai, _bundled(file.row, {"cl100k_base": 0, "o200k_base": 0}))()
+    loaded = getattr(openai, _bundled(file.row, rs_bpe_rows.KNOWN))()
     return LibraryCalls("rs-bpe", EncodeCall("encode(text)", loaded.encode))
 
 

@@ -54,21 +54,13 @@ class MarkerPlace:
         return self.before + marker * self.times + self.behind
 
 
-class SplitFields(MarkerPlace):
-    """The halves of a marker are in two fields, which a template joins. No check of a single field sees it."""
-
-    def text(self, marker: str) -> str:
-        """Render the template."""
-        first, last = marker[: len(marker) // 2], marker[len(marker) // 2 :]
-        return f"{self.before}{first}{last}{self.behind}"
-
-
 PLACES = (
     MarkerPlace("alone"),
     MarkerPlace("inside text", "Say ", " now."),
     MarkerPlace("after a letter", "x"),
     MarkerPlace("doubled", times=2),
-    SplitFields("split in two fields", "Name: ", "\n"),
+    # Its halves are in two fields, which a template joins. No check of a single field sees it.
+    MarkerPlace("split in two fields", "Name: ", "\n"),
 )
 FRAMES = tuple(place.before + place.behind for place in PLACES)
 
@@ -109,7 +101,7 @@ class LibraryOutcomes:
     @classmethod
     def of(cls, library: LibraryCalls, markers: Sequence[Marker]) -> LibraryOutcomes:
         """Try every call. The safest one lets the fewest control tokens through, then refuses the fewest texts."""
-        control = np.array([marker.is_control for marker in markers], np.bool_)
+        control = _are_control(markers)
         tried = [
             (call, outcomes(call.encode, markers)) for call in library.switches if _reads_alike(call, library.default)
         ]
@@ -119,6 +111,11 @@ class LibraryOutcomes:
         return cls(
             library.library, default, safest, (library.default.written, None if best is None else best[0].written)
         )
+
+    @property
+    def least(self) -> Cells:
+        """The outcomes of the safest call, or of the default one if it has no switch."""
+        return self.default if self.safest is None else self.safest
 
     def does(self, control: NDArray[np.bool_]) -> str:
         """Return what the default call does with the text of most of these control tokens, and how many become ids."""
@@ -139,8 +136,7 @@ class LibraryOutcomes:
                 refusing = refusing or f"{call}, which refuses it"
         if refusing:
             return refusing
-        least = self.default if self.safest is None else self.safest
-        return f"none: {int(_becomes(least)[control].sum()):,} of {int(control.sum()):,} become ids"
+        return f"none: {int(_becomes(self.least)[control].sum()):,} of {int(control.sum()):,} become ids"
 
 
 def _reads_alike(call: EncodeCall, default: EncodeCall) -> bool:
@@ -160,6 +156,10 @@ def _danger(cells: Cells) -> tuple[int, int]:
     return int(_becomes(cells).sum()), int((cells != MarkerOutcome.TEXT).sum())
 
 
+def _are_control(markers: Sequence[Marker]) -> NDArray[np.bool_]:
+    return np.array([marker.is_control for marker in markers], np.bool_)
+
+
 def _becomes(cells: Cells) -> NDArray[np.bool_]:
     """Return whether each marker becomes its id in any place."""
     return np.asarray((cells == MarkerOutcome.CONTROL).any(axis=1))
@@ -171,7 +171,7 @@ def _becomes(cells: Cells) -> NDArray[np.bool_]:
 def run(work: Work) -> Findings:
     """Try every marker with every call of the row's library, of those that wrap it, and with the row itself."""
     file = RowFile.of(work.spec)
-    markers = Markers.of(work.spec, file.file, file.data)
+    markers = Markers.of(file)
     of_libraries = [LibraryOutcomes.of(one, markers.tried) for one in calls.of_row(file)]
     tokenizer = work.load()
     own = outcomes(lambda text: tokenizer.encode_batch([text]).ids.tolist(), markers.tried)
@@ -192,11 +192,8 @@ def run(work: Work) -> Findings:
 
 
 def _details(one: LibraryOutcomes, markers: Sequence[Marker]) -> dict[str, Any]:
-    control = np.array([marker.is_control for marker in markers], np.bool_)
-    least = one.default if one.safest is None else one.safest
-    through = [
-        marker for marker, becomes in zip(markers, _becomes(least), strict=True) if becomes and marker.is_control
-    ]
+    control = _are_control(markers)
+    through = [markers[index] for index in np.flatnonzero(_becomes(one.least) & control)]
     return {
         "default_call": one.written[0],
         "safest_call": one.written[1],
@@ -218,7 +215,7 @@ def _counts(cells: Cells) -> dict[str, dict[str, int]]:
 
 
 def _state(of_libraries: Sequence[LibraryOutcomes], own: Cells, markers: Sequence[Marker]) -> State:
-    state = {"control": np.array([marker.is_control for marker in markers], np.uint8), f"default {OWN}": own}
+    state = {"control": _are_control(markers).astype(np.uint8), f"default {OWN}": own}
     for one in of_libraries:
         state[f"default {one.library}"] = one.default
         if one.safest is not None:
@@ -329,7 +326,6 @@ BENCHMARKS = (
             "Which call keeps control tokens out",
             ("library", "default call", "text", "safe call"),
             verdicts,
-            lambda _: (),
         ),
         rederive=rederive,
     ),

@@ -36,7 +36,7 @@ SUPERLINEAR = (1.35, 2.0)  # exponent, and the factor beyond what it explains
 MOST_MEMORY = 8 << 30  # bytes of the process
 START_SECONDS = 120.0
 Ending: TypeAlias = Literal["", "crash", "hang", "error", "too slow", "not reached"]
-Encode: TypeAlias = Callable[[str], Mapping[str, Any]]
+Probe: TypeAlias = Callable[[str], Mapping[str, Any]]  # answers as ``probe.encoded`` does
 
 
 class Broken(Exception):
@@ -59,7 +59,7 @@ class EngineProcess:
         """Encode a text; raise ``Broken``."""
         child = self.child or self._start()
         try:
-            answer: Mapping[str, Any] = child.ask(_line(text), _never, time.monotonic() + self.seconds)[1]
+            answer: Mapping[str, Any] = child.ask(_line(text), lambda _: False, time.monotonic() + self.seconds)[1]
         except Overdue:
             self.close()
             raise Broken("hang", f"no answer within {self.seconds:g} s") from None
@@ -74,7 +74,7 @@ class EngineProcess:
         limit = min(default_memory_limit() or MOST_MEMORY, MOST_MEMORY)
         self.child = Child(["pyharness.features.serving.probe", self.row], memory_limit=limit, asked=True)
         try:
-            self.child.ask(_line("warm"), _never, time.monotonic() + START_SECONDS)
+            self.child.ask(_line("warm"), lambda _: False, time.monotonic() + START_SECONDS)
         except ChildDied as death:
             self.close()
             raise Broken("crash", f"loading {death}") from None
@@ -91,11 +91,6 @@ def _line(text: str) -> bytes:
     return json.dumps(text).encode()
 
 
-def _never(message: Any) -> bool:
-    del message
-    return False
-
-
 @dataclass(slots=True)
 class KindTrial:
     """What became of one kind of text."""
@@ -108,23 +103,23 @@ class KindTrial:
     message: str = ""
     confirmed: bool = False  # superlinear, twice
 
-    def measure(self, encode: Encode, sizes: Sequence[int], seed: int, limit: float) -> None:
+    def measure(self, probe: Probe, sizes: Sequence[int], seed: int, limit: float) -> None:
         """Encode fresh texts of rising size until one breaks the engine, or takes more than the limit in seconds."""
         for size in sizes:
             for number in range(REPETITIONS):
-                self._once(encode, size, seed + number)
+                self._once(probe, size, seed + number)
                 if self.ending:
                     return
-                if self.seconds[size][-1] > limit / 4:
+                if is_slow := self.seconds[size][-1] > limit / 4:
                     break  # one such time is enough
-            if self.seconds[size][-1] > limit / 4 and size != sizes[-1]:
+            if is_slow and size != sizes[-1]:
                 self.ending, self.message = "too slow", f"{self.seconds[size][-1]:.1f} s for {size:,} bytes"
                 return
 
-    def _once(self, encode: Encode, size: int, seed: int) -> None:
+    def _once(self, probe: Probe, size: int, seed: int) -> None:
         text = self.recipe.text(size, seed)
         try:
-            answer = encode(text)
+            answer = probe(text)
         except Broken as broken:
             self.ending, self.message = broken.ending, str(broken)
             self.text = {
@@ -144,14 +139,14 @@ class KindTrial:
         fit = self.fit()
         return fit is not None and fit.exponent > SUPERLINEAR[0]
 
-    def confirm(self, encode: Encode, limit: float) -> None:
+    def confirm(self, probe: Probe, limit: float) -> None:
         """Measure the largest sizes again, on other texts: what only noise made steep is steep no more.
 
         Time grows faster than bytes if all times together say so, beyond the interval and by a plain factor, and the
         second ones alone are steep, too.
         """
         again = KindTrial(self.recipe)
-        again.measure(encode, sorted(self.seconds)[-LARGEST_SIZES:], REPETITIONS, limit * 4)
+        again.measure(probe, sorted(self.seconds)[-LARGEST_SIZES:], REPETITIONS, limit * 4)
         if again.broken and not self.ending:
             self.ending, self.message, self.text = again.ending, again.message, again.text
         for size, seconds in again.seconds.items():
@@ -164,10 +159,10 @@ class KindTrial:
         """Whether a text crashed the engine, made it hang or raise."""
         return self.ending in ("crash", "hang", "error")
 
-    def at_largest(self) -> tuple[int, float]:
-        """Return the largest size with a time, and the least time of it."""
+    def seconds_per_byte(self) -> float:
+        """Return the least time of the largest text with a time, for each of its bytes."""
         size = max(self.seconds)
-        return size, min(self.seconds[size])
+        return min(self.seconds[size]) / size
 
     def details(self) -> dict[str, Any]:
         """Return what people look up."""
@@ -212,15 +207,15 @@ def run(work: Work) -> Findings:
     return Findings(tuple(measurements(trials)), {"kinds": {one.recipe.kind: one.details() for one in trials}})
 
 
-def trial_of(encode: Encode, recipe: TextRecipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
+def trial_of(probe: Probe, recipe: TextRecipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
     """Measure one kind, and confirm what looks superlinear; nothing of it behind the ``time.monotonic`` of budget."""
     trial = KindTrial(recipe)
     if time.monotonic() > budget:
         trial.ending = "not reached"
         return trial
-    trial.measure(encode, sizes, 0, limit)
+    trial.measure(probe, sizes, 0, limit)
     if trial.suspicious():
-        trial.confirm(encode, limit)
+        trial.confirm(probe, limit)
     return trial
 
 
@@ -229,7 +224,7 @@ def measurements(trials: Sequence[KindTrial]) -> Iterator[Measurement]:
     yield Measurement("hostile_breaks", sum(one.broken for one in trials))
     yield Measurement("superlinear_kinds", sum(one.confirmed for one in trials))
     timed = [one for one in trials if one.seconds]
-    per_byte = {one.recipe.kind: one.at_largest()[1] / one.at_largest()[0] for one in timed}
+    per_byte = {one.recipe.kind: one.seconds_per_byte() for one in timed}
     usual = median(list(per_byte.values())) if per_byte else 1.0
     for one in timed:
         kind = one.recipe.kind
@@ -316,7 +311,7 @@ BENCHMARKS = (
         pace=Pace(40.0),
         tables=(TABLE,),
         answers=answer,
-        listing=Listing("Texts that break a tokenizer or stall it", ("kind", "what", "text"), endings, lambda _: ()),
+        listing=Listing("Texts that break a tokenizer or stall it", ("kind", "what", "text"), endings),
         own_process=True,
         settle=settle,
         parameters={"largest": 20, "call_seconds": 10, "seconds": 300},

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from string import ascii_lowercase, digits
 from typing import TypeAlias
 
 from pyharness.features.serving.calls import RowFile
@@ -22,8 +23,7 @@ from pyharness.vocabularies.stages import SplitStep, split_steps
 
 Draw: TypeAlias = random.Random
 LONGEST_CHARACTER = 4  # bytes: a text is cut between characters
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-MARKS = "\u0301\u0300\u0308\u0327\u0302\u0323"  # combining, the acute accent first
+ACCENTS = "\u0301\u0300\u0308\u0327\u0302\u0323"  # combining, the acute accent first
 JOINED = ("👩\u200d", "👨\u200d", "🏳️\u200d", "👧🏽\u200d")
 ENDING = "!"  # behind what a rule matched: what it has to give back shows
 MOST_RULES = 24
@@ -43,7 +43,7 @@ class TextRecipe:
     fresh: bool = False  # each repetition is drawn, not only the first
 
     def text(self, size: int, seed: int) -> str:
-        """Return a text of ``size`` bytes of UTF-8, and few more: another one for every seed."""
+        """Return a text of ``size`` bytes of UTF-8, and a few more: another one for every seed."""
         draw = random.Random(f"{self.kind} {size} {seed}")  # noqa: S311 -- texts, not secrets
         room = size - len(self.start.encode()) - len(self.end.encode()) + LONGEST_CHARACTER + seed % 7
         if self.fresh:
@@ -67,19 +67,19 @@ def _ideograph(draw: Draw) -> str:
 
 
 def _mixed(draw: Draw) -> str:
-    one = draw.choice((LETTERS, " ", "\n", MARKS, "0123456789", "東京", "\u200d👩", "<|", "é\u0301"))
+    one = draw.choice((ascii_lowercase, " ", "\n", ACCENTS, digits, "東京", "\u200d👩", "<|", "é\u0301"))
     return draw.choice(one) * draw.randrange(1, 40)
 
 
 FIXED = (
-    TextRecipe("one letter", lambda draw: draw.choice(LETTERS)),
+    TextRecipe("one letter", lambda draw: draw.choice(ascii_lowercase)),
     TextRecipe("spaces", lambda _: " "),
     TextRecipe("newlines", lambda draw: draw.choice(("\n", "\r\n", "\n\n"))),
-    TextRecipe("combining marks", lambda draw: MARKS[0] if draw.random() < 0.5 else draw.choice(MARKS), start="a"),
+    TextRecipe("combining marks", lambda draw: ACCENTS[0] if draw.random() < 0.5 else draw.choice(ACCENTS), start="a"),
     TextRecipe("joined characters", lambda draw: draw.choice(JOINED)),
-    TextRecipe("digits", lambda draw: draw.choice("0123456789"), fresh=True),
+    TextRecipe("digits", lambda draw: draw.choice(digits), fresh=True),
     TextRecipe("ideographs", _ideograph, fresh=True),
-    TextRecipe("random letters", lambda draw: draw.choice(LETTERS), fresh=True),
+    TextRecipe("random letters", lambda draw: draw.choice(ascii_lowercase), fresh=True),
     TextRecipe("mixed", _mixed, fresh=True),
 )
 
@@ -94,7 +94,7 @@ def recipes(file: RowFile) -> list[TextRecipe]:
 def _prefixes(file: RowFile) -> list[str]:
     texts = ["<|endoftext|>"]
     with suppress(InputError):
-        texts = [marker.text for marker in Markers.of(file.row, file.file, file.data).tried] or texts
+        texts = [marker.text for marker in Markers.of(file).tried] or texts
     return [text[:LONGEST_PREFIX][:-1] or "<" for text in texts[:MOST_PREFIXES]]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyharness.bpe.formats.imports import import_model
+from pyharness.features.serving.calls import RowFile
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families import tiktoken
 from pyharness.tokenizers.source import VocabularyFile
@@ -50,14 +51,15 @@ class Markers:
     plain: tuple[str, ...] = ()  # of a template, without an id of their own: no call tells them from a user's text
 
     @classmethod
-    def of(cls, row: TokenizerSpec, file: VocabularyFile | None, data: bytes) -> Markers:
+    def of(cls, row_file: RowFile) -> Markers:
         """Collect the markers of a row's file, and of the chat template next to it.
 
         Raises:
             InputError: the file or the template is damaged.
             Unsupported: nothing says which markers the row has.
         """
-        of_file = list(_of_name(row) if file is None else _of_file(file, data))
+        row, file = row_file.row, row_file.file
+        of_file = list(_of_name(row) if file is None else _of_file(file, row_file.data))
         ids = {marker.text: marker for marker in of_file}
         words = template_words(Path(row.path)) if row.path is not None and file is not None else ()
         of_template = {word: replace(ids[word], is_control=True) for word in words if word in ids}

@@ -25,32 +25,26 @@ OF_STREAMING = (
     _share("stream_cut_ends", "sequences of ids that end inside a character and whose stream leaves it out"),
     Metric("held_tokens", "token", "lower", "ids that wait for text after a step: mean over steps", exact=True),
     Metric("most_held_tokens", "token", "lower", "most ids that wait for text", exact=True, format=COUNT),
-    Metric(
+    _timed(
         "stream_step_seconds",
         "s",
-        "lower",
         "time of one step of a stream, near a step of this number",
-        deterministic=False,
-        format=Format("{:.2f}", 1e6, "µs"),
+        Format("{:.2f}", 1e6, "µs"),
     ),
-    Metric(
+    _timed(
         "stream_growth",
         "exponent",
-        "lower",
         "exponent with which the time of a step grows with its number: 0 is steady, 1 is quadratic in all",
-        deterministic=False,
-        format=Format("{:.2f}"),
+        Format("{:.2f}"),
     ),
 )
 OF_HOSTILE = (
     Metric("hostile_breaks", "kind", "lower", "kinds of text that crash, hang or fail", format=COUNT),
-    Metric(
+    _timed(
         "superlinear_kinds",
         "kind",
-        "lower",
         "kinds of text whose time grows faster than their bytes, confirmed on other texts",
-        deterministic=False,
-        format=COUNT,
+        COUNT,
     ),
     _timed("hostile_growth", "exponent", "exponent with which time grows with bytes, by kind", Format("{:.2f}")),
     _timed("hostile_seconds_per_byte", "s/byte", "time per byte of the largest text, by kind", Format("{:.3e}")),

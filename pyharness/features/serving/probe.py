@@ -39,7 +39,6 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tokenizer = tokenizers.load(sys.argv[1])
-    tokenizer.encode_batch(["warm"])
     for line in sys.stdin.buffer:
         answers.write(json.dumps(encoded(tokenizer, json.loads(line))) + "\n")
         answers.flush()

@@ -15,13 +15,13 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.bpe.encoding.decoder import REPLACEMENT
 from pyharness.features.serving.calls import RowFile, splintr_of
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.types import HasVocabulary, Tokenizer, TokenizerSpec, Unsupported
 
 Stream: TypeAlias = Callable[[Iterator[int]], Iterator[str]]
 Fault: TypeAlias = Literal["", "other text", "early U+FFFD", "end is missing", "fails"]
-UNKNOWN_CHARACTER = "\ufffd"
 
 
 @runtime_checkable
@@ -118,7 +118,7 @@ def window(decode: Callable[[Sequence[int]], str]) -> Stream:
             taken.append(token)
             before, now = decode(taken[prefix:read]), decode(taken[prefix:])
             delta = now[len(before) :]
-            if delta and not now.endswith(UNKNOWN_CHARACTER):
+            if delta and not now.endswith(REPLACEMENT):
                 yield delta
                 prefix, read, delta = read, len(taken), ""
         if delta:
@@ -149,9 +149,9 @@ class StreamedIds:
             return "fails"
         if self.text == expected:
             return ""
-        if self.text.count(UNKNOWN_CHARACTER) > expected.count(UNKNOWN_CHARACTER):
+        if self.text.count(REPLACEMENT) > expected.count(REPLACEMENT):
             return "early U+FFFD"
-        if expected.startswith(self.text) and expected.endswith(UNKNOWN_CHARACTER):
+        if expected.startswith(self.text) and expected.endswith(REPLACEMENT):
             return "end is missing"  # the last ids end inside a character, for which the stream waited to the end
         return "other text"
 
@@ -188,10 +188,10 @@ def _held(steps: int, given: Sequence[int]) -> NDArray[np.int64]:
     """Return how many ids wait after each step: 0 where text came."""
     numbers = np.arange(1, steps + 1)
     last = np.zeros(steps, np.int64)
-    last[np.array([one - 1 for one in given if 0 < one <= steps], np.int64)] = [
-        one for one in given if 0 < one <= steps
-    ]
-    return numbers - np.maximum.accumulate(last) if steps else numbers
+    came = np.array([one for one in given if one], np.int64)  # 0: text before any id
+    last[came - 1] = came
+    latest: NDArray[np.int64] = np.maximum.accumulate(last)
+    return numbers - latest
 
 
 def shortest(

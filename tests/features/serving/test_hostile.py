@@ -19,7 +19,7 @@ from pyharness.benchmarks import Work, benchmarks
 from pyharness.features.serving import hostile, probe
 from pyharness.features.serving.calls import RowFile
 from pyharness.features.serving.growth import growth
-from pyharness.features.serving.hostile import Broken, Encode, EngineProcess, KindTrial, measurements, trial_of
+from pyharness.features.serving.hostile import Broken, EngineProcess, KindTrial, Probe, measurements, trial_of
 from pyharness.features.serving.hostile_texts import FIXED, TextRecipe, recipes, rules
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, CaseResult, InputError, Tokens, Unsupported
@@ -95,7 +95,7 @@ def test_prefixes_are_those_of_the_file(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ growth
 
 
-def engine(exponent: float, noise: random.Random | None = None) -> Encode:
+def engine(exponent: float, noise: random.Random | None = None) -> Probe:
     """An engine whose answers are a power of the size, with noise of a busy machine: it only adds."""
 
     def encode(text: str) -> Mapping[str, Any]:
@@ -180,7 +180,7 @@ def test_a_clean_power_below_the_rule_is_never_superlinear(exponent: float, fact
 # ------------------------------------------------------------------------------------------------------ what breaks
 
 
-def breaking(ending: Any, size: int) -> Encode:
+def breaking(ending: Any, size: int) -> Probe:
     def encode(text: str) -> Mapping[str, Any]:
         if len(text.encode()) >= size:
             raise Broken(ending, "as planted")
