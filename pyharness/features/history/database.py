@@ -121,6 +121,15 @@ class Database:
         query = "SELECT DISTINCT p.revision FROM points p JOIN revisions v ON v.id = p.revision WHERE v.place IS NULL"
         return sorted(str(revision) for (revision,) in self.rows(query))
 
+    def gaps(self) -> list[tuple[str, str, str, str]]:
+        """Return revision, anchor, suite and reason of each gate without a point, the latest gate last."""
+        query = (
+            "SELECT r.created, g.record, g.revision, g.anchor, g.suite, g.reason "
+            "FROM gaps g JOIN records r ON r.id = g.record"
+        )
+        rows = sorted([str(value) for value in row] for row in self.rows(query))  # databases differ in that of texts
+        return [(revision, anchor, suite, reason) for _, _, revision, anchor, suite, reason in rows]
+
     def rebuild(self, line: BranchLine | None) -> int:
         """Make all tables again from the records; return their number. Commits and their order stay."""
         with self._connection.writing():
@@ -186,9 +195,10 @@ class Database:
 
     def _check_unchanged(self, entry: KeptRecord) -> None:
         """Refuse a gate's record that was changed: a machine runs one gate at a time."""
+        if entry.kind != GATE_KIND or not entry.created:
+            return
         same = self.rows(
-            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND created <> '' "
-            "AND kind = 'pyharness-gate' AND revision = ?",
+            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND revision = ?",
             (entry.kind, entry.created, entry.suite, entry.machine, entry.named),
         )
         for (digest,) in same:

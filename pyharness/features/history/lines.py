@@ -33,7 +33,6 @@ _POINTS = (
     "JOIN records r ON r.id = p.record JOIN revisions v ON v.id = p.revision WHERE v.place IS NOT NULL "
     "ORDER BY p.record"
 )
-_REASONS = "SELECT revision, reason FROM gaps ORDER BY record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +259,7 @@ class History:
     places: tuple[PlacedRevision, ...]  # in order
     waiting: tuple[str, ...]  # measured revisions without a place
     since: int = 0  # the first place whose changes count
-    reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why a gate gave no point
+    reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why its latest failed gate gave no point
 
     @property
     def suspected(self) -> tuple[LineChange, ...]:
@@ -305,7 +304,7 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
         raise _damaged(database.name, "a revision is not what this version writes")
     places = tuple(PlacedRevision(*row) for row in rows)
     first = 0 if since is None else _place(places, since)
-    reasons = {whole_text(str(revision)): whole_text(str(reason)) for revision, reason in database.rows(_REASONS)}
+    reasons = {whole_text(revision): whole_text(reason) for revision, _, _, reason in database.gaps()}
     changes = tuple(changes_of(lines, effect))
     return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons)
 
