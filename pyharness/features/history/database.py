@@ -123,10 +123,7 @@ class Database:
 
     def gaps(self) -> list[tuple[str, str, str, str]]:
         """Return revision, anchor, suite and reason of each gate without a point, the latest gate last."""
-        query = (
-            "SELECT r.created, g.record, g.revision, g.anchor, g.suite, g.reason "
-            "FROM gaps g JOIN records r ON r.id = g.record"
-        )
+        query = "SELECT created, record, g.revision, anchor, g.suite, reason FROM gaps g JOIN records r ON id = record"
         rows = sorted([str(value) for value in row] for row in self.rows(query))  # databases differ in that of texts
         return [(revision, anchor, suite, reason) for _, _, revision, anchor, suite, reason in rows]
 
@@ -202,8 +199,7 @@ class Database:
             (entry.kind, entry.created, entry.suite, entry.machine, entry.named),
         )
         for (digest,) in same:
-            measured = self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision))
-            if measured:
+            if self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision)):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
                     f"one that was written, or remove {str(digest)[:12]!r} with its history"

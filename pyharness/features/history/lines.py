@@ -211,14 +211,10 @@ def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: L
     both = {point.machine for point in old} & {point.machine for point in new}
     if not both:
         return None
-    sizes = [
-        float(
-            np.median([p.value for p in new if p.machine == one])
-            - np.median([p.value for p in old if p.machine == one])
-        )
-        for one in sorted(both)
-    ]
-    return step.before, step.before + float(np.median(sizes))
+    before, after = (
+        [np.median([p.value for p in side if p.machine == one]) for one in sorted(both)] for side in (old, new)
+    )
+    return step.before, step.before + float(np.median(np.subtract(after, before)))
 
 
 def _at_once(line: HistoryLine) -> Iterator[LineChange]:
