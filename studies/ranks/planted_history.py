@@ -19,7 +19,6 @@ import argparse
 import contextlib
 import gzip
 import json
-import os
 import subprocess
 import sys
 import time
@@ -27,35 +26,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+sys.path[:0] = [str(Path(__file__).parents[2] / "tests" / "support")]
+from gating import small_project  # noqa: E402 -- the path above has it
+from gating.small_project import git  # noqa: E402
+
 COMMITS = 40
 STEP, BACK = 12, 26
 DRIFT = range(20, 32)
 SAME, BROKEN, OTHER_IDS = 15, 18, 34
 COST = 20_000  # turns of a loop
-PYPROJECT = """
-[build-system]
-requires = []
-build-backend = "backend"
-backend-path = ["."]
-
-[project]
-name = "planted"
-version = "{version}"
-"""
-BACKEND = """
-import pathlib, tomllib, zipfile
-
-
-def build_wheel(directory, config_settings=None, metadata_directory=None):
-    version = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]["version"]
-    info, name = f"planted-{version}.dist-info", f"planted-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(pathlib.Path(directory, name), "w") as wheel:
-        wheel.write("planted.py")
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: planted\\nVersion: {version}\\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-        wheel.writestr(f"{info}/RECORD", "")
-    return name
-"""
 CODE = """
 def spend(turns):
     state = 1
@@ -89,9 +68,9 @@ class Workload:
 
 
 def _of(name):
-    import planted
+    import tinytok
 
-    return Workload(getattr(planted, name), lambda ids: str(ids).encode())
+    return Workload(getattr(tinytok, name), lambda ids: str(ids).encode())
 
 
 def encode(setting):
@@ -101,7 +80,6 @@ def encode(setting):
 def decode(setting):
     return _of("decode")
 """
-AUTHOR = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
 
 def code_of(number: int, *, planted: bool = True) -> str:
@@ -112,31 +90,21 @@ def code_of(number: int, *, planted: bool = True) -> str:
     return CODE.format(encode=round(COST * step), decode=round(COST * drift), shift=shift)
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git as somebody."""
-    environment = {**os.environ, **AUTHOR, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.strip()
-
-
 def written(folder: Path, *, planted: bool = True) -> list[str]:
     """Make the project, unless it is there from an interrupted run; return its commits."""
     if folder.exists():
         return git(folder, "log", "--format=%H", "--reverse", "main").split()
     folder.mkdir(parents=True)
-    git(folder, "init", "--quiet", "-b", "main")
     (folder / "gate.suite.toml").write_text(SUITE, encoding="utf-8")
     (folder / "workloads.py").write_text(WORKLOADS, encoding="utf-8")
     commits = []
     for number in range(COMMITS):
         broken = planted and number == BROKEN
-        (folder / "pyproject.toml").write_text(PYPROJECT.format(version=f"1.{number}"), encoding="utf-8")
-        (folder / "backend.py").write_text("raise SystemExit('broken')\n" if broken else BACKEND, encoding="utf-8")
-        (folder / "planted.py").write_text(code_of(number, planted=planted), encoding="utf-8")
+        backend = "raise SystemExit('broken')\n" if broken else small_project.BACKEND
+        code = code_of(number, planted=planted)
+        small_project.write(folder, version=f"1.{number}", code=code, backend=backend)
         (folder / "NEWS").write_text(f"commit {number}\n", encoding="utf-8")
-        git(folder, "add", "--all")
-        git(folder, "commit", "--quiet", "-m", f"commit {number}")
-        commits.append(git(folder, "rev-parse", "HEAD"))
+        commits.append(small_project.commit(folder, f"commit {number}"))
     return commits
 
 

@@ -121,6 +121,12 @@ class Database:
         query = "SELECT DISTINCT p.revision FROM points p JOIN revisions v ON v.id = p.revision WHERE v.place IS NULL"
         return sorted(str(revision) for (revision,) in self.rows(query))
 
+    def gaps(self) -> list[tuple[str, str, str, str]]:
+        """Return revision, anchor, suite and reason of each gate without a point, the latest gate last."""
+        query = "SELECT created, record, g.revision, anchor, g.suite, reason FROM gaps g JOIN records r ON id = record"
+        rows = sorted([str(value) for value in row] for row in self.rows(query))  # databases differ in that of texts
+        return [(revision, anchor, suite, reason) for _, _, revision, anchor, suite, reason in rows]
+
     def rebuild(self, line: BranchLine | None) -> int:
         """Make all tables again from the records; return their number. Commits and their order stay."""
         with self._connection.writing():
@@ -186,14 +192,14 @@ class Database:
 
     def _check_unchanged(self, entry: KeptRecord) -> None:
         """Refuse a gate's record that was changed: a machine runs one gate at a time."""
+        if entry.kind != GATE_KIND or not entry.created:
+            return
         same = self.rows(
-            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND created <> '' "
-            "AND kind = 'pyharness-gate' AND revision = ?",
+            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND revision = ?",
             (entry.kind, entry.created, entry.suite, entry.machine, entry.named),
         )
         for (digest,) in same:
-            measured = self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision))
-            if measured:
+            if self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision)):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
                     f"one that was written, or remove {str(digest)[:12]!r} with its history"

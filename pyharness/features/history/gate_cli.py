@@ -59,7 +59,7 @@ def given(gates: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def gates_of(
-    db: str | None, branch: str, given: Mapping[str, Any], budget: str = BUDGET, declared: Path | None = None
+    db: str | None, branch: str, gates: Mapping[str, Any], budget: str = BUDGET, declared: Path | None = None
 ) -> Iterator[HistoryGates]:
     """Make what runs gates of a command, with its progress display.
 
@@ -74,11 +74,11 @@ def gates_of(
     from pyharness.features.history.database import place_of
     from pyharness.features.history.measuring.gates import HistoryGates
 
-    limit = minutes(given["minutes"])
+    limit = minutes(gates["minutes"])
     deadline = math.inf if limit is None else time.monotonic() + 60 * limit
-    options = {name: given[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
+    options = {name: gates[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
     rules = GateRules(budget=share(budget))
-    asked = GateRequest("", "", given["suite"], given["tests"], rules, declared, build=BuildOptions(**options))
+    asked = GateRequest("", "", gates["suite"], gates["tests"], rules, declared, build=BuildOptions(**options))
     if asked.tests is not None and asked.suite is not None:
         raise InputError("--pytest and --suite do not go together: leave one out")
     with gate_listener() as listener:
@@ -106,6 +106,11 @@ def fill(
 
     The newest and the oldest come first, then the middle of the widest gap, again and again. Two fills at once do not
     measure the same revision. What is measured is added at once, so an interrupted fill goes on where it ended.
+
+    \b
+    Exit status:
+      0  all were tried, or the time was over: what gave no point is listed
+      2  the anchor does not build, or wrong usage
     """
     from pyharness.features.history.measuring.filling import FillRequest, revisions_of
     from pyharness.features.history.measuring.filling import fill as filled

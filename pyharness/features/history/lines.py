@@ -33,7 +33,6 @@ _POINTS = (
     "JOIN records r ON r.id = p.record JOIN revisions v ON v.id = p.revision WHERE v.place IS NOT NULL "
     "ORDER BY p.record"
 )
-_REASONS = "SELECT revision, reason FROM gaps ORDER BY record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,14 +211,10 @@ def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: L
     both = {point.machine for point in old} & {point.machine for point in new}
     if not both:
         return None
-    sizes = [
-        float(
-            np.median([p.value for p in new if p.machine == one])
-            - np.median([p.value for p in old if p.machine == one])
-        )
-        for one in sorted(both)
-    ]
-    return step.before, step.before + float(np.median(sizes))
+    before, after = (
+        [np.median([p.value for p in side if p.machine == one]) for one in sorted(both)] for side in (old, new)
+    )
+    return step.before, step.before + float(np.median(np.subtract(after, before)))
 
 
 def _at_once(line: HistoryLine) -> Iterator[LineChange]:
@@ -260,7 +255,7 @@ class History:
     places: tuple[PlacedRevision, ...]  # in order
     waiting: tuple[str, ...]  # measured revisions without a place
     since: int = 0  # the first place whose changes count
-    reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why a gate gave no point
+    reasons: Mapping[str, str] = field(default_factory=dict)  # revision -> why its latest failed gate gave no point
 
     @property
     def suspected(self) -> tuple[LineChange, ...]:
@@ -305,7 +300,7 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
         raise _damaged(database.name, "a revision is not what this version writes")
     places = tuple(PlacedRevision(*row) for row in rows)
     first = 0 if since is None else _place(places, since)
-    reasons = {whole_text(str(revision)): whole_text(str(reason)) for revision, reason in database.rows(_REASONS)}
+    reasons = {whole_text(revision): whole_text(reason) for revision, _, _, reason in database.gaps()}
     changes = tuple(changes_of(lines, effect))
     return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons)
 

@@ -3,7 +3,7 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE records (
     id TEXT PRIMARY KEY,        -- SHA-256 of the content
     kind TEXT NOT NULL,
-    created TEXT NOT NULL,      -- as the record says: for readers, nothing is ordered by it
+    created TEXT NOT NULL,      -- as the record says: it orders reasons of gaps, and nothing else
     suite TEXT NOT NULL,
     machine TEXT NOT NULL,      -- JSON: what identifies it
     revision TEXT NOT NULL,     -- as --revision named it; '': as the record says

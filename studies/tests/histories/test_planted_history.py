@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planted_history import BACK, BROKEN, COMMITS, COST, DRIFT, OTHER_IDS, SAME, STEP, code_of, git, written
+from gating.small_project import git
+from planted_history import BACK, BROKEN, COMMITS, COST, DRIFT, OTHER_IDS, SAME, STEP, code_of, written
 
 
 def test_commits_are_as_planted(tmp_path: Path) -> None:

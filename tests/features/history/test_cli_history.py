@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import call, refused
-from gating.histories import SUBJECT, checkout, commit, gate_text, run_of_pytest
+from gating.histories import SUBJECT, checkout, commit, commits_of, gate_text, run_of_pytest
 from gating.small_project import git
 
 MARKUP = "<b>|x"
@@ -30,10 +30,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def commits(project: Path) -> list[str]:
-    return git(project, "log", "--format=%H", "--reverse").split()
-
-
 def records(folder: Path, revisions: Sequence[str], levels: Sequence[float], name: str = "encode") -> list[str]:
     paths = []
     for number, (revision, effect) in enumerate(zip(revisions, levels, strict=True)):
@@ -47,7 +43,7 @@ def records(folder: Path, revisions: Sequence[str], levels: Sequence[float], nam
 def database(tmp_path: Path, project: Path) -> str:
     """A history with a step after 15 revisions."""
     path = str(tmp_path / "history.db")
-    done = call("history", "add", *records(tmp_path, commits(project), STEP, MARKUP), "--db", path, cwd=project)
+    done = call("history", "add", *records(tmp_path, commits_of(project), STEP, MARKUP), "--db", path, cwd=project)
     assert done.returncode == 0, done.stderr
     return path
 
@@ -58,12 +54,12 @@ def test_what_is_suspected_has_a_status_a_comment_and_junit(tmp_path: Path, data
     assert call("history", "check", *options).returncode == 0
     done = call("history", "check", *options, "--strict", "--force")
     assert done.returncode == 3
-    assert any(one[:10] in done.stdout for one in commits(project)[13:18])
+    assert any(one[:10] in done.stdout for one in commits_of(project)[13:18])
     assert "<b>" not in files[0].read_text(encoding="utf-8").replace("&lt;b", "")
     (suite,) = ET.parse(files[1]).getroot()  # noqa: S314 -- ours
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     assert call("history", "check", "--db", database, "--strict", "--effect", "20%").returncode == 0
-    assert call("history", "check", "--db", database, "--strict", "--since", commits(project)[-1]).returncode == 0
+    assert call("history", "check", "--db", database, "--strict", "--since", commits_of(project)[-1]).returncode == 0
 
 
 def test_a_report_has_every_format(tmp_path: Path, database: str, project: Path) -> None:
@@ -73,7 +69,7 @@ def test_a_report_has_every_format(tmp_path: Path, database: str, project: Path)
     assert MARKUP in shown["text"].stdout
     assert all(MARKUP not in shown[form].stdout for form in ("markdown", "html"))
     rows = list(csv.DictReader(io.StringIO(shown["csv"].stdout)))
-    assert [row["revision"] for row in rows] == commits(project)
+    assert [row["revision"] for row in rows] == commits_of(project)
     assert [float(row["place"]) for row in rows] == list(range(COMMITS))
     assert len(json.loads(shown["json"].stdout)) == COMMITS
     page = tmp_path / "page.html"
@@ -101,7 +97,7 @@ def test_adding_again_and_joining_and_rebuilding_change_nothing(tmp_path: Path, 
 def test_a_shallow_clone_knows_less_and_a_deeper_one_places_the_rest(tmp_path: Path, project: Path) -> None:
     clone, path = tmp_path / "clone", str(tmp_path / "history.db")
     git(tmp_path, "clone", "--quiet", "--depth", "5", project.as_uri(), str(clone))
-    paths = records(tmp_path, commits(project), STEP)
+    paths = records(tmp_path, commits_of(project), STEP)
     assert call("history", "add", *paths, "--db", path, cwd=clone).returncode == 0
     few = json.loads(call("history", "report", "--db", path, "--format", "json").stdout)
     assert call("history", "add", paths[0], "--db", path, cwd=project).returncode == 0
@@ -113,7 +109,7 @@ def test_a_file_of_pytest_benchmark_is_shown_and_never_judged(tmp_path: Path, pr
     path = str(tmp_path / "history.db")
     files = [
         str(run_of_pytest(tmp_path / f"{place}.json", revision=revision, seconds=0.5 if place < 12 else 5.0))
-        for place, revision in enumerate(commits(project))
+        for place, revision in enumerate(commits_of(project))
     ]
     assert call("history", "add", *files, "--db", path, cwd=project).returncode == 0
     assert call("history", "check", "--db", path).returncode == 2
@@ -122,7 +118,7 @@ def test_a_file_of_pytest_benchmark_is_shown_and_never_judged(tmp_path: Path, pr
 
 
 def test_records_without_a_commit_need_one(tmp_path: Path, project: Path) -> None:
-    path, head = str(tmp_path / "history.db"), commits(project)[-1]
+    path, head = str(tmp_path / "history.db"), commits_of(project)[-1]
     for revision, dirty in ((None, False), (head, True)):
         file = str(run_of_pytest(tmp_path / "own.json", revision=revision, dirty=dirty))
         assert "--revision" in refused("history", "add", file, "--db", path, cwd=project)
@@ -133,7 +129,7 @@ def test_records_without_a_commit_need_one(tmp_path: Path, project: Path) -> Non
     assert "'nowhere'" in refused("history", "add", file, "--db", path, "--revision", "nowhere", cwd=project)
     assert call("history", "add", file, "--db", path, "--revision", "HEAD~1", cwd=project).returncode == 0
     rows = json.loads(call("history", "report", "--db", path, "--format", "json").stdout)
-    assert {row["revision"] for row in rows} == {commits(project)[-2]}
+    assert {row["revision"] for row in rows} == {commits_of(project)[-2]}
 
 
 def test_a_record_of_an_unfinished_run_is_named_and_nothing_is_made(tmp_path: Path) -> None:
@@ -209,7 +205,7 @@ def test_half_of_a_surrogate_pair_is_shown_as_its_escape(tmp_path: Path, place: 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "json"])
 def test_half_of_a_surrogate_pair_in_a_name_is_in_every_format(tmp_path: Path, project: Path, form: str) -> None:
     path, output = str(tmp_path / "history.db"), tmp_path / "report"
-    files = records(tmp_path, commits(project)[:2], [0.0, 0.0], "a\ud800")
+    files = records(tmp_path, commits_of(project)[:2], [0.0, 0.0], "a\ud800")
     assert call("history", "add", *files, "--db", path, cwd=project).returncode == 0
     done = call("history", "report", "--db", path, "--format", form, "-o", str(output))
     assert done.returncode == 0, done.stderr
@@ -234,7 +230,7 @@ def test_a_value_that_no_machine_measures_is_refused(tmp_path: Path) -> None:
 
 def test_rows_for_programs_drive_no_terminal(tmp_path: Path, project: Path) -> None:
     path = str(tmp_path / "history.db")
-    files = records(tmp_path, commits(project)[:2], [0.0, 0.0], "a\x1b[31m")
+    files = records(tmp_path, commits_of(project)[:2], [0.0, 0.0], "a\x1b[31m")
     assert call("history", "add", *files, "--db", path, cwd=project).returncode == 0
     shown = call("history", "report", "--db", path, "--format", "csv").stdout
     assert "\x1b" not in shown

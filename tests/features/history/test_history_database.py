@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from pathlib import Path
 
 import pytest
 
-from gating.histories import commit, entries, entry, line_of
-from pyharness.features.history.collecting import KeptRecord
+from gating.histories import commit, entries, entry, filled, line_of, tables, write_at_once
 from pyharness.features.history.database import Added, is_history, opened, place_of
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip
@@ -20,42 +18,25 @@ ENTRIES = entries([0.0, 0.01, 0.02, 0.03, 0.02, 0.01])
 LINE = line_of(6)
 
 
-def filled(path: Path, records: list[KeptRecord], line: BranchLine | None = LINE) -> Path:
-    with opened(path, create=True) as database:
-        database.add(records, line)
-    return path
-
-
-def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    with opened(path) as database:
-        queries = {
-            "about": "SELECT * FROM about",
-            "points": "SELECT * FROM points",
-            "records": "SELECT * FROM records",
-            "revisions": "SELECT * FROM revisions",
-        }
-        return {name: sorted(database.rows(query), key=repr) for name, query in queries.items()}
-
-
 def test_adding_twice_adds_once_and_in_any_order(tmp_path: Path) -> None:
-    first = filled(tmp_path / "first.db", ENTRIES)
+    first = filled(tmp_path / "first.db", ENTRIES, LINE)
     before = tables(first)
     with opened(first, create=True) as database:
         assert database.add(ENTRIES, LINE) == Added(0, 6, 0)
-    assert tables(first) == before == tables(filled(tmp_path / "second.db", ENTRIES[::-1]))
+    assert tables(first) == before == tables(filled(tmp_path / "second.db", ENTRIES[::-1], LINE))
     assert len(before["records"]) == len(before["points"]) == 6
 
 
 def test_two_halves_join_to_the_whole(tmp_path: Path) -> None:
-    whole = filled(tmp_path / "whole.db", ENTRIES)
-    half, rest = filled(tmp_path / "half.db", ENTRIES[:4]), filled(tmp_path / "rest.db", ENTRIES[2:])
+    whole = filled(tmp_path / "whole.db", ENTRIES, LINE)
+    half, rest = filled(tmp_path / "half.db", ENTRIES[:4], LINE), filled(tmp_path / "rest.db", ENTRIES[2:], LINE)
     with opened(half, create=True) as database, opened(rest) as other:
         assert database.add([], None, [other.contents()]).new == 2
     assert tables(half) == tables(whole)
 
 
 def test_rebuilding_gives_the_tables_again_and_mends_points(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES)
+    path = filled(tmp_path / "history.db", ENTRIES, LINE)
     before = tables(path)
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM points")
@@ -71,7 +52,7 @@ def test_revisions_have_the_order_of_the_branch_and_not_of_the_clock(tmp_path: P
     records = [
         entry(commit(number), {"encode": 0.0}, created=f"20{30 - number}-01-01T00:00:00+00:00") for number in range(6)
     ]
-    filled(tmp_path / "history.db", records)
+    filled(tmp_path / "history.db", records, LINE)
     with opened(tmp_path / "history.db") as database:
         places = dict(database.rows("SELECT id, place FROM revisions"))
     assert [places[commit(number)] for number in range(6)] == list(range(6))
@@ -85,11 +66,11 @@ def test_revisions_wait_for_a_deeper_clone(tmp_path: Path) -> None:
         assert database.waiting() == sorted(commit(number) for number in range(2))
         assert database.add([], LINE).waiting == 0
         assert database.add([], line_of(4)).waiting == 0  # an older checkout takes nothing away
-    assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES))
+    assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES, LINE))
 
 
 def test_a_force_push_is_told_and_its_points_stay(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES)
+    path = filled(tmp_path / "history.db", ENTRIES, LINE)
     revisions = [LineRevision(commit(number), commit(number - 1) if number else None) for number in range(4)]
     other = LineRevision("f" * 40, commit(3))
     with opened(path, create=True) as database:
@@ -100,7 +81,7 @@ def test_a_force_push_is_told_and_its_points_stay(tmp_path: Path) -> None:
 
 
 def test_a_changed_record_is_refused_and_nothing_is_added(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES[:1])
+    path = filled(tmp_path / "history.db", ENTRIES[:1], LINE)
     before = tables(path)
     changed = entry(commit(0), {"encode": 0.5})
     with opened(path, create=True) as database, pytest.raises(InputError, match="changed"):
@@ -109,25 +90,9 @@ def test_a_changed_record_is_refused_and_nothing_is_added(tmp_path: Path) -> Non
 
 
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
-    path, faults = tmp_path / "history.db", list[BaseException]()
-    records = entries([0.0] * 16)
-
-    def write(part: list[KeptRecord]) -> None:
-        try:
-            for one in part:
-                with opened(path, create=True) as database:
-                    database.add([one], None)
-        except BaseException as fault:
-            faults.append(fault)
-
-    threads = [threading.Thread(target=write, args=(records[place : place + 2],)) for place in range(0, 16, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
-    with opened(path) as database:
-        assert len(database.rows("SELECT 1 FROM records")) == 16
+    path = tmp_path / "history.db"
+    assert write_at_once(path, 16) == []
+    assert len(tables(path)["records"]) == 16
 
 
 @pytest.mark.parametrize(
@@ -145,7 +110,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_database_of_others_is_refused_and_stays(tmp_path: Path, statements: list[str], word: str) -> None:
     path = tmp_path / "history.db"
     if "CREATE" not in statements[0]:
-        filled(path, ENTRIES[:1])
+        filled(path, ENTRIES[:1], LINE)
     with sqlite3.connect(path) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -168,7 +133,7 @@ def test_a_pipe_is_no_history_and_nobody_waits_for_its_writer(tmp_path: Path) ->
 def test_files_that_are_no_history_are_refused(tmp_path: Path) -> None:
     text, cut, folder = tmp_path / "text.db", tmp_path / "cut.db", tmp_path / "folder.db"
     text.write_text("no database, but long enough to have a header of one\n" * 20)
-    cut.write_bytes(filled(tmp_path / "whole.db", ENTRIES).read_bytes()[:9000])
+    cut.write_bytes(filled(tmp_path / "whole.db", ENTRIES, LINE).read_bytes()[:9000])
     folder.mkdir()
     for path, word in ((text, "no database"), (folder, "folder"), (tmp_path / "gone.db", "does not exist")):
         with pytest.raises(InputError, match=word), opened(path):
@@ -178,7 +143,7 @@ def test_files_that_are_no_history_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES)
+    path = filled(tmp_path / "history.db", ENTRIES, LINE)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE records SET content = X'00' WHERE id = ?", (ENTRIES[2].id,))
     with opened(path, any_schema=True) as database, pytest.raises(InputError, match=ENTRIES[2].id[:12]):
@@ -189,7 +154,7 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
 
 def test_a_locked_history_is_given_up_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyharness.features.history.connections.PATIENCE", 0.1)
-    path = filled(tmp_path / "history.db", ENTRIES[:1])
+    path = filled(tmp_path / "history.db", ENTRIES[:1], LINE)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(InputError, match="locked"), opened(path, create=True) as database:
@@ -201,7 +166,7 @@ def test_a_locked_history_is_given_up_and_stays(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_history_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES[:1])
+    path = filled(tmp_path / "history.db", ENTRIES[:1], LINE)
     before = tables(path)
     with pytest.raises(InputError, match="cannot be written"), opened(path) as database:  # as of a file that is closed
         database.add(ENTRIES[1:], None)
@@ -209,7 +174,7 @@ def test_a_history_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES[:1])
+    path = filled(tmp_path / "history.db", ENTRIES[:1], LINE)
     before = tables(path)
     with opened(path, create=True) as database:
         ((pages,),) = database.rows("PRAGMA page_count")
@@ -238,7 +203,7 @@ def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
     ],
 )
 def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
-    path = filled(tmp_path / "history.db", ENTRIES)
+    path = filled(tmp_path / "history.db", ENTRIES, LINE)
     with sqlite3.connect(path) as connection:
         connection.execute(change)
     with pytest.raises(InputError, match=r"history\.db.*damaged.*rebuild"), opened(path) as database:
@@ -249,7 +214,7 @@ def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
 
 
 def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
-    other = filled(tmp_path / "other.db", ENTRIES)
+    other = filled(tmp_path / "other.db", ENTRIES, LINE)
     with sqlite3.connect(other) as connection:
         connection.execute("UPDATE revisions SET subject = 5, parent = X'00'")
         connection.execute("INSERT INTO revisions VALUES ('no commit', NULL, NULL, NULL, NULL)")
@@ -258,7 +223,7 @@ def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
     with opened(path, create=True) as database, opened(other) as read:
         assert database.add([], None, [read.contents()]) == Added(6, 0, 6)
         assert database.add([], LINE, [read.contents()]) == Added(0, 6, 0)
-    assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES))
+    assert tables(path) == tables(filled(tmp_path / "whole.db", ENTRIES, LINE))
 
 
 def test_a_history_lies_where_it_is_named_or_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:

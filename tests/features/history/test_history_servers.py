@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from cases.command_line import call, refused
 from gating.cluster import Cluster, cluster, programs
-from gating.histories import commit, entries, entry, gate_text, line_of
+from gating.histories import commit, entries, entry, filled, gate_text, line_of, tables, write_at_once
 from gating.leveled import leveled_project, started_fill
 from pyharness.features.history import servers
 from pyharness.features.history.database import Database, Place, opened, place_of
@@ -26,13 +25,6 @@ from pyharness.types import InputError
 pytestmark = pytest.mark.process
 ENTRIES = entries([0.0] * 10 + [0.05] * 10)
 LINE = line_of(20)
-TABLES = {
-    "about": "SELECT * FROM about",
-    "gaps": "SELECT * FROM gaps",
-    "points": "SELECT * FROM points",
-    "records": "SELECT * FROM records",
-    "revisions": "SELECT * FROM revisions",
-}
 
 
 @pytest.fixture(scope="module")
@@ -51,29 +43,18 @@ def place(server: Cluster) -> Place:
     return place_of(server.address(server.fresh()))
 
 
-def tables(place: Place) -> dict[str, list[tuple[object, ...]]]:
-    with opened(place) as database:
-        return {name: sorted(database.rows(query), key=repr) for name, query in TABLES.items()}
-
-
-def filled(place: Place, records: list, line=LINE) -> Place:  # type: ignore[no-untyped-def,type-arg]
-    with opened(place, create=True) as database:
-        database.add(records, line)
-    return place
-
-
 def test_tables_are_those_of_a_file_in_any_order_and_when_joined(tmp_path: Path, place: Place, server: Cluster) -> None:
     name = "".join(random.Random(2).choices("abcdefghijklmnopqrstuvwxyz", k=20_000))  # no index holds it
     names = {"a\0b": 0.0, "é<\ud800": 0.01, name: 0.0}
     unlike = [*ENTRIES, entry(commit(3), names, created="2026-01-02", memory=0.1)]
     mixed = random.Random(1).sample(unlike, len(unlike))
-    before = tables(filled(tmp_path / "history.db", unlike))
-    assert tables(filled(place, mixed)) == before
+    before = tables(filled(tmp_path / "history.db", unlike, LINE))
+    assert tables(filled(place, mixed, LINE)) == before
     with opened(place, create=True) as database:
         assert database.add(unlike, LINE).new == 0
     half, rest = place_of(server.address(server.fresh())), tmp_path / "rest.db"
-    filled(half, unlike[:12])
-    filled(rest, unlike[8:])
+    filled(half, unlike[:12], LINE)
+    filled(rest, unlike[8:], LINE)
     with opened(half, create=True) as database, opened(rest) as other:
         database.add([], None, [other.contents()])
     with opened(tmp_path / "back.db", create=True) as database, opened(half) as other:
@@ -114,27 +95,12 @@ def test_commands_take_an_address_and_show_no_password(tmp_path: Path, server: C
 
 
 def test_writers_at_once_lose_nothing(place: Place) -> None:
-    faults = list[BaseException]()
-    records = entries([0.0] * 16)
-
-    def write(part: list) -> None:  # type: ignore[type-arg]
-        try:
-            for one in part:
-                filled(place, [one], None)
-        except BaseException as fault:
-            faults.append(fault)
-
-    threads = [threading.Thread(target=write, args=(records[number : number + 2],)) for number in range(0, 16, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    assert write_at_once(place, 16) == []
     assert len(tables(place)["records"]) == 16
 
 
 def test_a_claim_is_of_one_revision_and_ends_with_its_connection(place: Place) -> None:
-    filled(place, [])
+    filled(place, [], LINE)
     with opened(place) as one, opened(place) as other:
         with one.claimed("a") as first, other.claimed("a") as second, other.claimed("b") as third:
             assert (first, second, third) == (True, False, True)
@@ -161,7 +127,7 @@ def test_fills_at_once_share_the_revisions(tmp_path: Path, server: Cluster) -> N
 def test_what_a_server_refuses_is_named_and_nothing_is_added(
     place: Place, server: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = tables(filled(place, ENTRIES[:1]))
+    before = tables(filled(place, ENTRIES[:1], LINE))
     with pytest.raises(InputError, match="cannot be written"), opened(place) as database:
         database.add(ENTRIES[1:], None)
     with opened(place, create=True) as database, pytest.raises(InputError, match="changed"):
@@ -206,7 +172,7 @@ def test_a_database_of_others_is_refused_and_stays(
     place: Place, server: Cluster, statements: list[str], word: str
 ) -> None:
     if "CREATE" not in statements[0]:
-        filled(place, ENTRIES[:1])
+        filled(place, ENTRIES[:1], LINE)
     with server.connected(place.name) as connection:
         for statement in statements:
             connection.execute(statement)

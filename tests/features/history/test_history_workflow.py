@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from gating.leveled import STAND_IN, commit_level, leveled_project
 from gating.small_project import git
 from workflows.github import GitHub, served
 from workflows.playing import Runner
 
 ROOT = Path(__file__).parents[3]
-STAND_IN = ROOT / "tests" / "support" / "workflows" / "made_levels.py"
 PYHARNESS = '#!/bin/sh\nexec {python} -P {stand_in} "$@"\n'
 PYTHON = '#!/bin/sh\necho "pip $*"\n'
 NIGHTS = 20  # before the first that is played
@@ -35,23 +35,9 @@ def workflow() -> str:
 @pytest.fixture
 def origin(tmp_path: Path) -> Path:
     """A project whose commits have levels; 0 is the anchor."""
-    folder = tmp_path / "origin"
-    folder.mkdir()
-    git(folder, "init", "--quiet", "-b", "main")
-    (folder / "speed").mkdir()
-    (folder / "speed" / "test_a.py").write_text("def test_encode(benchmark): benchmark(len, '')\n", encoding="utf-8")
-    for number in range(NIGHTS):
-        committed(folder, 0.0 if number < NIGHTS // 2 else 0.06, f"night {number}")
-        if number == 0:
-            git(folder, "tag", "v1.0")
+    folder = leveled_project(tmp_path / "origin", NIGHTS, NIGHTS // 2)
+    git(folder, "tag", "v1.0", f"HEAD~{NIGHTS - 1}")
     return folder
-
-
-def committed(folder: Path, level: float, message: str) -> str:
-    (folder / "level").write_text(f"{level}\n", encoding="utf-8")
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", message)
-    return git(folder, "rev-parse", "HEAD")
 
 
 @pytest.fixture
@@ -101,9 +87,9 @@ def test_nights_share_a_history_and_one_that_confirms_is_red(
     assert kept["comment.md"].startswith(b"**Confirmed: 1 figure grew")
     assert b"<failure" in kept["junit.xml"]
     assert b"Confirmed" in (night.folder / "summary.md").read_bytes()
-    committed(origin, 0.0, "taken back")
+    commit_level(origin, 0.0, "taken back")
     for number in range(10):
-        committed(origin, 0.0, f"later {number}")
+        commit_level(origin, 0.0, f"later {number}")
     _fill(night.folder / "cached", origin, programs)
     passed, third = played(tmp_path, 3, github, origin, programs, workflow)
     assert passed, (third.folder / "output.txt").read_text(encoding="utf-8")
@@ -112,17 +98,8 @@ def test_nights_share_a_history_and_one_that_confirms_is_red(
 
 def _fill(cached: Path, origin: Path, programs: Path) -> None:
     """Measure all revisions between the nights that are played."""
-    fill = [
-        "history",
-        "fill",
-        "--anchor",
-        "v1.0",
-        "v1.0..main",
-        "--pytest",
-        "speed",
-        "--db",
-        str(cached / "history.db"),
-    ]
+    fill = ["history", "fill", "--anchor", "v1.0", "v1.0..main", "--pytest", "speed"]
+    fill += ["--db", str(cached / "history.db")]
     subprocess.run([str(programs / "pyharness"), *fill], cwd=origin, check=True, capture_output=True)
 
 

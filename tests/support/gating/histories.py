@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +19,11 @@ from pyharness.features.gate.records import dump_gate
 from pyharness.features.gate.types import BELOW_ALL, Gate, GateRules, GateVerdict, Launch, Rounds, SelfTest, Timing
 from pyharness.features.history import collecting
 from pyharness.features.history.collecting import KeptRecord
-from pyharness.features.history.database import opened
+from pyharness.features.history.database import Place, opened
 from pyharness.features.history.measuring.gates import BaseUnbuilt
 from pyharness.features.history.places import BranchLine, LineRevision
 
+P = TypeVar("P", bound=Place)
 ANCHOR, SUBJECT = "a" * 40, "a subject"
 FIXED = GateRules(launches=5, screen=BELOW_ALL)
 MACHINE = {"machine": "x86_64", "cpu": "a processor", "cores": 2, "memory_bytes": 8 << 30}
@@ -82,6 +84,39 @@ def entries(levels: Sequence[float], name: str = "encode", **fields: Any) -> lis
     return [entry(commit(number), {name: level}, seed=number, **fields) for number, level in enumerate(levels)]
 
 
+def filled(place: P, records: Sequence[KeptRecord], line: BranchLine | None) -> P:
+    """Add records to a history, which is made if need be."""
+    with opened(place, create=True) as database:
+        database.add(records, line)
+    return place
+
+
+def tables(place: Place) -> dict[str, list[tuple[object, ...]]]:
+    """All that a history holds, in an order of its own."""
+    names = ("about", "gaps", "points", "records", "revisions")
+    with opened(place) as database:
+        return {name: sorted(database.rows(f"SELECT * FROM {name}"), key=repr) for name in names}  # noqa: S608 -- ours
+
+
+def write_at_once(place: Place, count: int) -> list[BaseException]:
+    """Add so many records, two by each thread; return what went wrong."""
+    faults, records = list[BaseException](), entries([0.0] * count)
+
+    def write(part: Sequence[KeptRecord]) -> None:
+        try:
+            for one in part:
+                filled(place, [one], None)
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=write, args=(records[number : number + 2],)) for number in range(0, count, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return faults
+
+
 def run_of_pytest(path: Path, *, revision: str | None, seconds: float = 0.5, dirty: bool = False) -> Path:
     """Write a file as pytest-benchmark does."""
     stats = {"median": seconds, "data": [seconds] * 8, "rounds": 8, "iterations": 1, "total": 8 * seconds}
@@ -101,6 +136,11 @@ def checkout(folder: Path, commits: int) -> list[str]:
     git(folder, "init", "--quiet", "-b", "main")
     for number in range(commits):
         git(folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
+    return commits_of(folder)
+
+
+def commits_of(folder: Path) -> list[str]:
+    """Return the commits of a checkout, oldest first."""
     return git(folder, "log", "--format=%H", "--reverse").split()
 
 
@@ -108,7 +148,7 @@ def checkout(folder: Path, commits: int) -> list[str]:
 class MadeGates:
     """Stands in for ``HistoryGates``: its gates are made up of levels, and added."""
 
-    place: Path
+    place: Place
     levels: Mapping[str, float]  # commit -> logarithm of the time of "encode"
     line: BranchLine | None = None
     unbuilt: Mapping[str, str] = field(default_factory=dict)  # commit -> why

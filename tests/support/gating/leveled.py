@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gating.small_project import git
+from gating.small_project import commit, git
 
 STAND_IN = Path(__file__).parents[1] / "workflows" / "made_levels.py"
 
@@ -18,10 +18,14 @@ def leveled_project(folder: Path, count: int, step: int) -> Path:
     git(folder, "init", "--quiet", "-b", "main")
     (folder / "speed" / "test_a.py").write_text("def test_encode(benchmark): benchmark(len, '')\n", encoding="utf-8")
     for number in range(count):
-        (folder / "level").write_text(f"{0.06 * (number >= step)}\n", encoding="utf-8")
-        git(folder, "add", "--all")
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
+        commit_level(folder, 0.06 * (number >= step), f"change {number}")
     return folder
+
+
+def commit_level(folder: Path, level: float, message: str) -> None:
+    """Commit a revision whose time has this logarithm."""
+    (folder / "level").write_text(f"{level}\n", encoding="utf-8")
+    commit(folder, message)
 
 
 def started_fill(project: Path, place: str, cache: Path) -> subprocess.Popen[str]:

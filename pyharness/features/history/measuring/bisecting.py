@@ -56,6 +56,8 @@ class StepSearch:
 def line_named(history: History, name: str, suite: str) -> HistoryLine:
     """Return the line of times of a benchmark with the most points; raise ``InputError`` without one."""
     lines = [one for one in history.lines if one.series.nature == "ratio" and one.series.suite == suite]
+    if not lines:
+        raise InputError(f"this history has no times of suite {suite!r}: name the ends, as in GOOD..BAD")
     own = [one for one in lines if one.series.benchmark == name]
     if not own:
         raise suggest(f"benchmark of suite {suite!r} in this history", name, {one.series.benchmark for one in lines})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyharness.features.gate.types import Gate, GateVerdict, Judgement
+from pyharness.features.gate.types import Gate, GateVerdict
 from pyharness.features.history.lines import History, LineChange, Outcome
 from pyharness.features.history.measuring.gates import HistoryGates, TimeIsOver
 from pyharness.types import InputError
@@ -61,8 +61,4 @@ def _outcome(gate: Gate, change: LineChange) -> tuple[Outcome, str]:
         return "not compared", f"the gate has no {figure} of it"
     if judgement.waiver is not None:
         return "waived", f"gate.toml accepts it until {judgement.waiver.expires}: {judgement.waiver.reason}"
-    return _OUTCOMES.get(judgement.verdict, "not compared"), _words(judgement)
-
-
-def _words(judgement: Judgement) -> str:
-    return judgement.reason or judgement.verdict
+    return _OUTCOMES.get(judgement.verdict, "not compared"), judgement.reason or judgement.verdict

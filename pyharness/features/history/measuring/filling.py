@@ -107,9 +107,9 @@ def measured_by(database: Database, anchor: str, suite: str) -> set[str]:
 
 
 def gaps_of(database: Database, anchor: str, suite: str) -> dict[str, str]:
-    """Return the revisions whose gate gave no point, with the reason, of a suite, against an anchor."""
-    query = "SELECT revision, reason FROM gaps WHERE anchor = ? AND suite = ? ORDER BY record"
-    return {str(revision): str(reason) for revision, reason in database.rows(query, (anchor, whole_text(suite)))}
+    """Return the revisions whose gate gave no point, with the latest reason, of a suite, against an anchor."""
+    asked = (anchor, whole_text(suite))
+    return {revision: reason for revision, *of, reason in database.gaps() if tuple(of) == asked}
 
 
 def fill(
@@ -126,7 +126,7 @@ def fill(
     closed = measured if asked.again else measured | gaps.keys()
     order = order_of(len(wanted), [place for place, one in enumerate(wanted) if one in closed])
     todo = [wanted[place] for place in order]
-    earlier = {one: gaps[one] for one in wanted if one in gaps and one in closed - measured}
+    earlier = {} if asked.again else {one: gaps[one] for one in wanted if one in gaps and one not in measured}
     try:
         while todo:
             one = _next(gates, asked, todo, result)

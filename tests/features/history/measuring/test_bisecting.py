@@ -155,7 +155,7 @@ def test_the_bracket_of_a_history_holds_its_largest_growth(tmp_path: Path) -> No
     assert 26 <= [commit(number) for number in range(52)].index(bad) < 40
     with pytest.raises(InputError, match="'encode'"):
         line_named(history, "encoed", "gate")
-    with pytest.raises(InputError, match="'other'"):
+    with pytest.raises(InputError, match=r"'other'.*GOOD\.\.BAD"):
         line_named(history, "encode", "other")
 
 

@@ -117,6 +117,17 @@ def test_a_revision_that_does_not_build_is_a_gap_with_its_reason(tmp_path: Path)
     assert heads(mended) == [4]
 
 
+def test_a_gap_has_the_reason_of_its_latest_gate(tmp_path: Path) -> None:
+    made = gates(tmp_path)
+    for number in range(6):  # digests are in another order than times
+        made = replace(made, asked=[], scatter=20 * number, unbuilt={REVISIONS[8]: f"reason {number}"})
+        done = fill(cast(HistoryGates, made), replace(ASKED, again=True), [REVISIONS[8]])
+        with opened(made.place) as database:
+            (reason,) = history_of(database).reasons.values()
+            assert filling.gaps_of(database, REVISIONS[0], made.suite) == done.gaps == {REVISIONS[8]: reason}
+        assert reason == f"reason {number}"
+
+
 def test_a_gap_before_the_first_measured_revision_and_without_any_is_reported(tmp_path: Path) -> None:
     for name, unbuilt in (("some", REVISIONS[1:3]), ("all", REVISIONS[1:])):
         made = replace(gates(tmp_path, unbuilt=dict.fromkeys(unbuilt, WHY)), place=tmp_path / name)

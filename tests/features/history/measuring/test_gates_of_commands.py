@@ -15,7 +15,7 @@ import pytest
 
 from cases.command_line import call, refused
 from gating import small_project
-from gating.histories import made_gate
+from gating.histories import commits_of, made_gate
 from gating.leveled import leveled_project, started_fill
 from gating.small_project import git
 from pyharness.features.gate import commands
@@ -40,12 +40,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return leveled_project(tmp_path_factory.mktemp("history") / "project", COUNT, STEP)
 
 
-def commits(project: Path) -> list[str]:
-    return git(project, "log", "--format=%H", "--reverse").split()
-
-
 def first_two(project: Path) -> tuple[str, str]:
-    first, second, *_ = commits(project)
+    first, second, *_ = commits_of(project)
     return first, second
 
 
@@ -91,19 +87,19 @@ def test_from_nothing_to_the_commit(tmp_path: Path, project: Path, levels: Level
         assert checked.returncode == code, checked.stdout + checked.stderr
     assert "onfirmed" in checked.stdout
     last = levels.asked[-1]
-    assert (last.head, last.rules.launches, last.rules.fixed, last.tests) == (commits(project)[-1], 10, True, NAME)
+    assert (last.head, last.rules.launches, last.rules.fixed, last.tests) == (commits_of(project)[-1], 10, True, NAME)
     before = len(levels.asked)
     for wanted in ([], ["HEAD~23..HEAD"]):
         searched = call("history", "find", NAME, *wanted, "--db", path, *of_gates, cwd=project)
         assert searched.returncode == 0, searched.stdout + searched.stderr
-        assert commits(project)[STEP][:10] in searched.stdout
+        assert commits_of(project)[STEP][:10] in searched.stdout
         assert f"change {STEP}" in searched.stdout
     assert len(levels.asked) > before + 6
     with opened(Path(path)) as database:
         ((count,),) = database.rows("SELECT COUNT(*) FROM records")
         assert count == len(levels.asked)
         (line,) = history_of(database).lines
-        assert (line.series.anchor, len(line.points)) == (commits(project)[0], COUNT - 1)
+        assert (line.series.anchor, len(line.points)) == (commits_of(project)[0], COUNT - 1)
         ((points,),) = database.rows("SELECT COUNT(*) FROM points")  # one of the two searches began at the anchor
         assert points == COUNT - 1
     rows = json.loads(call("history", "report", "--format", "json", "--db", path).stdout)
@@ -214,8 +210,10 @@ def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, projec
     with pytest.raises(BaseUnbuilt):
         gates(tmp_path, project, unbuilt).measured(*first_two(project), 5)
     assert not (tmp_path / "history.db").exists()
-    made, first = Levels(project), commits(project)[0]
-    gates(tmp_path, project, made).measured("a.whl", commits(project)[1], 5, anchor={"commit": first, "subject": "s"})
+    made, first = Levels(project), commits_of(project)[0]
+    gates(tmp_path, project, made).measured(
+        "a.whl", commits_of(project)[1], 5, anchor={"commit": first, "subject": "s"}
+    )
     with opened(tmp_path / "history.db") as database:
         assert database.rows("SELECT DISTINCT anchor FROM points") == [(first,)]
 
