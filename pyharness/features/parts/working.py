@@ -162,9 +162,4 @@ def in_words(done: PartDone, parts: int) -> list[str]:
     """Return a line on a part of ``parts``, and one for each case of it that failed."""
     name, size = f"part {done.part} of {parts}", max((one.bytes for one in done.cases), default=0)
     about = f"{name}: {len(done.cases)} cases, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s"
-    return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in failed(done))]
-
-
-def failed(done: PartDone) -> list[PartResult]:
-    """Return the cases of a part that have no pass because they failed."""
-    return [one for one in done.cases if one.status == "failed"]
+    return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in done.failed)]
