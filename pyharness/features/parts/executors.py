@@ -98,8 +98,7 @@ class LocalExecutor:
 
 def _failed(folder: PartsFolder) -> list[int]:
     """Return the parts in which a case failed: they may be tried again, as after a full disk."""
-    done = map(folder.done, range(folder.plan.parts))
-    return [one.part for one in done if one is not None and one.failed]
+    return [part for part in range(folder.plan.parts) if (done := folder.done(part)) is not None and done.failed]
 
 
 EXECUTORS = (LocalExecutor(),)

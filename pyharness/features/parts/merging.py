@@ -78,8 +78,7 @@ def _unread(case: Case, results: Mapping[int, PartResult], count: int) -> CaseRe
             first = results[parts[0]]
             tried = f" after {first.tries} tries" if first.tries > 1 else ""
             where = f"part {in_ranges(parts)} of {count}{tried}: " if status == "failed" else ""
-            reason = f"{where}{first.reason}"
-            return CaseResult(case, first.status, reason, failure=first.failure)
+            return CaseResult(case, first.status, f"{where}{first.reason}", failure=first.failure)
     return None
 
 

@@ -232,7 +232,6 @@ def main() -> None:
         drive(json.loads(sys.stdin.readline()), tell)
     except InputError as error:
         tell({"refused": str(error)})
-    answers.flush()
     os._exit(0)  # the parent ends what Ray has started
 
 

@@ -29,7 +29,6 @@ from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
 
 TRIES = 3
 MOST_PROCESSES = 8  # of a lane: each holds a tokenizer; of more rows, some share one
-Heard = Callable[[PartDone], None]
 
 
 class RowWorkers(Workers):
@@ -75,7 +74,7 @@ def lanes(run: PartsRun, side_by_side: int = 1) -> Iterator[Sequence[RowWorkers]
                 lane.leave()
 
 
-def work(run: PartsRun, parts: Sequence[int], heard: Heard, every: Sequence[RowWorkers]) -> None:
+def work(run: PartsRun, parts: Sequence[int], heard: Callable[[PartDone], None], every: Sequence[RowWorkers]) -> None:
     """Do parts, one at a time in each lane; ``heard`` gets what became of each, also of those done before.
 
     An interruption keeps finished parts. Raises ``InputError`` if a part is another process's, or cannot be kept.
