@@ -114,7 +114,7 @@ def check_libraries(file: CorpusFile) -> None:
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument:
         raise InputError(f"corpus {spec!r} names no file; write path:FILE, path:DIRECTORY or path:GLOB")
-    choice("split", options.get("split", WHOLE), SPLITS)
+    choice("split", options.get("split", WHOLE), SPLITS)  # before a folder is walked
     path = folders.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         directory, exists = path.is_dir(), path.exists()

@@ -116,7 +116,8 @@ def main(words: Sequence[str] | None = None) -> None:
         of_a_part = studies.add_parser(name)
         of_a_part.add_argument("--row", default="tiktoken:o200k_base")
         of_a_part.add_argument("--text", required=True)
-        of_a_part.add_argument("--parts", type=int, default=1000)
+        if name == "merge":
+            of_a_part.add_argument("--parts", type=int, default=1000)
     asked = parser.parse_args(words)
     lines = merge(asked.row, asked.text, asked.parts) if asked.study == "merge" else cost_table(asked.row, asked.text)
     for line in lines:

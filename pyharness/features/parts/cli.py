@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -59,6 +60,8 @@ def plan(
     if cost:
         if any(one is not None for one in (parts, output, script, at_once)):
             raise InputError("--cost is of a folder that has a plan: it takes --workers and --price alone")
+        if price is not None and not math.isfinite(price):
+            raise InputError(f"--price {price} is no price of an hour: write a number such as 0.05")
         check_output()
         told = costs.sheet(planning.opened(Path(suite_name)), workers or 1, price)
         show(report.to_text([told], width=width(), color=color()))
@@ -111,7 +114,7 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
 
     with working.lanes(run) as lanes:
         working.work(run, parts, hear, lanes)
-    sys.exit(1 if any(map(working.failed, done)) else 0)
+    sys.exit(1 if any(one.failed for one in done) else 0)
 
 
 @click.command()

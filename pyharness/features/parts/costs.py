@@ -75,7 +75,7 @@ def of_a_part(run: PartsRun, done: list[PartDone], pace: float = 1.0) -> PartCos
     Raises:
         InputError: none is done, and a benchmark declares no rate.
     """
-    well = [one for one in done if all(case.status != "failed" for case in one.cases)]
+    well = [one for one in done if not one.failed]
     if not well:
         return _declared(run, pace)
     cases = [case for one in well for case in one.cases]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,7 @@ from pyharness.types import InputError
 if TYPE_CHECKING:
     from pyharness.features.parts.folder import PartDone, PartsFolder
     from pyharness.features.parts.planning import PartsRun
-    from pyharness.features.parts.working import Heard, RowWorkers
+    from pyharness.features.parts.working import RowWorkers
     from pyharness.running.progress import Listener
     from pyharness.store import Record
     from pyharness.suite import Suite
@@ -37,18 +37,20 @@ class LocalExecutor:
             raise InputError(f"this machine has no address {address!r}: write --on local")
         return self
 
-    def do(self, run: PartsRun, lanes: Sequence[RowWorkers], hear: Heard, say: Callable[[str], None]) -> None:
-        """Do all parts, here in ``lanes``; ``hear`` gets what became of each, ``say`` a remark."""
+    @contextlib.contextmanager
+    def doing(self, run: PartsRun, hear: Callable[[PartDone | str], None]) -> Iterator[Sequence[RowWorkers]]:
+        """Do all parts, and give the processes here that did them; ``hear`` gets what became of each, or a remark."""
         from pyharness.features.parts import working
 
-        del say
-        working.work(run, range(run.folder.plan.parts), hear, lanes)
+        with working.lanes(run, run.plan.suite.workers) as lanes:
+            working.work(run, range(run.folder.plan.parts), hear, lanes)
+            yield lanes
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
         force: bool, resume: bool, quiet: bool = False,
     ) -> Record:  # fmt: skip
-        """Run a suite in parts and write its record; ``say`` gets a line for each part, or if any failed (``quiet``).
+        """Run a suite in parts and write its record; ``say`` gets lines on each part, or of failures alone (``quiet``).
 
         Raises:
             InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
@@ -70,12 +72,11 @@ class LocalExecutor:
             raise InputError(f"{str(folder)!r} holds {what}; or remove it, or choose another --output")
         run = planning.made(declared, parts, folder)
 
-        def hear(done: PartDone) -> None:
-            for line in () if quiet else working.in_words(done, parts):
+        def hear(what: PartDone | str) -> None:
+            for line in () if quiet else [what] if isinstance(what, str) else working.in_words(what, parts):
                 say(line)
 
-        with working.lanes(run, declared.workers) as lanes:
-            self.do(run, lanes, hear, (lambda _: None) if quiet else say)
+        with self.doing(run, hear) as lanes:
             record = merging.merge(run, output, listener, lanes, force=force)
         if failed := _failed(run.folder):
             what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
@@ -97,8 +98,7 @@ class LocalExecutor:
 
 def _failed(folder: PartsFolder) -> list[int]:
     """Return the parts in which a case failed: they may be tried again, as after a full disk."""
-    done = map(folder.done, range(folder.plan.parts))
-    return [one.part for one in done if one is not None and any(case.status == "failed" for case in one.cases)]
+    return [part for part in range(folder.plan.parts) if (done := folder.done(part)) is not None and done.failed]
 
 
 EXECUTORS = (LocalExecutor(),)

@@ -85,6 +85,11 @@ class PartDone:
     seconds: float
     cases: tuple[PartResult, ...]
 
+    @property
+    def failed(self) -> list[PartResult]:
+        """The cases that have no pass because they failed."""
+        return [one for one in self.cases if one.status == "failed"]
+
 
 @dataclass(frozen=True, slots=True)
 class PartsFolder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from pyharness.running import runner
 from pyharness.running.progress import Listener
 from pyharness.running.runner import PartsRead
 from pyharness.running.workers.process import Workers
-from pyharness.types import Case, CaseResult, InputError
+from pyharness.system import atomic_file, folders
+from pyharness.types import Case, CaseResult
 
 
 class PartsMissing(Exception):
@@ -37,8 +37,8 @@ def merge(
     """
     done = all_done(run, partial)
     alone = lanes if len(lanes) == run.plan.suite.workers == 1 else ()
-    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        with store.Journal(Path(folder) / "record.json") as journal:
+    with folders.scratch() as folder:
+        with store.Journal(folder / "record.json") as journal:
             record = runner.run(run.plan, journal, listener, parts=parts_read(run, done), workers=alone)
         Result(record).save(output, overwrite=force)
     return record
@@ -78,17 +78,13 @@ def _unread(case: Case, results: Mapping[int, PartResult], count: int) -> CaseRe
             first = results[parts[0]]
             tried = f" after {first.tries} tries" if first.tries > 1 else ""
             where = f"part {in_ranges(parts)} of {count}{tried}: " if status == "failed" else ""
-            reason = f"{where}{first.reason}"
-            return CaseResult(case, first.status, reason, failure=first.failure)
+            return CaseResult(case, first.status, f"{where}{first.reason}", failure=first.failure)
     return None
 
 
 def check_output(output: Path, force: bool) -> None:
     """Raise ``InputError``, before anything is measured, for a record that cannot be written."""
-    from pyharness.system import atomic_file
-
-    if output.is_dir():
-        raise InputError(f"{str(output)!r} is a folder; name a file in it with --output, such as record.json")
+    atomic_file.check(output, overwrite=force)  # a folder may have no name beside it
     for path in (output, store.path_beside(output)):
         atomic_file.check(path, overwrite=force)
         atomic_file.check_folder(path)

@@ -32,8 +32,9 @@ from pyharness.system.network import unreachable
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
+    from pyharness.features.parts.folder import PartDone
     from pyharness.features.parts.planning import PartsRun
-    from pyharness.features.parts.working import Heard, RowWorkers
+    from pyharness.features.parts.working import RowWorkers
 
 PURPOSE = "--on ray"
 TRIES = 3
@@ -64,14 +65,14 @@ class RayExecutor(LocalExecutor):
             raise InputError(f"cannot reach the cluster of Ray at {where}: check the address, and that it runs")
         return replace(self, address=address)
 
-    def do(self, run: PartsRun, lanes: Sequence[RowWorkers], hear: Heard, say: Callable[[str], None]) -> None:
-        """Do the parts that are missing.
+    @contextlib.contextmanager
+    def doing(self, run: PartsRun, hear: Callable[[PartDone | str], None]) -> Iterator[Sequence[RowWorkers]]:
+        """Have the parts done that are missing; no process here did any.
 
         Raises:
             InputError: the cluster cannot be used, or refuses a part.
             ChildDied: the cluster ended, or a part ended its process three times.
         """
-        del lanes
         parts = range(run.folder.plan.parts)
         done = {part: one for part in parts if (one := run.folder.done(part)) is not None}
         for one in done.values():
@@ -84,13 +85,14 @@ class RayExecutor(LocalExecutor):
             if "lost" in answer:
                 raise ChildDied(f"lost {answer['lost']}")
             if "remark" in answer:
-                say(str(answer["remark"]))
+                hear(str(answer["remark"]))
             if "given up" in answer:
                 given_up.append(int(answer["given up"]))
             if "part" in answer and (now := run.folder.done(int(answer["part"]))) is not None:
                 hear(now)
         if given_up:
             raise ChildDied(f"lost part {in_ranges(sorted(given_up))} of {len(parts)} {TRIES} times")
+        yield ()
 
     def _answers(self, folder: Path, parts: list[int], device: str) -> Iterator[dict[str, Any]]:
         """Start a driver and yield what it writes; end it and all that it has started."""
@@ -230,7 +232,6 @@ def main() -> None:
         drive(json.loads(sys.stdin.readline()), tell)
     except InputError as error:
         tell({"refused": str(error)})
-    answers.flush()
     os._exit(0)  # the parent ends what Ray has started
 
 

@@ -29,7 +29,6 @@ from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
 
 TRIES = 3
 MOST_PROCESSES = 8  # of a lane: each holds a tokenizer; of more rows, some share one
-Heard = Callable[[PartDone], None]
 
 
 class RowWorkers(Workers):
@@ -75,7 +74,7 @@ def lanes(run: PartsRun, side_by_side: int = 1) -> Iterator[Sequence[RowWorkers]
                 lane.leave()
 
 
-def work(run: PartsRun, parts: Sequence[int], heard: Heard, every: Sequence[RowWorkers]) -> None:
+def work(run: PartsRun, parts: Sequence[int], heard: Callable[[PartDone], None], every: Sequence[RowWorkers]) -> None:
     """Do parts, one at a time in each lane; ``heard`` gets what became of each, also of those done before.
 
     An interruption keeps finished parts. Raises ``InputError`` if a part is another process's, or cannot be kept.
@@ -162,9 +161,4 @@ def in_words(done: PartDone, parts: int) -> list[str]:
     """Return a line on a part of ``parts``, and one for each case of it that failed."""
     name, size = f"part {done.part} of {parts}", max((one.bytes for one in done.cases), default=0)
     about = f"{name}: {len(done.cases)} cases, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s"
-    return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in failed(done))]
-
-
-def failed(done: PartDone) -> list[PartResult]:
-    """Return the cases of a part that have no pass because they failed."""
-    return [one for one in done.cases if one.status == "failed"]
+    return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in done.failed)]

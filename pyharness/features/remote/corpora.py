@@ -1,4 +1,4 @@
-"""Corpora of addresses: ``s3://BUCKET/KEY``, ``gs://``, ``hf://``; a folder or a glob of them; ``https://HOST/FILE``.
+"""Corpora of addresses: ``s3://BUCKET/KEY``, ``gs://``, ``hf://``; a folder (``s3://BUCKET/``) or a glob of them; ``https://HOST/FILE``.
 
 Kinds of files, order, documents and options are those of ``path:``.
 """
@@ -23,8 +23,8 @@ Files = Callable[[], list[StoredFile]]
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     provider = PROVIDERS[spec.partition(":")[0]]
-    bucket, _, key = argument.removeprefix("//").partition("/")
-    if not argument.startswith("//") or not bucket or not key:
+    bucket, whole, key = argument.removeprefix("//").partition("/")
+    if not argument.startswith("//") or not bucket or not (key or (whole and provider.lists)):
         raise InputError(f"corpus {spec!r} names no file; write {_EXAMPLES[provider.scheme]}")
     single, files = _found(provider, f"{provider.scheme}:{argument}")
     if not (every := files()):

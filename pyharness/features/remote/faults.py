@@ -88,7 +88,7 @@ def fault_of(error: Exception, settings: StoreSettings) -> Fault:
     # A file system over HTTP says so of any failure, with its cause.
     if signs & set(_ABSENT) or (isinstance(error, FileNotFoundError) and len(list(_causes(error))) == 1):
         return Fault("does not exist", "check the spelling", absent=True)
-    if isinstance(error, ValueError) and "JSONDecodeError" not in signs:
+    if isinstance(error, ValueError | NotImplementedError) and "JSONDecodeError" not in signs:
         return Fault("is no address that can be asked", f"check it and {settings.place}")
     return _passing(error, signs)
 

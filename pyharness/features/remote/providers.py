@@ -123,7 +123,6 @@ def connected(scheme: str, host: str) -> Any:
     library = load(f"reading {scheme}://", provider.module, provider.extra, provider.distribution)
     store = tried(address, provider.settings, lambda: provider.connect(library))
     url = tried(address, provider.settings, lambda: provider.endpoint(store, address))
-    where = unreachable(url) and unreachable(url)  # a name server may answer the second time
-    if where:
+    if where := unreachable(url) and unreachable(url):  # a name server may answer the second time
         raise InputError(f"{address}: cannot reach {where}; check the address and {provider.settings.place}")
     return store

@@ -84,7 +84,9 @@ def test_the_command_shows_it(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    "words", [("--workers", "2"), ("--price", "1"), ("--cost", "--workers", "0"), ("--cost", "--parts", "2")]
+    "words",
+    [("--workers", "2"), ("--price", "1"), ("--cost", "--workers", "0"), ("--cost", "--parts", "2")]
+    + [("--cost", "--price", price) for price in ("nan", "inf", "-1")],
 )
 def test_words_that_do_not_go_together(run: Path, words: tuple[str, ...]) -> None:
     refused("plan", str(run), *words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from cases.command_line import call, refused
 from divided import runs as divided
+from pyharness import store
 from pyharness.features.parts import ray_cluster
 from pyharness.features.parts.ray_cluster import RayExecutor, do_part, drive
 from pyharness.plugins import libraries
@@ -184,6 +185,40 @@ def test_a_port_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
     with pytest.raises(InputError, match="port"):
         RayExecutor().at("127.0.0.1:99999")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_says_which_tries_were_lost_unless_it_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quiet: bool
+) -> None:
+    def answers(self: RayExecutor, folder: Path, parts: list[int], device: str) -> Iterator[dict[str, Any]]:
+        for part in parts:
+            yield {"remark": f"part {part}: try 1 of 3"}
+            assert do_part(str(folder), part, str(Path.cwd()))[0] == 0
+            yield {"part": part}
+
+    monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
+    monkeypatch.setattr(RayExecutor, "_answers", answers)
+    divided.write_texts(tmp_path, 10)
+    suite = divided.write_suite(tmp_path, ["raw_bytes"], ["rows.jsonl"], ["compression"])
+    output, words = tmp_path / "r.json", ["-q"] if quiet else []
+    done = call("run", str(suite), "--parts", "2", "--on", "ray", "-o", str(output), *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("try 1 of 3") == (0 if quiet else 2)
+    divided.assert_equal(store.read(output), divided.in_one_process(suite, tmp_path / "whole.json"))
+
+
+def test_a_part_that_is_lost_three_times_is_an_error_of_a_quiet_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
+    monkeypatch.setattr(RayExecutor, "_answers", lambda *_: iter([{"given up": 1}]))
+    divided.write_texts(tmp_path, 10)
+    suite = divided.write_suite(tmp_path, ["raw_bytes"], ["rows.jsonl"], ["compression"])
+    done = call("run", str(suite), "--parts", "2", "--on", "ray", "-q", "-o", str(tmp_path / "r.json"))
+    assert done.returncode == 1
+    assert "part 1 of 2" in done.stderr
+    assert not (tmp_path / "r.json").exists()
 
 
 def test_who_reads_needs_parts() -> None:

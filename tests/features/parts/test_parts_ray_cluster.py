@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -18,7 +19,7 @@ from pyharness import store
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.skipif(not divided.has_ray(), reason="ray is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed"),
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from cases.command_line import call, refused
 from divided import runs as divided
+from pyharness import store
 
 
 @pytest.fixture
@@ -84,7 +85,5 @@ def test_the_front_is_verified_where_parts_are_added_up(texts: Path) -> None:
     suite = divided.write_suite(texts, ["raw_bytes"], ["rows.jsonl"], ["compression", "latency"])
     done = call("run", str(suite), "--parts", "2", "-q", "-o", str(texts / "record.json"))
     assert done.returncode == 0, done.stderr
-    from pyharness import store
-
     statuses = {one.case.benchmark: one.status for one in store.read(texts / "record.json").results}
     assert statuses == {"integrity": "ok", "compression": "ok", "latency": "ok"}

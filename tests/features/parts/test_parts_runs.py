@@ -122,11 +122,11 @@ def test_parts_are_kept_where_one_failed(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"text": f"a {MARKER}"}) + "\n", encoding="utf-8")
     suite = divided.write_suite(tmp_path, ["one-document"], ["rows.jsonl"], ["compression"])
     words = ("run", str(suite), "--parts", "2", "-o", str(tmp_path / "record.json"))
-    first, again, anew = call(*words), call(*words, "--resume"), call(*words, "--force")
+    first, again, forced = call(*words), call(*words, "--resume"), call(*words, "--force")
     assert (tmp_path / "record.json.parts" / "plan.json").exists()
-    assert (first.returncode, again.returncode, anew.returncode) == (1, 1, 2)
+    assert (first.returncode, again.returncode, forced.returncode) == (1, 1, 2)
     assert "PART.done.json" in first.stderr
-    assert "--resume" not in anew.stderr
+    assert "--resume" not in forced.stderr
 
 
 @pytest.mark.usefixtures("aborting")

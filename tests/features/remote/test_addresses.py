@@ -7,6 +7,7 @@ import json
 import logging
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,7 +45,9 @@ def test_a_secret_is_refused_and_not_repeated(spec: str) -> None:
     assert SECRET not in said
 
 
-@pytest.mark.parametrize("spec", ["s3:bucket/key", "s3://", "s3://bucket", "gs:///key", "https://host", "hf:"])
+@pytest.mark.parametrize(
+    "spec", ["s3:bucket/key", "s3://", "s3://bucket", "gs:///key", "https://h", "https://h/", "hf:"]
+)
 def test_what_names_no_file_is_refused_with_an_example(spec: str) -> None:
     with pytest.raises(InputError, match="no file") as refusal:
         open_corpus(spec)
@@ -180,6 +183,7 @@ def caused(error: Exception, cause: Exception | None) -> Exception:
         (caused(FileNotFoundError("k"), TooManyRedirects(301)), ("redirected",), False),
         (caused(OSError("k"), ssl.SSLCertVerificationError(SECRET)), ("SSL_CERT_FILE",), False),
         (ValueError(f"Invalid endpoint: {SECRET}"), ("AWS_ENDPOINT_URL",), False),
+        (NotImplementedError(SECRET), ("no address",), False),
         (json.JSONDecodeError(SECRET, "", 0), ("later",), True),
         (faults.ShortAnswer("came with 1 of 2 bytes"), ("1 of 2",), True),
         (ConnectionResetError(SECRET), ("ConnectionResetError",), True),
@@ -263,8 +267,6 @@ class Disk:
 
 
 def _stood_in(scheme: str, store: Any) -> Any:
-    from dataclasses import replace
-
     return replace(PROVIDERS[scheme], connect=lambda _: store)
 
 
@@ -288,6 +290,7 @@ def test_a_folder_and_a_glob_have_the_files_of_path_in_its_order(bucket: Path) -
     assert len(list(walk(bucket / "texts"))) == 6
     for where in ("texts", "texts/", "texts/*.txt", "texts/a/*"):
         assert read(f"s3://bucket/{where}") == read(f"path:{bucket / where}")
+    assert read("s3://bucket/") == read(f"path:{bucket}")
     assert read("s3://bucket/texts/image.png") == ["text of image.png"]
 
 

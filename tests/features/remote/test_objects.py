@@ -6,7 +6,6 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,4 +174,4 @@ def test_a_name_is_the_last_part_of_an_address() -> None:
     assert web.name == "a b.parquet"
     assert str(StoredFile(None, "s3", "b/x://y.txt", state)) == "s3://b/x://y.txt"
     assert str(web) == "https://host/x/a%20b.parquet?download=true"
-    assert Path(StoredFile(None, "gs", "b/k", state).name) == Path("k")
+    assert StoredFile(None, "gs", "b/k", state).name == "k"

@@ -201,6 +201,7 @@ def test_a_folder_is_one_though_a_file_has_its_name(stored: Stored) -> None:
     stored.objects.update({"b/m": b"file", "b/m/x.txt": b"inside"})
     assert read(at(stored, "s3", "b/m")) == ["file"]
     assert read(at(stored, "s3", "b/m/")) == ["inside"]
+    assert read(at(stored, "s3", "b/")) == ["inside"]  # a whole bucket; what has no suffix is of no known kind
 
 
 ODD = ["a b", "a#b", "q?x", "p%20q", "p%2Fq", "ü/日", "d//e", "t\tb", "n\nl", "+x", "&=", "[1]", "b/x://y", "\\"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import lzma
 from collections.abc import Mapping, Sequence
@@ -118,8 +117,3 @@ def _assert_same_states(found: store.Record, expected: store.Record) -> None:
             for name, array in others.items():
                 assert arrays[name].dtype == array.dtype, (case, name)
                 assert np.array_equal(arrays[name], array), (case, name)
-
-
-def has_ray() -> bool:
-    """Whether Ray is installed; it is not imported, as it would take seconds."""
-    return importlib.util.find_spec("ray") is not None

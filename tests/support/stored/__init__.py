@@ -1,1 +1,1 @@
-"""A stand-in of a server of S3, and of a web server, on the loopback address."""
+"""Stand-ins of servers on the loopback address: of S3 and the web, of Google Cloud Storage, of a Hub."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-Fault = Literal["cut", "stall", "short", "503", "403", "404", "region", "whole", "changed"]
+Fault = Literal["cut", "stall", "short", "503", "403", "404", "region", "whole"]
 
 
 @dataclass
@@ -65,6 +65,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "AuthorizationHeaderMalformed", body, "<Region>eu-west-9</Region>")
         if "list-type" in query:
             return self._list(path, query)
+        if not body and path in {one.partition("/")[0] for one in self.stored.objects}:
+            return self._found_bucket()
         if path not in self.stored.objects or fault == "404":
             return self._refuse(404, "NoSuchKey", body)
         return self._send(path, body, fault)
@@ -79,6 +81,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if body:
             self.wfile.write(text)
+
+    def _found_bucket(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def _send(self, path: str, body: bool, fault: Fault | None) -> None:
         data = self.stored.objects[path]
