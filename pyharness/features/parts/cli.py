@@ -13,7 +13,7 @@ import click
 from pyharness.cli import usage
 from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
 from pyharness.cli.usage import Example
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.features.parts.folder import PartDone
@@ -77,7 +77,7 @@ def plan(
         raise InputError("a plan needs --parts N and --output DIR; --at-once is of a --script")
     run = planning.made(suite.read(suite.find(suite_name)), parts, output)
     folder = shlex.quote(str(output))
-    complain(f"plan: {parts} parts of {len(run.cases)} cases in {folder}")
+    complain(f"plan: {counted(parts, 'part')} of {counted(len(run.cases), 'case')} in {folder}")
     complain(f"next: pyharness work {folder} --part 0, and so on to {parts - 1}; then pyharness merge {folder}")
 
 

@@ -25,7 +25,7 @@ from pyharness.store.shape import get
 from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
 from pyharness.system.environment import cores
-from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
+from pyharness.types import Case, CaseResult, Failure, TokenizerSpec, counted
 
 TRIES = 3
 MOST_PROCESSES = 8  # of a lane: each holds a tokenizer; of more rows, some share one
@@ -160,5 +160,5 @@ def _since(began: float) -> float:
 def in_words(done: PartDone, parts: int) -> list[str]:
     """Return a line on a part of ``parts``, and one for each case of it that failed."""
     name, size = f"part {done.part} of {parts}", max((one.bytes for one in done.cases), default=0)
-    about = f"{name}: {len(done.cases)} cases, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s"
+    about = f"{name}: {counted(len(done.cases), 'case')}, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s"
     return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in done.failed)]

@@ -19,11 +19,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import nodes
-from jinja2.ext import Extension, loopcontrols
-from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from pyharness.system.child_process import Child, ChildDied, Overdue
 
 SECONDS = 10.0  # for one rendering; the first has the start of the process, too
@@ -46,17 +41,6 @@ class Rendering:
 
 class _Refused(Exception):
     """A template called ``raise_exception``."""
-
-
-class GenerationBlocks(Extension):
-    """``{% generation %}``: marks of what a model wrote, which change no text."""
-
-    tags = {"generation"}  # noqa: RUF012 -- as Jinja declares it
-
-    def parse(self, parser: Parser) -> nodes.Node:
-        """Return the body of a block, whose variables are its own."""
-        line = next(parser.stream).lineno
-        return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
 
 
 def render_all(template: str, variables: Sequence[Mapping[str, Any]]) -> list[Rendering]:
@@ -85,12 +69,8 @@ def render_all(template: str, variables: Sequence[Mapping[str, Any]]) -> list[Re
 
 def render(template: str, variables: Mapping[str, Any]) -> Rendering:
     """Render in this process, which has limits."""
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlocks, loopcontrols]
-    )
-    environment.filters["tojson"] = _to_json
+    environment = _environment()
     day = dt.date.fromisoformat(variables.get("strftime_now", _DAY))
-    environment.globals |= {"raise_exception": _refuse}
     given = {"tools": None, "documents": None, **variables, "strftime_now": lambda form: day.strftime(str(form))}
     parts, length = [], 0
     try:
@@ -108,6 +88,29 @@ def render(template: str, variables: Mapping[str, Any]) -> Rendering:
     except Exception as error:  # such as SyntaxError: Jinja writes Python, which nests 20 loops at most
         return Rendering(error=f"{type(error).__name__}: {error}"[:_LAST_WORDS])
     return Rendering("".join(parts))
+
+
+def _environment() -> Any:
+    """Return the sandbox, with the filter, the function and the tags that transformers adds."""
+    from jinja2 import nodes, parser
+    from jinja2.ext import Extension, loopcontrols
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class GenerationBlocks(Extension):
+        """``{% generation %}``: marks of what a model wrote, which change no text. Variables of a block are its own."""
+
+        tags = {"generation"}  # noqa: RUF012 -- as Jinja declares it
+
+        def parse(self, parser: parser.Parser) -> nodes.Node:
+            line = next(parser.stream).lineno
+            return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlocks, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    return environment
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None,
