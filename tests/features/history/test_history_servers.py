@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import call, refused
-from gating.cluster import Cluster, cluster, programs
+from gating.cluster import Cluster, cluster
 from gating.histories import commit, entries, entry, filled, gate_text, line_of, tables, write_at_once
 from gating.leveled import leveled_project, started_fill
 from pyharness.features.history import servers
 from pyharness.features.history.database import Database, Place, opened, place_of
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.servers import ServerPlace
-from pyharness.plugins.libraries import is_installed
 from pyharness.types import InputError
 
 pytestmark = pytest.mark.process
@@ -29,12 +28,7 @@ LINE = line_of(20)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Cluster]:
-    folder = programs()
-    if folder is None:
-        pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    if not is_installed("psycopg"):
-        pytest.skip("no psycopg here: pip install 'pyharness[postgres]'")
-    with cluster(folder) as running:
+    with cluster() as running:
         yield running
 
 

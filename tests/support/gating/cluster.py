@@ -17,6 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pyharness.plugins.libraries import is_installed
+
 USER = "tester"
 STARTING = 30.0  # seconds
 
@@ -62,8 +66,13 @@ def _somebody() -> dict[str, Any]:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """Run a cluster of the programs in ``folder``; remove all of it at the end."""
+def cluster() -> Iterator[Cluster]:
+    """Run a cluster and remove all of it at the end; skip the test where the package or psycopg is missing."""
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    if not is_installed("psycopg"):
+        pytest.skip("no psycopg here: pip install 'pyharness[postgres]'")
     somebody, password = _somebody(), secrets.token_hex(12)
     place = Path(tempfile.mkdtemp(prefix="history-cluster-"))  # pytest's folders are for one user alone
     try:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
+sys.path[:0] = [str(Path(__file__).parents[1])]
 from gating.histories import made_gate  # noqa: E402 -- the path above has it
 from pyharness.cli import main  # noqa: E402
 from pyharness.features.gate import commands  # noqa: E402
