@@ -115,13 +115,14 @@ def test_the_readme_names_the_jobs(job: str) -> None:
     assert re.search(r"\]\(docs/\w+\.md(#[\w-]+)?\)", line)
 
 
-@pytest.mark.parametrize("title", ["Compression: ", "Unreachable tokens (self-", "Throughput, MB/s: "])
+@pytest.mark.parametrize("title", ["Compression: ", "Unreachable tokens by layer", "Throughput, MB/s: "])
 def test_the_page_shows_the_columns_of_today(title: str) -> None:
     def headings(shown: str) -> list[str]:
         table = shown[shown.index(title) :].split("\n")
         return " ".join(itertools.takewhile(lambda line: not line.startswith("raw_bytes"), table[1:])).split()
 
-    assert headings(MEASURE) == headings(TERMINAL.read_text(encoding="utf-8"))
+    today = headings(TERMINAL.read_text(encoding="utf-8"))  # of a run without a reference row
+    assert [one for one in headings(MEASURE) if one != "NSL"] == today
 
 
 def test_the_readme_shows_the_ranking_of_today() -> None:

@@ -296,7 +296,7 @@ TABLE = Table(
         Column("tokens_per_word", "tok/word"),
         Column("renyi_efficiency", "Rényi 2.5"),
         Column("vocabulary_used", "used %"),
-        Column("normalized_sequence_length", "NSL"),
+        Column("normalized_sequence_length", "NSL", optional=True),
     ),
     notes=(_reference, notes.lossy),
     joined=("list_unused",),

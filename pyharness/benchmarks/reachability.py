@@ -216,8 +216,8 @@ def unreachable(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Itera
     del data
     dead, undecided = (_counts(results, metric) for metric in ("unreachable_pipeline", "no_witness_found"))
     if dead:
-        named = [f"{row} {count:,}" for row, count in dead.items() if count]
-        left = [f"{row} {count:,}" for row, count in undecided.items() if count]
+        named = [f"{row}: {count:,}" for row, count in dead.items() if count]
+        left = [f"{row}: {count:,}" for row, count in undecided.items() if count]
         text = listed(named) if named else f"None in {counted(len(dead), 'row')}"
         text += f"; undecided: {listed(left)}." if left else "."
         yield Answer("Unreachable tokens", text, "alarm" if named else "" if left else "calm")
@@ -239,17 +239,19 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 TABLE = Table(
-    "Unreachable tokens (self-tokenization test: graph, model, pipeline)",
+    "Unreachable tokens by layer of the self-tokenization test",
     columns=(
         Column("stt_tested", "tested"),
         Column("unreachable_graph", "graph"),
         Column("unreachable_model", "model"),
         Column("unreachable_pipeline", "pipeline"),
-        Column("no_witness_found", "open"),
+        Column("no_witness_found", "undecided"),
         Column("undecodable", "not UTF-8"),
         Column("unused_on_corpus", "unused"),
     ),
-    notes=("graph, model, pipeline: ids it cannot give; open: undecided; not UTF-8: invalid alone, not in the text.",),
+    notes=(
+        "graph, model, pipeline: tokens this layer never gives. unused: not in this text. not UTF-8: also invalid alone.",
+    ),
     sized=False,
     joined=("witnesses",),
 )
@@ -267,7 +269,7 @@ BENCHMARKS = (
         answers=unreachable,
         listing=Listing(
             "Unreachable and undecided tokens",
-            ("id", "token", "its text gives", "verdict"),
+            ("id", "token", "encodes to", "verdict"),
             dead_tokens,
             arguments_in_common,
         ),

@@ -21,7 +21,7 @@ def best_noun(benchmark: str, metric: str) -> str:
 
 def cost_note(benchmark: str, metric: str) -> str:
     """Explain the cells of costs."""
-    return f"1.00x: the {best_noun(benchmark, metric)} on that text; others: how much more."
+    return f"1.00x: the {best_noun(benchmark, metric)} on that text. Other rows: % beyond it. Less is better."
 
 
 def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:

@@ -210,7 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')}, counted as not significant or other. --all shows them."
+        yield f"Not shown: {counted(hidden, 'number')} without a verdict or not significant. --all shows them."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -229,8 +229,8 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
          *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    headings = (Heading("cases", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
-    return [Sheet("Summary: numbers by verdict", headings, tuple(rows))]
+    headings = (Heading("A -> B", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
+    return [Sheet("Summary: metrics by verdict", headings, tuple(rows))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
@@ -243,7 +243,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         elif one.unjudged and one.primary:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
-    yield from (f"Judged by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
+    yield from (f"Judged without a CI by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

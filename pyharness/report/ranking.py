@@ -37,12 +37,12 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. A row is significantly worse than the best row of each better rank (family-wise 95 %).",
-    "Sorted by the geometric mean of the ratio to the best.",
+    "#: rank. Rows share a rank unless they are significantly worse than its best row (family-wise 95 %).",
+    "Sorted by the geometric mean over the texts of the ratio to the best.",
 )
 # Reasons why a competing row has no rank.
 ALONE = "no other row to compare with"
-TOO_FEW = "too few documents or works"
+TOO_FEW = "too few independent documents"
 NOT_POSITIVE = "a value, or one without some documents, is not above 0"
 NOT_COUNTED = "the record does not have its tokens by group of documents"
 OTHER_TEXT = "other text, or other groups of documents, than most rows"

@@ -55,7 +55,7 @@ def _first(column: Mapping[str, Ranked]) -> str:
         return "no row, as each was trained on it"
     first = [label for label in competing if column[label].rank == 1]
     if not first:
-        return f"{competing[0]} (not judged)"
+        return f"{competing[0]} (no rank)"
     winner, *tied = first
     return f"{winner} (tied with {listed(tied)})" if tied else winner
 
@@ -82,7 +82,7 @@ def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[Answer]:
     if shown or not open_:
         yield Answer("Tied", f"{'; '.join(shown)}." if shown else "No pair of rows.")
     if unjudged:
-        yield Answer("Not judged", f"{'; '.join(unjudged)}.")
+        yield Answer("No rank", f"{'; '.join(unjudged)}.")
 
 
 def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:

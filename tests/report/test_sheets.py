@@ -151,7 +151,7 @@ def test_older_records_keep_some_numbers_among_details() -> None:
            "measurements": numbers(round_trip_share=1.0)}  # fmt: skip
     (sheet,) = report.sheets(record(one, {**one, "corpus": "y"}))
     shown = dict(zip(sheet.columns, sheet.texts[0], strict=True))
-    assert (shown["documents"], shown["same ids"], shown["left out"]) == ("80", "76", "4")
+    assert (shown["tested"], shown["same ids"], shown["left out"]) == ("80", "76", "4")
 
 
 def test_parquet_never_replaces_unasked(tmp_path: Path) -> None:
@@ -242,5 +242,5 @@ def test_documents_that_are_parts_of_something_are_said_to_be(spec: str, warned:
         {"benchmark": "compression", "tokenizer": "a", "corpus": "x", "measurements": numbers(bytes_per_token=4)}
     )
     (sheet,) = report.sheets(store.Record.from_json({**one.data, "corpora": {"x": {"spec": spec}}}, "record"))
-    said = [note for note in sheet.notes if "one work" in note]
+    said = [note for note in sheet.notes if "too narrow" in note]
     assert [f"Documents are {warned}s here" in note for note in said] == [True] * (warned is not None)

@@ -54,8 +54,8 @@ def test_without_evidence_there_is_no_winner() -> None:
     lacking = [{**one, "measurements": [{"metric": "bytes_per_token", "value": value}]}
                for one, value in zip(column({"a": 4.0, "b": 3.0}, 1, 0), (4.0, 3.0), strict=True)]  # fmt: skip
     said = answers(record(*lacking))
-    assert "not judged" in said["Fewest tokens"]
-    assert said["Not judged"] == "a and b on text."
+    assert "no rank" in said["Fewest tokens"]
+    assert said["No rank"] == "a and b on text."
     assert "Tied" not in said
 
 
@@ -63,7 +63,7 @@ def test_a_row_that_nothing_judges_is_named_next_to_others() -> None:
     judged = column({"a": 4.0, "b": 2.0, "c": 1.0}, 1, 0)
     assert answers(record(*judged))["Tied"].startswith("No pair")
     judged[-1] = {**judged[-1], "measurements": [{"metric": "bytes_per_token", "value": 1.0}]}
-    assert answers(record(*judged))["Not judged"] == "c on text."
+    assert answers(record(*judged))["No rank"] == "c on text."
 
 
 def test_costs_are_shares_beyond_the_best_with_bars_as_long_as_what_is_needed() -> None:
@@ -88,7 +88,7 @@ def test_nothing_is_said_to_be_free_of_what_was_not_tested(name: str, measured: 
 def test_rows_with_unreachable_tokens_and_lost_text_are_named() -> None:
     said = answers(results_of("reachability", a={"metric": "unreachable_pipeline", "value": 1200},
                               b={"metric": "unreachable_pipeline", "value": 0}))  # fmt: skip
-    assert said["Unreachable tokens"] == "a 1,200."
+    assert said["Unreachable tokens"] == "a: 1,200."
     share = {"metric": "exact_round_trip_share", "part": "text"}
     said = answers(results_of("integrity", a={**share, "value": 0.75}, b={**share, "value": 1.0}))
     assert said["Loses text"] == "a (25 % of documents of text)."

@@ -133,7 +133,7 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
         yield "CIs are too narrow: this record counts the pieces of a cut document as documents."
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
-        yield f"Documents are {split[1]}s here. If they are of one work, CIs are too narrow."
+        yield f"Documents are {split[1]}s here. If they come from one book or article, CIs are too narrow."
     if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
         yield f"Text as read: {', '.join(met)}."
 
