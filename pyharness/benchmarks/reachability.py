@@ -250,7 +250,8 @@ TABLE = Table(
         Column("unused_on_corpus", "unused"),
     ),
     notes=(
-        "graph, model, pipeline: tokens this layer never gives. unused: not in this text. not UTF-8: also invalid alone.",
+        "graph, model, pipeline: tokens that this layer never gives.",
+        "unused: not in this text. not UTF-8: also invalid alone.",
     ),
     sized=False,
     joined=("witnesses",),
