@@ -234,9 +234,9 @@ TABLE = Table(
         Column("mapped_documents", "left out", pick="sum", optional=True),
     ),
     notes=(
-        "kept: documents that decode as the promise says. Each share is the lowest of the corpora.",
-        "same ids: documents whose ids another row of the same tokenizer confirms.",
-        "Stress set: code, odd Unicode and long runs. tested, kept and idempotent count both without long runs.",
+        "kept: documents that decode as the promise says. Shares: the lowest over the corpora.",
+        "same ids: documents whose ids equal those of another row of this vocabulary.",
+        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: text and that set, without long runs.",
         _of_all,
     ),
     all_texts=True,

@@ -250,8 +250,8 @@ TABLE = Table(
         Column("unused_on_corpus", "unused"),
     ),
     notes=(
-        "graph, model, pipeline: tokens that this layer never gives.",
-        "unused: not in this text. not UTF-8: also invalid alone.",
+        "graph (merges), model, pipeline: tokens that the named layer never gives.",
+        "unused: not in this text. not UTF-8: unused, and not valid UTF-8 alone.",
     ),
     sized=False,
     joined=("witnesses",),

@@ -195,7 +195,7 @@ NOISY = 0.1  # spread of steady figures that makes them unreliable
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Explain the spread, and name the rows with a large one."""
     del data
-    yield "spread: coefficient of variation of the repetitions, of steady and of decode. Mtok/s: steady."
+    yield "spread: coefficient of variation over repetitions, first of steady, then of decode. Mtok/s: steady."
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):

@@ -21,7 +21,9 @@ def best_noun(benchmark: str, metric: str) -> str:
 
 def cost_note(benchmark: str, metric: str) -> str:
     """Explain the cells of costs."""
-    return f"1.00x: the {best_noun(benchmark, metric)} on that text. Other rows: % beyond it. Less is better."
+    pays = getattr(benchmarks().get(benchmark), "pays", "")
+    others = f"more {pays}" if pays else "behind"
+    return f"1.00x: the {best_noun(benchmark, metric)} on that text. Other rows: % {others}. Less is better."
 
 
 def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:

@@ -133,7 +133,7 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
+    left = "" if ranks.differing == ranks.pairs else f" ({ranks.differing:,} with other token counts)"
     return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
@@ -210,7 +210,8 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} without a verdict or not significant. --all shows them."
+        shown = counted(hidden, "number")
+        yield f"Not shown: {shown} (not significant, other), which --all lists, and equal ones (same)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -229,7 +230,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
          *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    headings = (Heading("A -> B", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
+    headings = (Heading("comparison", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     return [Sheet("Summary: metrics by verdict", headings, tuple(rows))]
 
 

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "all jackknife replicates are equal"
+NO_SPREAD = "all jackknife replicates are equal, so the variance is unknown"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -240,7 +240,7 @@ def _few_carry(squares: Sequence[float]) -> str:
             break
     carry = "carries" if count == 1 else "carry"
     share = f"{100 * carried:.0f} % of the variance"
-    return f"{count} of {len(squares)} groups of documents {carry} {share}"
+    return f"{count} of {len(squares)} jackknife groups {carry} {share}, too few for a CI"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
