@@ -230,7 +230,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
          *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    headings = (Heading("comparison", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
+    headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     return [Sheet("Summary: metrics by verdict", headings, tuple(rows))]
 
 

@@ -56,7 +56,7 @@ def test_comparing(tmp_path: Path) -> None:
     assert "bytes_per_token" in done.stdout
     assert "better" in done.stdout
     assert "same" in call("compare", str(output), str(output)).stdout
-    assert "| comparison | same |" in call("compare", str(output), str(output), "--format", "markdown").stdout
+    assert "| pair | same |" in call("compare", str(output), str(output), "--format", "markdown").stdout
     assert re.search("unknown tokenizer.*'mistral:v2'", refused("compare", str(output), "raw_bytes", "mistral:v2"))
 
 

@@ -79,7 +79,7 @@ def test_equal_numbers_are_counted_and_shown_nowhere_else() -> None:
             for text in ("one", "two") for name, b in (("equal", 1.0), ("other", 2.0))]  # fmt: skip
     overview, *sheets = report.difference_sheets(both)
     assert overview.texts == (("b, x -> y, one", "1", "1"), ("b, x -> y, two", "1", "1"))
-    assert overview.columns == ("comparison", "better", "same")
+    assert overview.columns == ("pair", "better", "same")
     assert [[row[0] for row in sheet.texts] for sheet in sheets] == [["other"], ["other"]]
 
 
@@ -90,7 +90,7 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
         for benchmark in ("one", "two") for name, interval in verdicts.items()
     ]  # fmt: skip
     overview, sheet = report.difference_sheets(found, every=False)
-    assert overview.columns == ("comparison", "worse", "better", "not significant")
+    assert overview.columns == ("pair", "worse", "better", "not significant")
     assert overview.texts == (("x -> y, text", "2", "2", "2"),)
     differs = dataclasses.replace(found[0], direction="none")
     unjudged = dataclasses.replace(differs, interval=None)
