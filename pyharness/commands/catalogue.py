@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyharness import corpora, suite, tokenizers, trainers
+from pyharness import corpora, suite, tokenizers
 from pyharness.benchmarks import benchmarks
 from pyharness.commands import streams
+from pyharness.features.training import trainers
 from pyharness.metrics import all_metrics
 from pyharness.types import TokenizerFamily, TokenizerSpec
 

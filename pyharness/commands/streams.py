@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic
 
+from pyharness.features.training.trainers import O
 from pyharness.plugins import registry
-from pyharness.trainers import O
 
 GROUP = "pyharness.streams"
 

@@ -20,6 +20,7 @@ from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.benchmarks.rounds import rounds_of
 from pyharness.corpora.options import size
+from pyharness.features.training.training_process import Trainings
 from pyharness.kernels import devices
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import pick, suggest
@@ -27,7 +28,6 @@ from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite, shown
 from pyharness.system import lifeline, threads
 from pyharness.system.environment import cores
 from pyharness.system.threads import Stopped
-from pyharness.tokenizers.training_process import Trainings
 from pyharness.types import (
     Case,
     Corpus,

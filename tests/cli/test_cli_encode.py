@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cases.trained_rows import asked
-from pyharness import tokenizers, trainers
+from pyharness import tokenizers
 from pyharness.cli import main
+from pyharness.features.training import trainers
 
 RUN = [sys.executable, "-P", "-m", "pyharness"]
 TEXT = "to be or not to be, that is the question; "

@@ -14,10 +14,11 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from cases.command_line import Done, call, program
-from pyharness import suite, trainers
+from pyharness import suite
 from pyharness.benchmarks import benchmarks
 from pyharness.cli import main
-from pyharness.commands.streams import trainings
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import trainings
 
 # Values that nothing stands in for: what is not written, compared or taken unless it is named.
 ONLY_IF_GIVEN = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from layout.graphs import python_imports
-from pyharness import trainers
+from pyharness.features.training import trainers
 from pyharness.plugins.closure import import_closure
 
 ROOT = Path(__file__).parents[2]

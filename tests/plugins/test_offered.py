@@ -23,9 +23,9 @@ from pyharness.report.page.sections import OfferedSections
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import CaseRecordKind
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
-from pyharness.trainers.native import train_bpe
-from pyharness.trainers.options import Options, option
-from pyharness.trainers.declarations import BpeOptions
+from pyharness.features.training.trainers.native import train_bpe
+from pyharness.features.training.trainers.options import Options, option
+from pyharness.features.training.trainers.declarations import BpeOptions
 
 
 @dataclass(frozen=True, kw_only=True)

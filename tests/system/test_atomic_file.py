@@ -19,9 +19,9 @@ import pytest
 
 from bpe_models import trained_model
 from pyharness import bpe, report, store
+from pyharness.features.training import trained_cache
 from pyharness.system import atomic_file
 from pyharness.system.folders import write_folder
-from pyharness.tokenizers import trained_cache as trained_cache
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import InputError
 

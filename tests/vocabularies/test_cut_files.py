@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 
 from cases.trained_rows import asked
-from pyharness import tokenizers, trainers
+from pyharness import tokenizers
 from pyharness.bpe.formats.exports import export_model
 from pyharness.bpe.formats.own_file import load_bytes
-from pyharness.trainers.native import MODEL
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers.native import MODEL
 from pyharness.types import InputError
 from pyharness.vocabularies import encodings
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.bpe.formats.exports import export_model
 from pyharness.bpe.formats.own_file import save_bytes
 from pyharness.bpe.model.model import BpeModel
+from pyharness.features.training import trainers
 
 ESTONIAN = (
     "Tallinn on Eesti pealinn ja asub Soome lahe kaldal, kus talved on pikad ja suveööd valged.",
