@@ -8,11 +8,10 @@ import click
 
 from pyharness.cli import inspection, pipes, report, run, usage
 from pyharness.cli.console import reports_errors
-from pyharness.features.training import cli as training
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (inspection, pipes, report, run, training)
+_OWN = (inspection, pipes, report, run)
 _COLUMN = 40  # where the description of an example begins
 
 

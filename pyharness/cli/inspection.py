@@ -31,6 +31,8 @@ def list_(kind: str, as_json: bool) -> None:
     if as_json:
         console.show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return
+    if not rows:
+        raise InputError(f"there are no {kind} here: no feature and no package offers any")
     shown = [column for column in rows[0] if column != catalogue.GROUP]
     headings = tuple(room.Heading(column, "prose" if column in catalogue.PROSE else "word") for column in shown)
     groups: dict[str, list[tuple[room.Cell, ...]]] = {}

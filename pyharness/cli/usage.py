@@ -140,7 +140,6 @@ EXAMPLES = (
     Example("pyharness run -t deepseek -t mistral:v3 -c sample", "", 10),
     Example("pyharness run -t file:./tokenizer.json -c path:corpus.jsonl", "", 20),
     Example("pyharness list tokenizers", "what can be measured here", 30),
-    Example("pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe", "", 40),
     Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
     Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
 )

@@ -7,9 +7,8 @@ from typing import Any
 
 from pyharness import corpora, suite, tokenizers
 from pyharness.benchmarks import benchmarks
-from pyharness.commands import streams
-from pyharness.features.training import trainers
 from pyharness.metrics import all_metrics
+from pyharness.plugins import registry
 from pyharness.types import TokenizerFamily, TokenizerSpec
 
 Row = dict[str, Any]
@@ -45,9 +44,9 @@ def _corpora() -> list[Row]:
 def _trainers() -> list[Row]:
     rows = [
         {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
-        for trainer in trainers.specs().values()
+        for trainer in _sort(registry.offered("pyharness.trainers", "TRAINERS"))
     ]
-    others = streams.trainings().values()
+    others = registry.offered("pyharness.streams", "TRAININGS").values()
     return [*rows, *({"name": other.name, "library": None, "extra": None, "about": other.summary} for other in others)]
 
 

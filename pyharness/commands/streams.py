@@ -1,13 +1,12 @@
-"""Plug-ins of features for ``encode``, ``decode`` and ``train`` on data other than text."""
+"""Plug-ins of features for ``encode`` and ``decode`` on data other than text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Generic
+from typing import IO
 
-from pyharness.features.training.trainers import O
 from pyharness.plugins import registry
 
 GROUP = "pyharness.streams"
@@ -25,25 +24,9 @@ class Stream:
     decoded: Callable[[Path, Iterable[tuple[str, IO[bytes]]], Callable[[str], None]], Iterator[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Training(Generic[O]):
-    """A training on data other than text."""
-
-    name: str  # its name for ``pyharness train``
-    summary: str
-    options: type[O]
-    # (corpora, options, folder, force) -> lines of the summary: title and text; or "module:function"
-    train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]] | str
-
-
 def stream_of(specification: str) -> tuple[Stream, Path] | None:
     """Find the stream that a specification names; None for a tokenizer."""
     for stream in registry.offered(GROUP, "STREAMS").values():
         if (path := stream.file(specification)) is not None:
             return stream, path
     return None
-
-
-def trainings() -> Mapping[str, Training[Any]]:
-    """Return the trainings by name."""
-    return registry.offered(GROUP, "TRAININGS")

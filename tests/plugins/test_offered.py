@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import click
 
-from pyharness.commands.streams import Training
+from pyharness.trainers import Training
 from pyharness.report.record_kinds import RecordKind
 from pyharness.report.sheet.parts import Page, Section
 from pyharness.report.page.sections import OfferedSections

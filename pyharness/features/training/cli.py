@@ -313,3 +313,4 @@ def _judge(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:
 
 
 COMMANDS = (train,)
+EXAMPLES = (usage.Example("pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe", "", 40),)

@@ -12,16 +12,14 @@ import json
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from pyharness.features.training import trainers
 from pyharness.features.training.recipe import Recipe
 from pyharness.features.training.trained_cache import RecipeFolder
 from pyharness.system import lifeline
-from pyharness.system.child_process import Asked, Child, ChildDied, default_memory_limit
+from pyharness.system.child_process import Child, ChildDied, PreparationLane, current_lane, default_memory_limit
 from pyharness.system.environment import cores
 from pyharness.types import InputError, TrainingProgress
 
@@ -29,64 +27,42 @@ OnProgress: TypeAlias = Callable[[TrainingProgress], None]
 THREADS = "PYHARNESS_TRAINING_THREADS"  # for trainings whose result is the same on any number; unset: all cores
 
 
-class Trainings(Asked):
-    """Trainings one after another, in one process until one of them fails or ends it: shared input is read once."""
-
-    def __init__(self, side_by_side: int = 1) -> None:
-        super().__init__()
-        self.side_by_side = side_by_side
-
-    def train(self, request: bytes, progress: OnProgress | None) -> str | None:
-        """Run a training; return how the process died, None if it did not.
-
-        Raises:
-            InputError: no process can be started.
-            Stopped: ``stop`` was called.
-        """
-
-        def is_news(said: Any) -> bool:
-            if progress is not None and not isinstance(said, bool):
-                progress(TrainingProgress(*said))
-            return not isinstance(said, bool)
-
-        try:
-            self.ask(request.decode(), self._start, lambda child: child.ask(request, is_news)[1], operator.not_)
-        except ChildDied as death:
-            return f"training {death}"
-        return None
-
-    def _start(self) -> Child:
-        threads, memory = str(max(1, cores() // self.side_by_side)), default_memory_limit()
-        limit = None if memory is None else memory // self.side_by_side
-        return Child([__name__], asked=True, environment={THREADS: threads}, memory_limit=limit)
-
-    @contextmanager
-    def used(self) -> Iterator[None]:
-        """Let :func:`run` train here, in this thread, and end the process afterwards."""
-        before = _USED.set(self)
-        try:
-            yield
-        finally:
-            _USED.reset(before)
-            self.leave()
-
-
-_USED: ContextVar[Trainings | None] = ContextVar("trainings", default=None)
-
-
 def run(
     trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> str | None:
     """Train in another process; return how it died, None if it did not. ``digest`` and ``size`` are of the text.
 
-    Raises as ``Trainings.train`` does.
+    Trainings of a lane are made one after another, in one process until one of them fails or ends it: shared input is
+    read once.
+
+    Raises:
+        InputError: no process can be started.
+        Stopped: the lane was stopped.
     """
     request = json.dumps([trainer, dict(options), digest, size]).encode()
-    if (used := _USED.get()) is not None:
-        return used.train(request, progress)
-    alone = Trainings()
+    if (lane := current_lane()) is not None:
+        return _train_in(lane, request, progress)
+    alone = PreparationLane()
     with alone.used():
-        return alone.train(request, progress)
+        return _train_in(alone, request, progress)
+
+
+def _train_in(lane: PreparationLane, request: bytes, progress: OnProgress | None) -> str | None:
+    def is_news(said: Any) -> bool:
+        if progress is not None and not isinstance(said, bool):
+            progress(TrainingProgress(*said))
+        return not isinstance(said, bool)
+
+    def start() -> Child:
+        threads, memory = str(max(1, cores() // lane.side_by_side)), default_memory_limit()
+        limit = None if memory is None else memory // lane.side_by_side
+        return Child([__name__], asked=True, environment={THREADS: threads}, memory_limit=limit)
+
+    try:
+        lane.ask(request.decode(), start, lambda child: child.ask(request, is_news)[1], operator.not_)
+    except ChildDied as death:
+        return f"training {death}"
+    return None
 
 
 def train_and_keep(

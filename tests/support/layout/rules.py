@@ -46,7 +46,13 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 FEATURES = "features"
 TOUCH_EXTENSIONS = ("kernels", "bpe", FEATURES)
-USES: Mapping[str, tuple[str, ...]] = {"history": ("gate",)}  # features that a feature builds on: docs/architecture.md
+USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: docs/architecture.md
+    "actions": ("training",),
+    "adaptation": ("training",),
+    "curriculum": ("training",),
+    "history": ("gate",),
+    "segmentation": ("training",),
+}
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "studies", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15

@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from pyharness.features.training.trainers.options import Options, declared
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyharness.bpe.model.model import BpeModel
 
+GROUP = "pyharness.trainers"  # of plug-ins: this package by its public name
+OF_DATA = "pyharness.streams"  # of trainings on other data
 Array: TypeAlias = "NDArray[Any]"
 O = TypeVar("O", bound=Options)  # noqa: E741 -- of a trainer
 O_co = TypeVar("O_co", bound=Options, covariant=True)
@@ -78,6 +81,7 @@ class TrainerSpec(Generic[O]):
     # For a trainer that changes the tokenizer of its option ``base``: SHA-256 of everything it reads of that tokenizer.
     base_digest: Callable[[str], str] | str | None = None
     not_exported: str | None = "it writes the file of its own library"  # why; None: the model goes into other formats
+    place: int = 1  # where it is listed
 
     @property
     def module(self) -> str:
@@ -95,9 +99,25 @@ class TrainerSpec(Generic[O]):
         return frozenset(one.name for one in declared(self.options).values() if one.is_size)
 
 
+@dataclass(frozen=True, slots=True)
+class Training(Generic[O]):
+    """A training on data other than text."""
+
+    name: str  # its name for ``pyharness train``
+    summary: str
+    options: type[O]
+    # (corpora, options, folder, force) -> lines of the summary: title and text; or "module:function"
+    train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]] | str
+
+
+def trainings() -> Mapping[str, Training[Any]]:
+    """Return the trainings on other data by name."""
+    return registry.offered(OF_DATA, "TRAININGS")
+
+
 def specs() -> Mapping[str, TrainerSpec[Any]]:
     """Return the known trainers by name: ours and those of installed plug-ins."""
-    return registry.offered(__name__, "TRAINERS", f"{__name__}.declarations")
+    return registry.offered(GROUP, "TRAINERS", f"{__name__}.declarations")
 
 
 def resolve(name: str) -> TrainerSpec[Any]:

@@ -166,10 +166,10 @@ class OnePatternOptions(Sized):
     pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
 
 
-_HERE = "pyharness.trainers"
-_OURS = partial(TrainerSpec, library="pyharness")
-_OF_TOKENIZERS = partial(TrainerSpec, library="tokenizers")
-_OF_SENTENCEPIECE = partial(TrainerSpec, options=SentencePieceOptions, library="sentencepiece")
+_HERE = __name__.rpartition(".")[0]
+_OURS = partial(TrainerSpec, library="pyharness", place=0)
+_OF_TOKENIZERS = partial(TrainerSpec, library="tokenizers", place=0)
+_OF_SENTENCEPIECE = partial(TrainerSpec, options=SentencePieceOptions, library="sentencepiece", place=0)
 _PEERS = {"rustbpe": RustBpeOptions, "ffbpe": OnePatternOptions, "gigatoken": OnePatternOptions}
 TRAINERS = (
     _OURS(
@@ -241,6 +241,7 @@ TRAINERS = (
             algorithm="bpe",
             library=name,
             extra=EXTRA,
+            place=0,
         )
         for name, options in _PEERS.items()
     ),

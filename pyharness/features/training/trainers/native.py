@@ -10,12 +10,12 @@ import numpy as np
 from pyharness.bpe.formats.own_file import save_bytes
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
+from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.declarations import BpeOptions, OwnOptions, ScaffoldOptions, too_small
 from pyharness.features.training.trainers.feeding import Feed, read_in_batches
-from pyharness.features.training.trainers.piece_symbols import in_forms, of_characters
 from pyharness.types import InputError, TieRule
 
 PATTERN = "gpt2"

@@ -12,8 +12,7 @@ from adapted.bases import NEW, write_base
 from cases.trained_rows import row
 from pyharness import suite, tokenizers
 from pyharness.features.training import training_process
-from pyharness.features.training.training_process import Trainings
-from pyharness.system.child_process import Child
+from pyharness.system.child_process import Child, PreparationLane
 from pyharness.types import InputError
 
 
@@ -41,7 +40,7 @@ def test_one_process_trains_what_several_do(
     text: Path, cache: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [row(text), row(text, "bpe"), row(text, "tokenizers-bpe", 265)]
-    with Trainings().used():
+    with PreparationLane().used():
         together = [content(spec) for spec in rows]
     assert len(started) == 1
     monkeypatch.setenv("PYHARNESS_CACHE", str(cache / "other"))
@@ -67,7 +66,7 @@ def test_what_fails_after_another_training_is_tried_alone(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYHARNESS_PLUGINS", "intruder")
-    with Trainings().used():
+    with PreparationLane().used():
         assert all(tokenizers.obtain(row(text, "tokenizers-bpe", size)).path for size in (265, 268, 270))
     assert len(started) == 3
 

@@ -15,9 +15,9 @@ from cases.trained_rows import asked
 from oracles import bpe as oracle
 from pyharness.bpe import BpeTokenizer, TrainedBpe, WeightedPieces, export_model, model_of_training, train
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
+from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainedTokenizer
-from pyharness.features.training.trainers.piece_symbols import in_forms, of_characters
 from pyharness.types import InputError
 
 AFFIXES = [("", ""), ("##", ""), ("", "</w>"), ("##", "</w>"), ("é", "a")]

@@ -17,10 +17,10 @@ from cases.trained_rows import asked
 from layout.thoroughness import examples
 from pyharness import bpe, corpora, tokenizers
 from pyharness.bpe.formats.own_file import load_bytes
+from pyharness.bpe.training.piece_symbols import of_characters
 from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec, native
 from pyharness.features.training.trainers.options import declared
-from pyharness.features.training.trainers.piece_symbols import of_characters
 from pyharness.plugins import registry
 from pyharness.types import InputError, Tally, TrainingProgress
 
