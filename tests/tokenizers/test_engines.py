@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
+from pyharness.features.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.plugins import libraries
 from pyharness.system.threads import ThreadPool
-from pyharness.tokenizers.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
 from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import check_timed

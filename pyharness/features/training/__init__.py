@@ -2,8 +2,8 @@
 
 ``trainers/`` lists the trainers with their options, and trains. ``commands`` writes a folder, ``cli`` is the command
 ``train``. ``rows`` trains what a suite names, before anything is measured: ``recipe`` reads the name,
-``training_process`` trains, ``trained_cache`` keeps the result. ``benchmark`` times trainings, ``replaced_tokens`` compares
-vocabularies of one size.
+``training_process`` trains, ``trained_cache`` keeps the result. ``benchmark`` times trainings, and ``replaced_tokens``
+compares vocabularies of one size.
 """
 
 from __future__ import annotations

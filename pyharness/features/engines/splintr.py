@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, InputError, Tokens

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.plugins.registry import suggest
 from pyharness.system.threads import ThreadPool, require_one
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, InputError, TokenizerSpec, Tokens

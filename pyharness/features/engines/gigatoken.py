@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.threads import ThreadPool, require_one
-from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import (
+from pyharness.features.engines.engine_row import (
     EngineRow,
     Tables,
     check_ids,
@@ -25,6 +23,8 @@ from pyharness.tokenizers.engines.engine_row import (
     without_special,
     wrap,
 )
+from pyharness.system.threads import ThreadPool, require_one
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing

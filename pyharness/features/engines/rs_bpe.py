@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines.engine_row import check_ids
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
 from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
