@@ -23,7 +23,7 @@ def _sort(known: Mapping[str, Any]) -> list[Any]:
 
 def _tokenizers() -> list[Row]:
     listed = _sort({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
-    engines = tokenizers.engines_by_name().values()
+    engines = sorted(tokenizers.engines_by_name().values(), key=lambda engine: engine.name)
     rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in listed]
     rows += [(f"{engine.name}+...", engine.extra, engine.summary) for engine in engines]
     return [{"name": name, "extra": extra, "about": about} for name, extra, about in rows]

@@ -3,8 +3,8 @@
 Such a row names its trainer, options and text, so a case adds only threads, repetitions and rounds. Every repetition
 trains again, in a process of its own (``python -m pyharness.features.training.benchmark SPEC THREADS``), on text in
 memory, with the library imported. Before it counts, its number of ids is checked. If a library loads it, the first
-1 MiB of its text (at least a document) must come back as its class promises. If the trainer is deterministic, all files must
-be equal.
+1 MiB of its text (at least a document) must come back as its class promises. If the trainer is deterministic, all files
+must be equal.
 """
 
 from __future__ import annotations

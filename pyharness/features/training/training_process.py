@@ -1,8 +1,8 @@
 """Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
 ``python -m pyharness.features.training.training_process`` is that process. Each line of its input asks for one
-training. It writes into the cache. On standard output it reports the progress of each training, a JSON list per line, and at its end
-whether the cache has a tokenizer, true or false. Its parent holds the lock of the recipe's folder.
+training. It writes into the cache. On standard output it reports the progress of each training, a JSON list per line,
+and at its end whether the cache has a tokenizer, true or false. Its parent holds the lock of the recipe's folder.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: do
     "curriculum": ("training",),
     "history": ("gate",),
     "segmentation": ("training",),
+    "serving": ("engines",),
 }
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "studies", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
