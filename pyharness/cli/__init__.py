@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import inspection, pipes, report, run, usage
+from pyharness.cli import inspection, report, run, usage
 from pyharness.cli.console import reports_errors
+from pyharness.features.pipes import cli as pipes
 from pyharness.plugins import registry
 from pyharness.types import InputError
 

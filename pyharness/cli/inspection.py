@@ -92,7 +92,7 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
     Exit status: 0 shown, 2 bad input.
     """
     from pyharness import report
-    from pyharness.commands import units
+    from pyharness.features.pipes import units
 
     texts = [_text(one) for one in (text, other) if one is not None]
     cut_texts = units.show(rows, texts)
@@ -105,7 +105,7 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
 
 
 def _text(given: str) -> str:
-    from pyharness.commands.units import LONGEST
+    from pyharness.features.pipes.units import LONGEST
 
     read = given == STANDARD_INPUT
     data = sys.stdin.buffer.read(LONGEST + 4) if read else given.encode("utf-8", "surrogateescape")

@@ -202,7 +202,7 @@ def test_scores_of_a_model_add_up(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the extra torch")
     pytest.importorskip("transformers", reason="needs the extra hub")
     import language_models as tiny
-    from pyharness.benchmarks.next_token_entropy import settle
+    from pyharness.features.language_models.next_token_entropy import settle
 
     folder = tiny.build(tmp_path / "gpt2")
     text = tiny.written(

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pyharness.metrics import corpus_metrics, counters, language_model
+from pyharness.features.language_models import metrics as language_model
+from pyharness.features.language_models.metrics import MOST_BITS, Scores
+from pyharness.metrics import corpus_metrics, counters
 from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.metrics.fairness import FairnessState
 from pyharness.metrics.fairness import measure as measure_fairness
-from pyharness.metrics.language_model import MOST_BITS, Scores
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.tokenizers import load
 from pyharness.types import Measurement, Tokens

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
+from pyharness.features.language_models.models.weights_file import StoredTensor
 from pyharness.features.training.trainers.phases import Phases
-from pyharness.language_models.weights_file import StoredTensor
 from pyharness.types import InputError
 
 WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number

@@ -12,8 +12,8 @@ from typing import IO, Literal, TypeAlias
 import numpy as np
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.commands.documents import LONGEST_DOCUMENT
 from pyharness.corpora.files.reading import named_errors
+from pyharness.features.pipes.documents import LONGEST_DOCUMENT
 from pyharness.types import Ids, InputError, Tokenizer
 
 IdFormat: TypeAlias = Literal["text", "json", "uint32"]

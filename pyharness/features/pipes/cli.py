@@ -61,8 +61,8 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     A codec of other data, made by "pyharness train", takes files of that data. It writes a stream with a
     header, a line for each part and an end.
     """
-    from pyharness.commands import documents, ids
-    from pyharness.commands.streams import stream_of
+    from pyharness.features.pipes import documents, ids
+    from pyharness.features.pipes.streams import stream_of
 
     if (found_stream := stream_of(tokenizer)) is not None:
         stream, path = found_stream
@@ -101,8 +101,8 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     A codec of other data, such as motion, gives that data back. It refuses a stream that is cut off or of another
     codec.
     """
-    from pyharness.commands import documents, ids
-    from pyharness.commands.streams import stream_of
+    from pyharness.features.pipes import documents, ids
+    from pyharness.features.pipes.streams import stream_of
 
     if (found_stream := stream_of(tokenizer)) is not None:
         stream, path = found_stream
@@ -125,8 +125,8 @@ def _refuse_options_of_text(noun: str, lines: bool, form: str, special: bool, lo
 
 
 def _limit(text: str | None) -> int:
-    from pyharness.commands import documents
     from pyharness.corpora.options import size
+    from pyharness.features.pipes import documents
 
     return documents.LONGEST_DOCUMENT if text is None else size("--max-document-bytes", text)
 

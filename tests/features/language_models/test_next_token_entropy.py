@@ -17,10 +17,10 @@ from language_models import TEXTS, measured, values
 from oracles.word_positions import length_class, places
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, benchmarks
-from pyharness.benchmarks.next_token_entropy import Scoring, own_tokenizer
+from pyharness.features.language_models import metrics as language_model
+from pyharness.features.language_models.models import loader
+from pyharness.features.language_models.next_token_entropy import Scoring, own_tokenizer
 from pyharness.kernels import devices
-from pyharness.language_models import loader
-from pyharness.metrics import language_model
 from pyharness.statistics.jackknife import interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, Tokens, Unsupported, Vocabulary

@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness import corpora, language_models, tokenizers
+from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, PassRun, Work
 from pyharness.corpora.streaming import batches
-from pyharness.language_models import CausalModel, Layout, Window
-from pyharness.metrics import language_model
+from pyharness.features.language_models import metrics as language_model
+from pyharness.features.language_models import models as language_models
+from pyharness.features.language_models.metrics import Bits, Scores
+from pyharness.features.language_models.models import CausalModel, Layout, Window
 from pyharness.metrics.counting import state_arrays, words
 from pyharness.metrics.counting.state import CorpusState
-from pyharness.metrics.language_model import Bits, Scores
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.statistics.jackknife import group_of
 from pyharness.system.environment import version_of

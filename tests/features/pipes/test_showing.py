@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bpe_models import trained_model
 from pyharness.bpe import export_model
-from pyharness.commands import units
+from pyharness.features.pipes import units
 from pyharness.types import InputError
 from tokenizer_files import message, sentencepiece_data, write
 

@@ -17,7 +17,7 @@ from language_models import measured, values, written
 from pyharness import report, store, suite
 from pyharness.benchmarks import Findings
 from pyharness.commands import session
-from pyharness.metrics.language_model import TOLERANCE
+from pyharness.features.language_models.metrics import TOLERANCE
 from pyharness.report import comparison
 from pyharness.running.workers import process
 from pyharness.types import InputError

@@ -10,7 +10,7 @@ import pytest
 import language_models as tiny
 from language_models import TEXTS, measured
 from pyharness.benchmarks import benchmarks
-from pyharness.metrics import language_model
+from pyharness.features.language_models import metrics as language_model
 from pyharness.types import Case
 
 pytest.importorskip("torch", reason="needs the extra torch")

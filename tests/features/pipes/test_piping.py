@@ -25,8 +25,8 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.own_file import save
 from pyharness.bpe.model.text_splitter import TextSplitter
-from pyharness.commands import documents, ids
-from pyharness.commands.ids import PART_BYTES
+from pyharness.features.pipes import documents, ids
+from pyharness.features.pipes.ids import PART_BYTES
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from tokenizer_files import sentencepiece_data
