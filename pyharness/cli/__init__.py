@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import inspection, report, run, usage
+from pyharness.cli import report, run, usage
 from pyharness.cli.console import reports_errors
-from pyharness.features.pipes import cli as pipes
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (inspection, pipes, report, run)
+_OWN = (report, run, usage)
 _COLUMN = 40  # where the description of an example begins
 
 

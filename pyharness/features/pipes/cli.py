@@ -1,7 +1,9 @@
-"""``pyharness encode`` and ``pyharness decode``."""
+"""``pyharness encode``, ``pyharness decode`` and ``pyharness show``."""
 
 from __future__ import annotations
 
+import codecs
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +13,7 @@ from typing import IO, Any
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import complain, put, reports_errors
+from pyharness.cli.console import color, complain, is_terminal, put, reports_errors, show, width
 from pyharness.types import InputError
 
 FORMATS = click.Choice(["text", "json", "uint32"])
@@ -149,4 +151,63 @@ def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
         yield inputs
 
 
-COMMANDS = (encode, decode)
+STANDARD_INPUT = "-"
+
+
+@click.command(name="show")
+@click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="[NAME=]SPEC",
+              shell_complete=usage.tokenizers_or_files,
+              help="Show this tokenizer (a name, or the path of its file), as NAME if given; repeatable.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="How to write tokens [default: text in a "
+              "terminal, json in a pipe].")  # fmt: skip
+@click.argument("text")
+@click.argument("other", required=False)
+@reports_errors
+def show_(rows: tuple[str, ...], form: str | None, text: str, other: str | None) -> None:
+    """Show the tokens of a text, side by side.
+
+    \b
+    pyharness show -t mistral:v3 -t deepseek strawberry
+    pyharness show -t ./tokenizer.json -t patches:space 'Two  spaces'
+    pyharness show -t deepseek 'a cat sat' 'a bat sat'
+    pyharness show -t deepseek --format json - < text.txt
+
+    Each token has its id, its bytes and its merges in the order of the rules. A dash stands for no merges, or for
+    unknown ones. Special tokens in the text are read as plain text.
+
+    A TEXT of "-" is standard input. With OTHER, brackets mark tokens that the other text does not have in the same
+    order.
+
+    \b
+    Exit status: 0 shown, 2 bad input.
+    """
+    from pyharness import report
+    from pyharness.features.pipes import units
+
+    texts = [_text(one) for one in (text, other) if one is not None]
+    cut_texts = units.show(rows, texts)
+    if (form or ("text" if is_terminal() else "json")) == "json":
+        show(json.dumps(units.as_json(cut_texts, texts), ensure_ascii=False, indent=1) + "\n")
+        return
+    colors = color()
+    show(units.lines(cut_texts, color=colors) + "\n")
+    show(report.to_text(units.sheets(cut_texts), width(), colors))
+
+
+def _text(given: str) -> str:
+    from pyharness.features.pipes.units import LONGEST
+
+    read = given == STANDARD_INPUT
+    data = sys.stdin.buffer.read(LONGEST + 4) if read else given.encode("utf-8", "surrogateescape")
+    try:
+        # Of a text that is too long, the last character may be cut: it is too long without it.
+        return codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) <= LONGEST)
+    except UnicodeDecodeError as error:
+        raise InputError(f"the text is not UTF-8 at byte {error.start}; show takes text") from None
+
+
+COMMANDS = (encode, decode, show_)
+EXAMPLES = (
+    usage.Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
+    usage.Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
+)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from pyharness.features.language_models import models as language_models
 from pyharness.features.language_models.models import CausalModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes
-from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.types import InputError, Offsets
 
 Entropies = NDArray[np.float32]  # [bytes], nats: of the prediction of byte i from the bytes before it in its text

@@ -36,12 +36,12 @@ from pyharness.features.segmentation.byte_entropies import (
     patch_starts,
 )
 from pyharness.features.segmentation.calibration import LEAST_SHARED, Calibrated, CalibrationText, calibrate
+from pyharness.features.segmentation.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.features.segmentation.text_bytes import laid_out, segments_of_starts
 from pyharness.features.training import trained_cache
 from pyharness.features.training.recipe import code_digest, keys_file, text_of
 from pyharness.features.training.trainers import Array, TrainedTokenizer
 from pyharness.features.training.trainers.phases import Phases
-from pyharness.kernels.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.plugins.specification import check_options
 from pyharness.system import folders
 from pyharness.system.environment import version_of

@@ -17,8 +17,8 @@ from language_models import TEXTS, measured, values
 from oracles.word_positions import length_class, places
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, benchmarks
+from pyharness.features.language_models import loader
 from pyharness.features.language_models import metrics as language_model
-from pyharness.features.language_models.models import loader
 from pyharness.features.language_models.next_token_entropy import Scoring, own_tokenizer
 from pyharness.kernels import devices
 from pyharness.statistics.jackknife import interval

@@ -15,8 +15,8 @@ import pytest
 import language_models as tiny
 from language_models import TEXTS, edited, measured, values
 from pyharness import kernels
-from pyharness.features.language_models.models import loader
-from pyharness.features.language_models.models.folder import find
+from pyharness.features.language_models import loader
+from pyharness.features.language_models.folder import find
 from pyharness.types import InputError, Unsupported
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -190,7 +190,7 @@ def test_a_model_in_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_model_larger_than_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loader._LOADED.clear()
-    monkeypatch.setattr("pyharness.features.language_models.models.loader.available_memory_bytes", lambda: 1000)
+    monkeypatch.setattr("pyharness.features.language_models.loader.available_memory_bytes", lambda: 1000)
     with pytest.raises(InputError, match=r"0\.00 GB\b.*\bfloat32\b.*\b0\.00 GB\b.*\bcpu\b.*\bdtype=bfloat16"):
         measured(tiny.build(tmp_path), TEXTS)
 

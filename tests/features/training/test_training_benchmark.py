@@ -103,7 +103,8 @@ def test_trainers_whose_files_nothing_loads_are_checked_by_their_size() -> None:
 def test_a_training_that_dies_is_a_failed_case(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tokenizers.obtain(ROW)  # found in the cache: only the benchmark trains
     (tmp_path / "broken.py").write_text(
-        "from pyharness.trainers import huggingface\nhuggingface._train = None\nTRAINERS = ()\n", encoding="utf-8"
+        "from pyharness.features.training.trainers import huggingface\nhuggingface._train = None\nTRAINERS = ()\n",
+        encoding="utf-8",
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYHARNESS_PLUGINS", "broken")

@@ -19,7 +19,7 @@ LAYERS = (
     "vocabularies statistics",
     "bpe kernels",
     "corpora trainers",
-    "tokenizers language_models",
+    "tokenizers",
     "metrics",
     "benchmarks",
     "store",
@@ -47,11 +47,11 @@ EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 FEATURES = "features"
 TOUCH_EXTENSIONS = ("kernels", "bpe", FEATURES)
 USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: docs/architecture.md
-    "actions": ("training",),
-    "adaptation": ("training",),
-    "curriculum": ("training",),
+    "actions": ("pipes", "training"),
+    "adaptation": ("language_models", "training"),
+    "curriculum": ("segmentation", "training"),
     "history": ("gate",),
-    "segmentation": ("training",),
+    "segmentation": ("language_models", "training"),
     "serving": ("engines",),
 }
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "studies", "docs", ".ci")

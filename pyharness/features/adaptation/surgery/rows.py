@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
-from pyharness.features.language_models.models.weights_file import StoredTensor
+from pyharness.features.language_models.weights_file import StoredTensor
 from pyharness.features.training.trainers.phases import Phases
 from pyharness.types import InputError
 

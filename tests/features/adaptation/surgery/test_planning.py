@@ -20,7 +20,7 @@ from pyharness.features.adaptation.surgery.initialisation import PlanRequest, pl
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
 from pyharness.features.adaptation.surgery.rows import PlannedRows, StoredMatrix
 from pyharness.features.language_models.models import ModelFolder
-from pyharness.features.language_models.models.weights_file import WeightsFile
+from pyharness.features.language_models.weights_file import WeightsFile
 from pyharness.types import InputError, TokenKind
 from tokenizer_files import byte_level, message, sentencepiece_data
 

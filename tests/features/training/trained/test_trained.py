@@ -21,7 +21,7 @@ from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import InputError, TrainingProgress
 from pyharness.vocabularies.sentencepiece_file import read_model
 
-PROSE = Path(trainers.__file__).parents[1] / "corpora" / "sample" / "prose.jsonl"
+PROSE = Path(pyharness.__file__).parent / "corpora" / "sample" / "prose.jsonl"
 
 
 def test_a_row_is_trained_once_and_found_again(text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

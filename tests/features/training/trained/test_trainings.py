@@ -56,7 +56,7 @@ def test_what_fails_after_another_training_is_tried_alone(
     source = (
         "import os, sys\n"
         "if 'pytest' not in sys.modules:\n"
-        "    from pyharness.trainers import huggingface as it\n"
+        "    from pyharness.features.training.trainers import huggingface as it\n"
         "    train, done = it._train, []\n"
         "    def refuse(): raise it.InputError('too many open files')\n"
         f"    it._train = lambda *given: ({ends} if done else done.append(1)) or train(*given)\n"

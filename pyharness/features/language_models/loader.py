@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.features.language_models.models.causal import CausalModel, Head
-from pyharness.features.language_models.models.folder import ModelFolder, obtain
-from pyharness.features.language_models.models.windows import Layout
+from pyharness.features.language_models.causal import CausalModel, Head
+from pyharness.features.language_models.folder import ModelFolder, obtain
+from pyharness.features.language_models.windows import Layout
 from pyharness.plugins import libraries
 from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported

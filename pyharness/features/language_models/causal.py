@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.features.language_models.models.folder import ModelFolder
-from pyharness.features.language_models.models.windows import Layout
+from pyharness.features.language_models.folder import ModelFolder
+from pyharness.features.language_models.windows import Layout
 from pyharness.types import InputError
 
 # Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB (of float32) stay in the cache, and

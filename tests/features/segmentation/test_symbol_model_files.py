@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracles.symbol_model import random_case
-from pyharness.kernels.symbol_models import SymbolModel, SymbolTrie, parts_of
+from pyharness.features.segmentation.symbol_models import SymbolModel, SymbolTrie, parts_of
 from pyharness.types import InputError, Tokens
 
 HEADER = 64 + 32

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.language_models.models.weights_file import WeightsFile
+from pyharness.features.language_models.weights_file import WeightsFile
 from pyharness.system import folders, hub, network
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oracles import symbol_model as oracle
 from oracles.symbol_model import Case, random_case
-from pyharness.kernels.symbol_models import SymbolIds, SymbolModel, SymbolScores
+from pyharness.features.segmentation.symbol_models import SymbolIds, SymbolModel, SymbolScores
 from pyharness.types import InputError, Offsets, Tokens
 
 CASES = 200
