@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -44,3 +45,10 @@ def said_of(done: Done) -> str:
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def completed(*words: str, run: Callable[..., Done] = call) -> list[str]:
+    """Complete the last word as bash asks for it."""
+    done = run(_PYHARNESS_COMPLETE="bash_complete", COMP_LINE=" ".join(("pyharness", *words)))
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from pyharness.features.training.trainers.options import Options, declared
+from pyharness.features.training.trainers.options import option as option
 from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress
 

@@ -95,7 +95,8 @@ def test_a_run_that_is_interrupted_leaves_nothing(text: Path, cache: Path, monke
 def test_a_library_that_aborts_costs_its_rows_only_and_is_tried_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aborting = "import os; from pyharness.features.training.trainers import huggingface as it; it._train = lambda *_: os.abort()"
+    library = "from pyharness.features.training.trainers import huggingface as it"
+    aborting = f"import os; {library}; it._train = lambda *_: os.abort()"
     with monkeypatch.context() as patched:
         plugin(tmp_path, patched, aborting)
         found = pyharness.run([row(text), "raw_bytes"], ["sample:prose"], ["compression"])
