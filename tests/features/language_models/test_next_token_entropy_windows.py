@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import language_models as tiny
 from language_models import TEXTS, measured, values
+from pyharness.features.language_models import loader, next_token_entropy
 from pyharness.features.language_models import models as language_models
-from pyharness.features.language_models import next_token_entropy
-from pyharness.features.language_models.models import Layout, Window, batches, loader, sliding_windows
+from pyharness.features.language_models.models import Layout, Window, batches, sliding_windows
 
 
 @st.composite

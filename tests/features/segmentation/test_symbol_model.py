@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -191,3 +192,7 @@ def test_another_dtype_is_refused() -> None:
 def test_more_ngrams_than_there_is_room_for_are_refused() -> None:
     with pytest.raises(InputError, match=r" 100000 bytes.*order"):
         SymbolModel.train([long_text(1 << 20)], 1 << 20, 5, max_bytes=100_000)
+
+
+def test_the_public_name_has_the_model() -> None:
+    assert importlib.import_module("pyharness.kernels.symbol_models").SymbolModel is SymbolModel

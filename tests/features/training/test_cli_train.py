@@ -32,7 +32,7 @@ from pyharness.types import InputError, TrainingProgress
 
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
 STUCK = """
-from pyharness.trainers import TrainedTokenizer, TrainerSpec
+from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec
 from pyharness.features.training.trainers.options import Sized
 import sys
 

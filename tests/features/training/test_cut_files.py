@@ -1,7 +1,7 @@
 """Tokenizer files that were cut off: what the format lets one notice is noticed, and the rest is known.
 
-``python tests/features/training/test_cut_files.py`` cuts every format at 100 places, and at the ends of 100 lines, and says
-how many still load and why that cannot be noticed.
+``python tests/features/training/test_cut_files.py`` cuts every format at 100 places, and at the ends of 100 lines, and
+says how many still load and why that cannot be noticed.
 """
 
 from __future__ import annotations

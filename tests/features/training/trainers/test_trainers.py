@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import sys
@@ -297,3 +298,11 @@ def test_a_library_says_when_it_has_read_everything() -> None:
     assert seen[0].phase == "reading"
     assert seen[-1].phase == "training"
     assert seen[-1].done == sum(len(text.encode()) for text in sample())
+
+
+def test_the_public_name_has_what_plug_ins_import() -> None:
+    public = importlib.import_module("pyharness.trainers")
+    for name in ("Options", "TrainedTokenizer", "TrainerSpec", "TrainingRequest", "option", "options_of", "train"):
+        assert getattr(public, name) is getattr(trainers, name)
+    with pytest.raises(AttributeError, match=r"pyharness\.trainers.*no_such_name"):
+        public.no_such_name  # noqa: B018
