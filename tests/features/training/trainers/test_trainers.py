@@ -304,5 +304,5 @@ def test_the_public_name_has_what_plug_ins_import() -> None:
     public = importlib.import_module("pyharness.trainers")
     for name in ("Options", "TrainedTokenizer", "TrainerSpec", "TrainingRequest", "option", "options_of", "train"):
         assert getattr(public, name) is getattr(trainers, name)
-    with pytest.raises(AttributeError, match=r"pyharness\.trainers.*no_such_name"):
+    with pytest.raises(AttributeError, match="no_such_name"):
         public.no_such_name  # noqa: B018
