@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pyharness.features.language_models import loader as language_models
 from pyharness.features.language_models import metrics as language_model
-from pyharness.features.language_models import models as language_models
 from pyharness.features.language_models.metrics import Bits
 from pyharness.features.language_models.next_token_entropy import Scoring
 from pyharness.metrics.counting.state import CorpusState

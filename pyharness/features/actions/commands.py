@@ -15,7 +15,7 @@ from pyharness.features.actions.codecs import codec_files, streams
 from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
 from pyharness.features.actions.declarations import TRAINER, FastOptions
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
-from pyharness.features.pipes.streams import Stream
+from pyharness.features.pipes.documents import Stream
 from pyharness.features.training.commands import RECORD
 from pyharness.system import folders
 from pyharness.system.folders import check_new_folder, write_folder

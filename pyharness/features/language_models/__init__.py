@@ -1,7 +1,7 @@
 """Language models: how well a causal model of ``transformers`` predicts the tokens of a text.
 
-``models`` names what finds one, loads it and runs it over windows of tokens. ``next_token_entropy`` is the benchmark,
-and ``metrics`` has its numbers.
+``folder`` finds one, ``loader`` loads it and has the names of all, ``causal`` runs it over ``windows`` of tokens.
+``next_token_entropy`` is the benchmark, and ``metrics`` has its numbers.
 """
 
 from __future__ import annotations

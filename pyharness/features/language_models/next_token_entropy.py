@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, PassRun, Work
 from pyharness.corpora.streaming import batches
+from pyharness.features.language_models import loader as language_models
 from pyharness.features.language_models import metrics as language_model
-from pyharness.features.language_models import models as language_models
+from pyharness.features.language_models.loader import CausalModel, Layout, Window
 from pyharness.features.language_models.metrics import Bits, Scores
-from pyharness.features.language_models.models import CausalModel, Layout, Window
 from pyharness.metrics.counting import state_arrays, words
 from pyharness.metrics.counting.state import CorpusState
 from pyharness.plugins.specification import TOKENIZER

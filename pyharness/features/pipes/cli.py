@@ -64,7 +64,7 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     header, a line for each part and an end.
     """
     from pyharness.features.pipes import documents, ids
-    from pyharness.features.pipes.streams import stream_of
+    from pyharness.features.pipes.documents import stream_of
 
     if (found_stream := stream_of(tokenizer)) is not None:
         stream, path = found_stream
@@ -104,7 +104,7 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     codec.
     """
     from pyharness.features.pipes import documents, ids
-    from pyharness.features.pipes.streams import stream_of
+    from pyharness.features.pipes.documents import stream_of
 
     if (found_stream := stream_of(tokenizer)) is not None:
         stream, path = found_stream

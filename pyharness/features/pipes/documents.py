@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -11,6 +12,7 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.corpora.files.reading import named_errors
 from pyharness.corpora.streaming import batches
+from pyharness.plugins import registry
 from pyharness.types import Ids, InputError, Tokenizer, Tokens
 
 PART_BYTES = 256 << 10
@@ -176,3 +178,26 @@ def _text(part: DocumentPart) -> str:
             f"{part.name} is not UTF-8 at byte {part.at + error.start}, which this tokenizer needs: use our own "
             "encoder of bytes (file:model.json, native+SPEC)"
         ) from None
+
+
+# ---------------------------------------------------------------------------------------------- data other than text
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A kind of file that encodes data other than text, and decodes it."""
+
+    name: str
+    noun: str  # its name in messages
+    file: Callable[[str], Path | None]  # path of such a file, if a specification names one
+    encoded: Callable[[Path, Sequence[str]], Iterator[bytes]]  # (file, names of the sources) -> parts of the output
+    # (file, sources by their names, listener to remarks) -> parts of the output
+    decoded: Callable[[Path, Iterable[tuple[str, IO[bytes]]], Callable[[str], None]], Iterator[bytes]]
+
+
+def stream_of(specification: str) -> tuple[Stream, Path] | None:
+    """Find the stream that a specification names; None for a tokenizer."""
+    for stream in registry.offered("pyharness.streams", "STREAMS").values():
+        if (path := stream.file(specification)) is not None:
+            return stream, path
+    return None

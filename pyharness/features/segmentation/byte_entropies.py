@@ -19,8 +19,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.language_models import models as language_models
-from pyharness.features.language_models.models import CausalModel
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models.loader import CausalModel
 from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes
 from pyharness.types import InputError, Offsets

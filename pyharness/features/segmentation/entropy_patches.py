@@ -24,7 +24,7 @@ import numpy as np
 from pyharness import corpora
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
-from pyharness.features.language_models import models as language_models
+from pyharness.features.language_models import loader as language_models
 from pyharness.features.segmentation.byte_entropies import (
     BYTES,
     MODES,

@@ -12,8 +12,8 @@ import pytest
 
 import language_models as tiny
 from pyharness.features.language_models import causal, loader
-from pyharness.features.language_models import models as language_models
-from pyharness.features.language_models.models import CausalModel, Layout
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models.loader import CausalModel, Layout
 
 pytest.importorskip("torch", reason="needs the extra torch")
 pytest.importorskip("transformers", reason="needs the extra hub")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import language_models as tiny
 from language_models import TEXTS, measured, values
 from pyharness.features.language_models import loader, next_token_entropy
-from pyharness.features.language_models import models as language_models
-from pyharness.features.language_models.models import Layout, Window, batches, sliding_windows
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models.loader import Layout, Window, batches, sliding_windows
 
 
 @st.composite

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "studies", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
-FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
+FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)\b")
 # Features that documents name.
 OF_FEATURES = (
     "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "engines", "gate", "history",
