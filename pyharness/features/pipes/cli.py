@@ -12,8 +12,8 @@ from typing import IO, Any
 
 import click
 
-from pyharness.cli import usage
-from pyharness.cli.console import color, complain, is_terminal, put, reports_errors, show, width
+from pyharness.cli import console, usage
+from pyharness.cli.console import complain, put, reports_errors
 from pyharness.types import InputError
 
 FORMATS = click.Choice(["text", "json", "uint32"])
@@ -154,7 +154,7 @@ def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
 STANDARD_INPUT = "-"
 
 
-@click.command(name="show")
+@click.command()
 @click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="[NAME=]SPEC",
               shell_complete=usage.tokenizers_or_files,
               help="Show this tokenizer (a name, or the path of its file), as NAME if given; repeatable.")  # fmt: skip
@@ -163,7 +163,7 @@ STANDARD_INPUT = "-"
 @click.argument("text")
 @click.argument("other", required=False)
 @reports_errors
-def show_(rows: tuple[str, ...], form: str | None, text: str, other: str | None) -> None:
+def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) -> None:
     """Show the tokens of a text, side by side.
 
     \b
@@ -186,12 +186,12 @@ def show_(rows: tuple[str, ...], form: str | None, text: str, other: str | None)
 
     texts = [_text(one) for one in (text, other) if one is not None]
     cut_texts = units.show(rows, texts)
-    if (form or ("text" if is_terminal() else "json")) == "json":
-        show(json.dumps(units.as_json(cut_texts, texts), ensure_ascii=False, indent=1) + "\n")
+    if (form or ("text" if console.is_terminal() else "json")) == "json":
+        console.show(json.dumps(units.as_json(cut_texts, texts), ensure_ascii=False, indent=1) + "\n")
         return
-    colors = color()
-    show(units.lines(cut_texts, color=colors) + "\n")
-    show(report.to_text(units.sheets(cut_texts), width(), colors))
+    colors = console.color()
+    console.show(units.lines(cut_texts, color=colors) + "\n")
+    console.show(report.to_text(units.sheets(cut_texts), width=console.width(), color=colors))
 
 
 def _text(given: str) -> str:
@@ -206,7 +206,7 @@ def _text(given: str) -> str:
         raise InputError(f"the text is not UTF-8 at byte {error.start}; show takes text") from None
 
 
-COMMANDS = (encode, decode, show_)
+COMMANDS = (encode, decode, show)
 EXAMPLES = (
     usage.Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
     usage.Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
