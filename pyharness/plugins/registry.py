@@ -100,9 +100,10 @@ def public(group: str, name: str) -> Any:
     """Return a name of the module that a feature offers a group as "module:*": what plug-ins import from there.
 
     Raises:
-        AttributeError: no feature offers it.
+        AttributeError: no feature offers it, or Python asks for a name of its own: a ``__path__`` would load a module
+            of the feature a second time.
     """
-    for module in _of_features(group, "*"):
+    for module in () if name.startswith("__") else _of_features(group, "*"):
         return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {group!r} has no attribute {name!r}")
 

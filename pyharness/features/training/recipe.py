@@ -99,9 +99,11 @@ class Recipe:
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with versions of libraries and a digest of our own training code."""
         versions = {name: version_of(name) for name in sorted({"pyharness", self.trainer.library})}
+        # A plug-in imports ``trainers`` by its public name, from which imports cannot be followed.
+        code = code_digest(self.trainer.module, trainers.__name__)
         return {
             "trainer": self.trainer.name, "corpus": self.corpus, "options": dict(self.options), "threads": self.threads,
-            "versions": versions, "code": code_digest(self.trainer.module),
+            "versions": versions, "code": code,
         }  # fmt: skip
 
     @property
@@ -112,9 +114,9 @@ class Recipe:
 
 
 @cache
-def code_digest(module: str) -> str:
-    """Return the digest of a trainer's module and of all our code it runs: results of older code do not count."""
-    files = import_closure(module, "pyharness")
+def code_digest(*modules: str) -> str:
+    """Return the digest of modules and of all our code that they run: results of older code do not count."""
+    files = {name: path for module in modules for name, path in import_closure(module, "pyharness").items()}
     digests = (f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}" for name in sorted(files))
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
 

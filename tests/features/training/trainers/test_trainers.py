@@ -306,3 +306,5 @@ def test_the_public_name_has_what_plug_ins_import() -> None:
         assert getattr(public, name) is getattr(trainers, name)
     with pytest.raises(AttributeError, match="no_such_name"):
         public.no_such_name  # noqa: B018
+    with pytest.raises(ModuleNotFoundError):  # not a second copy, whose classes no trainer takes
+        importlib.import_module("pyharness.trainers.options")
