@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cases.command_line import with_plugin
 
 PLUGIN = """
 import click
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pyharness(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "waving"}
+    environment = with_plugin(folder, "waving")
     command = [sys.executable, "-P", "-m", "pyharness", *arguments]
     return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -104,7 +105,7 @@ def test_a_section_of_a_page(folder: Path) -> None:
 
 def test_a_command_of_the_name_of_one_of_ours_is_refused(folder: Path) -> None:
     (folder / "taking.py").write_text("import click\nCOMMANDS = (click.Command('run'),)\n", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "taking"}
+    environment = with_plugin(folder, "taking")
     command = [sys.executable, "-P", "-m", "pyharness", "--help"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n"), "'run'" in done.stderr) == (2, 1, True)
@@ -112,7 +113,7 @@ def test_a_command_of_the_name_of_one_of_ours_is_refused(folder: Path) -> None:
 
 def test_a_broken_module_is_one_line_even_for_help(folder: Path) -> None:
     (folder / "broken.py").write_text("raise RuntimeError('no')", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "broken"}
+    environment = with_plugin(folder, "broken")
     command = [sys.executable, "-P", "-m", "pyharness", "--help"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n"), "'broken'" in done.stderr) == (2, 1, True)

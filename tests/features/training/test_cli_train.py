@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 import pyharness
+from cases.command_line import with_plugin
 from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines
@@ -241,7 +242,7 @@ def test_a_folder_is_replaced_only_if_asked_and_ours(tmp_path: Path) -> None:
 def test_a_training_that_is_killed_leaves_nothing(tmp_path: Path, kind: signal.Signals) -> None:
     (tmp_path / "stuck.py").write_text(STUCK, encoding="utf-8")
     (tmp_path / "work").mkdir()
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYHARNESS_PLUGINS": "stuck"}
+    environment = with_plugin(tmp_path, "stuck")
     command = [sys.executable, "-P", "-m", "pyharness", "train", "stuck", "--vocab-size", "300", "--out", "m"]
     with subprocess.Popen(
         command, env=environment, cwd=tmp_path / "work", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

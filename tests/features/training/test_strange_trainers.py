@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cases.command_line import with_plugin
 
 PLUGIN = """
 import dataclasses
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pyharness(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "waving"}
+    environment = with_plugin(folder, "waving")
     command = [sys.executable, "-P", "-m", "pyharness", *arguments]
     return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_a_training_that_dies_is_a_failed_case(monkeypatch: pytest.MonkeyPatch, 
         "from pyharness.features.training.trainers import huggingface\nhuggingface._train = None\nTRAINERS = ()\n",
         encoding="utf-8",
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("PYHARNESS_PLUGINS", "broken")
     result = measured(ROW)
     assert result.status == "failed"

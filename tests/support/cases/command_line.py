@@ -40,6 +40,12 @@ def program(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
     )
 
 
+def with_plugin(folder: Path, module: str) -> dict[str, str]:
+    """Variables of a process that finds a plug-in in ``folder``, and pyharness where this one finds it."""
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    return os.environ | {"PYTHONPATH": path, "PYHARNESS_PLUGINS": module}
+
+
 def said_of(done: Done) -> str:
     """What a call that was refused wrote to standard error."""
     assert done.returncode == 2, done.stderr

@@ -29,7 +29,7 @@ def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     source = f"import sys\nif 'pytest' not in sys.modules:\n    {change}\nTRAINERS = ()\n"
     (folder / "intruder.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
     monkeypatch.setenv("PYHARNESS_PLUGINS", "intruder")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_what_fails_after_another_training_is_tried_alone(
     )
     (tmp_path / "intruder.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("PYHARNESS_PLUGINS", "intruder")
     with PreparationLane().used():
         assert all(tokenizers.obtain(row(text, "tokenizers-bpe", size)).path for size in (265, 268, 270))
