@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pyharness.language_models.weights_file import header_of
+from pyharness.features.language_models.weights_file import header_of
 
 IDS, WIDTH, MORE = 128_256, 2_048, 8_192
 TEXT = "Tokenizers that lose the words nobody writes still answer the same, and the model does not notice."

@@ -38,7 +38,8 @@ from grouped_text import Documents, Encoded, GroupedPieces
 from pyharness import bpe
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.training.trained_model import model_of_training
-from pyharness.metrics import corpus_metrics, replaced_tokens
+from pyharness.features.training import replaced_tokens
+from pyharness.metrics import corpus_metrics
 from pyharness.metrics.counting.state import CorpusState, measure
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS

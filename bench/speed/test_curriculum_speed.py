@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, model_of_training, train
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.tokenizer import FixpointEncoder
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.system.environment import cores
 from pyharness.types import Offsets, Tokens, offsets_of
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, report

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 import language_models as tiny
-from pyharness import language_models
-from pyharness.benchmarks.next_token_entropy import MOST_LOGITS
-from pyharness.language_models import CausalModel, Layout
-from pyharness.language_models.causal import Head
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models.causal import Head
+from pyharness.features.language_models.loader import CausalModel, Layout
+from pyharness.features.language_models.next_token_entropy import MOST_LOGITS
 from speed_fixtures import Benchmark, report
 
 ROUNDS = 3

@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 import numpy_symbol_model as by_numpy
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.types import Offsets, offsets_of
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, report
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import inspection, pipes, report, run, training, usage
+from pyharness.cli import report, run, usage
 from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (inspection, pipes, report, run, training)
+_OWN = (report, run, usage)
 _COLUMN = 40  # where the description of an example begins
 
 

@@ -1,4 +1,4 @@
-"""Help at a prompt: examples of the help text, and shell completion of names.
+"""Help at a prompt: the commands ``list`` and ``env``, examples of the help text, and shell completion of names.
 
 Shells start a process for each completion, so names come from a file in the cache. A change of pyharness, of the
 folders of packages, of the Python installation or of PYHARNESS_PLUGINS renews it. Labels and file names are strangers'
@@ -18,6 +18,8 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
+from pyharness.cli import console
+from pyharness.cli.console import reports_errors
 from pyharness.types import InputError
 
 Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -140,7 +142,58 @@ EXAMPLES = (
     Example("pyharness run -t deepseek -t mistral:v3 -c sample", "", 10),
     Example("pyharness run -t file:./tokenizer.json -c path:corpus.jsonl", "", 20),
     Example("pyharness list tokenizers", "what can be measured here", 30),
-    Example("pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe", "", 40),
-    Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
-    Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
 )
+
+
+# ---------------------------------------------------------------------------------------------- list, env
+
+
+@click.command(name="list")
+@click.argument("kind", type=click.Choice(["tokenizers", "corpora", "trainers", "metrics", "benchmarks", "suites"]))
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@reports_errors
+def list_(kind: str, as_json: bool) -> None:
+    """List the names that other commands take.
+
+    \b
+    pyharness list tokenizers
+    pyharness list metrics --json
+    """
+    from pyharness import report as room
+    from pyharness.commands import catalogue
+
+    rows = catalogue.KINDS[kind]()
+    if as_json:
+        console.show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        return
+    if not rows:
+        raise InputError(f"there are no {kind} here: no feature and no package offers any")
+    shown = [column for column in rows[0] if column != catalogue.GROUP]
+    headings = tuple(room.Heading(column, "prose" if column in catalogue.PROSE else "word") for column in shown)
+    groups: dict[str, list[tuple[room.Cell, ...]]] = {}
+    for row in rows:
+        cells = tuple(room.Cell(str(row[column] or "")) for column in shown)
+        groups.setdefault(str(row.get(catalogue.GROUP, kind) or "other"), []).append(cells)
+    sheets = [room.Sheet(title, headings, tuple(lines)) for title, lines in groups.items()]
+    console.show_in_pager(room.to_text(sheets, console.width(), console.color()))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@reports_errors
+def env(as_json: bool) -> None:
+    """Show this machine as a record describes it."""
+    from pyharness.system.environment import fingerprint
+
+    facts = fingerprint()
+    if as_json:
+        console.show(json.dumps(facts, indent=1) + "\n")
+        return
+    libraries = facts.pop("libraries")
+    lines = [
+        f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**facts, **libraries}.items()
+    ]
+    console.show("".join(lines))
+
+
+COMMANDS = (list_, env)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyharness import corpora, suite, tokenizers, trainers
+from pyharness import corpora, suite, tokenizers
 from pyharness.benchmarks import benchmarks
-from pyharness.commands import streams
 from pyharness.metrics import all_metrics
+from pyharness.plugins import registry
 from pyharness.types import TokenizerFamily, TokenizerSpec
 
 Row = dict[str, Any]
@@ -23,7 +23,7 @@ def _sort(known: Mapping[str, Any]) -> list[Any]:
 
 def _tokenizers() -> list[Row]:
     listed = _sort({**tokenizers.specs(), **{f"{name}:": one for name, one in tokenizers.families_by_name().items()}})
-    engines = tokenizers.engines_by_name().values()
+    engines = sorted(tokenizers.engines_by_name().values(), key=lambda engine: engine.name)
     rows = [(one.name, one.extra, one.source) if isinstance(one, TokenizerSpec) else _family(one) for one in listed]
     rows += [(f"{engine.name}+...", engine.extra, engine.summary) for engine in engines]
     return [{"name": name, "extra": extra, "about": about} for name, extra, about in rows]
@@ -44,9 +44,9 @@ def _corpora() -> list[Row]:
 def _trainers() -> list[Row]:
     rows = [
         {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
-        for trainer in trainers.specs().values()
+        for trainer in _sort(registry.offered("pyharness.trainers", "TRAINERS"))
     ]
-    others = streams.trainings().values()
+    others = registry.offered("pyharness.streams", "TRAININGS").values()
     return [*rows, *({"name": other.name, "library": None, "extra": None, "about": other.summary} for other in others)]
 
 

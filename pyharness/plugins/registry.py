@@ -81,7 +81,7 @@ def discover(package: ModuleType, constant: str) -> Offers[Any]:
 @cache
 def offered(group: str, constant: str, *ours: str) -> Offers[Any]:
     """Collect ``constant`` from modules of ours, and from features and plug-ins that serve a group, by ``.name``."""
-    return Offers(group, constant, [*ours, *_of_features(group, constant)])
+    return Offers(group, constant, list(dict.fromkeys([*ours, *_of_features(group, constant)])))
 
 
 def loaded(offer: T | str) -> T:
@@ -94,6 +94,18 @@ def of_features(group: str, constant: str) -> Mapping[str, Any]:
     """Import features alone, at once, and collect the items of their ``constant`` for a group, by ``.name``."""
     modules = map(importlib.import_module, _of_features(group, constant))
     return {item.name: item for module in modules for item in getattr(module, constant, ())}
+
+
+def public(group: str, name: str) -> Any:
+    """Return a name of the module that a feature offers a group as "module:*": what plug-ins import from there.
+
+    Raises:
+        AttributeError: no feature offers it, or Python asks for a name of its own: a ``__path__`` would load a module
+            of the feature a second time.
+    """
+    for module in () if name.startswith("__") else _of_features(group, "*"):
+        return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {group!r} has no attribute {name!r}")
 
 
 def _of_features(group: str, constant: str) -> Iterator[str]:

@@ -25,9 +25,9 @@ from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite, shown
 from pyharness.system import lifeline, threads
+from pyharness.system.child_process import PreparationLane
 from pyharness.system.environment import cores
 from pyharness.system.threads import Stopped
-from pyharness.tokenizers.training_process import Trainings
 from pyharness.types import (
     Case,
     Corpus,
@@ -131,15 +131,15 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     outcomes: dict[str, TokenizerSpec | InputError] = {}
     lock = threading.Lock()
 
-    def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
-        with trainings.used():
+    def obtain(entries: Sequence[Entry], lane: PreparationLane) -> None:
+        with lane.used():
             for entry in entries:
                 heard = None if listening is None else _listener(listening, entry, lock)
                 outcomes[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
-    lanes = [Trainings(number) for _ in range(number)]
-    threads.share_out(_in_turn(suite.tokenizers), lanes, obtain, Trainings.stop)
+    lanes = [PreparationLane(number) for _ in range(number)]
+    threads.share_out(_in_turn(suite.tokenizers), lanes, obtain, PreparationLane.stop)
     in_order = {entry.label: outcomes[entry.label] for entry in suite.tokenizers}
     problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
     return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}

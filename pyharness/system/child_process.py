@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -284,6 +286,32 @@ class Asked:
         if self.child is not None:
             self.child.close()
         self.child, self.served = None, []
+
+
+class PreparationLane(Asked):
+    """Children in which one thread prepares rows, one after another; ``side_by_side`` lanes share this machine."""
+
+    def __init__(self, side_by_side: int = 1) -> None:
+        super().__init__()
+        self.side_by_side = side_by_side
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Let whatever prepares a row in this thread find this lane by :func:`current_lane`, and end the child then."""
+        before = _PREPARATION_LANE.set(self)
+        try:
+            yield
+        finally:
+            _PREPARATION_LANE.reset(before)
+            self.leave()
+
+
+_PREPARATION_LANE: ContextVar[PreparationLane | None] = ContextVar("lane", default=None)
+
+
+def current_lane() -> PreparationLane | None:
+    """Return the lane that this thread uses."""
+    return _PREPARATION_LANE.get()
 
 
 def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator[bytes]:

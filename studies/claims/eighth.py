@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from claims.texts import Text
 from claims.verdicts import Claim, Row, estimated, run, shown, within
-from pyharness import bpe, trainers
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness import bpe
+from pyharness.features.segmentation.symbol_models import SymbolModel
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers.declarations import BpeOptions
 from pyharness.statistics.jackknife import Groups
-from pyharness.trainers.declarations import BpeOptions
 
 SIZE, TIMES = 16384, 8
 MOST = 1.05

@@ -25,7 +25,8 @@ import numpy as np
 
 from claims.texts import Text
 from claims.verdicts import Claim, Interval, Row, run, shown, within
-from pyharness import bpe, trainers
+from pyharness import bpe
+from pyharness.features.training import trainers
 from pyharness.metrics.counting.words import words
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS

@@ -21,7 +21,7 @@ from claims.bpe_sizes import PATTERN, learnt
 from claims.texts import Text
 from claims.verdicts import Claim, Row, estimated, run, shown, within
 from pyharness import bpe
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.statistics.jackknife import GROUPS, Groups
 
 SIZE, ORDER = 16384, 3

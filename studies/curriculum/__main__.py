@@ -25,7 +25,7 @@ from curriculum.scoring import Passage
 from curriculum.study import Study, run
 from curriculum.tiers import TIERS, Tier
 from curriculum.vocabulary import Grown
-from pyharness.language_models.loader import require_libraries
+from pyharness.features.language_models.loader import require_libraries
 from pyharness.system.environment import version_of
 from pyharness.types import InputError, Unsupported
 from small_model import networks

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyharness.corpora.texts import Text
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.tokenizer import FixpointEncoder
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.types import Offsets, Tokens, offsets_of
 
 BOOKS = "path:{data}/corpora/english/books.jsonl.xz"

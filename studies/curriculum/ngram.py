@@ -17,16 +17,16 @@ import numpy as np
 
 from curriculum import scoring
 from curriculum.scoring import Passage, Sums, stretches
-from pyharness import trainers
 from pyharness.bpe import BpeTokenizer
 from pyharness.features.curriculum import model as curriculum_model
 from pyharness.features.curriculum.declarations import CurriculumOptions
 from pyharness.features.curriculum.groups import expand
 from pyharness.features.curriculum.model import CurriculumModel
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer, FixpointEncoder
-from pyharness.kernels.symbol_models import SymbolModel
-from pyharness.trainers import TrainingRequest
-from pyharness.trainers.declarations import BpeOptions
+from pyharness.features.segmentation.symbol_models import SymbolModel
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainingRequest
+from pyharness.features.training.trainers.declarations import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of
 from small_model.results import Key, Results
 from small_model.texts import HeldOut, Texts, ordered

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.language_models.loader import require_libraries
+from pyharness.features.language_models.loader import require_libraries
 from pyharness.system.environment import version_of
 from pyharness.types import InputError, Unsupported
 from small_model import networks, tables, vocabularies

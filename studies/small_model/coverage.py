@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyharness.metrics.language_model import UNIT
+from pyharness.features.language_models.metrics import UNIT
 from pyharness.statistics.jackknife import GROUPS
 from small_model.results import SURGERY, Key, Results
 from small_model.scoring import KEPT, NEW

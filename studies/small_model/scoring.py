@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyharness import language_models
-from pyharness.benchmarks.next_token_entropy import Scoring
-from pyharness.metrics import language_model
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models import metrics as language_model
+from pyharness.features.language_models.metrics import Bits
+from pyharness.features.language_models.next_token_entropy import Scoring
 from pyharness.metrics.counting.state import CorpusState
-from pyharness.metrics.language_model import Bits
 from pyharness.types import Ids, InputError
 from small_model.texts import HeldOut
 from small_model.vocabularies import Vocabulary

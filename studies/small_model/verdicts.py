@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from pyharness.metrics import language_model
+from pyharness.features.language_models import metrics as language_model
 from pyharness.metrics.counting import state
 from pyharness.metrics.counting.state import CorpusMetric, Counts
 from pyharness.statistics.jackknife import paired_interval, t_quantile

@@ -9,10 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from pyharness import bpe, tokenizers, trainers
+from pyharness import bpe, tokenizers
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainingRequest
+from pyharness.features.training.trainers.declarations import BpeOptions
 from pyharness.system import atomic_file
-from pyharness.trainers import TrainingRequest
-from pyharness.trainers.declarations import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, TokenKind
 
 BEGINNING = "<|endoftext|>"

@@ -16,7 +16,7 @@ from curriculum.ngram import CURRICULUM, EPSILONS, PARTS, RANDOM, SYMBOLS, Sourc
 from curriculum.scoring import Passage
 from pyharness.features.curriculum.model import CurriculumModel
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.types import Tokens
 from small_model.results import Key, Results
 

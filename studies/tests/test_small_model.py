@@ -16,7 +16,7 @@ import pytest
 
 from language_models import oracle
 from pyharness import tokenizers
-from pyharness.metrics.language_model import UNIT
+from pyharness.features.language_models.metrics import UNIT
 from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS, MIN_GROUPS
 from pyharness.types import InputError, digest_of
 from small_model import __main__ as program

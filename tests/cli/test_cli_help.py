@@ -6,18 +6,17 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from click.shell_completion import get_completion_class
 
-from cases.command_line import Done, call, program
-from pyharness import suite, trainers
+from cases.command_line import call, completed, program
+from pyharness import suite
 from pyharness.benchmarks import benchmarks
 from pyharness.cli import main
-from pyharness.commands.streams import trainings
 
 # Values that nothing stands in for: what is not written, compared or taken unless it is named.
 ONLY_IF_GIVEN = {
@@ -78,7 +77,7 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
     def command() -> None: ...
 
     assert lacking(click.Context(command)) == {"--hidden-one"}
-    assert {path_of(context) for context in commands()} > {"run", "train bpe"}
+    assert {path_of(context) for context in commands()} > {"run", "report", "list"}
 
 
 def every(command: click.Command = main, above: click.Context | None = None) -> Iterator[click.Context]:
@@ -117,13 +116,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def completed(*words: str, run: Callable[..., Done] = call) -> list[str]:
-    """Complete the last word as bash asks for it."""
-    done = run(_PYHARNESS_COMPLETE="bash_complete", COMP_LINE=" ".join(("pyharness", *words)))
-    assert done.stderr == ""
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
-
-
 def test_shells_complete_commands_options_and_names() -> None:
     assert completed("ru") == ["run"]
     assert set(completed("")) == set(main.commands)
@@ -133,17 +125,14 @@ def test_shells_complete_commands_options_and_names() -> None:
     assert completed("run", "./some.tom") == ["./some.tom"], "files are the shell's own"
     assert set(completed("run", "-b", "")) == set(benchmarks())
     assert completed("run", "-t", "raw_bytes", "-b", "comp") == ["compression"]
-    assert set(completed("train", "")) == {*trainers.specs(), *trainings()}
 
 
 def test_shells_complete_tokenizers_and_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(completed("run", "-t", "")) >= {"deepseek", "raw_bytes", "mistral:tekken", "tiktoken:o200k_base"}
     assert completed("run", "-t", "new=deep") == ["deepseek"], "bash replaces what stands behind the sign"
     assert "v3" in completed("run", "-t", "mistral:v"), "bash replaces what stands behind the colon"
-    assert completed("encode", "native+dee") == ["native+deepseek"]
+    assert completed("run", "-t", "native+dee") == ["native+deepseek"]
     assert set(completed("run", "-c", "samp")) >= {"sample", "sample:prose"}
-    assert completed("train", "bpe", "-c", "instal") == completed("run", "-c", "instal") != []
-    assert completed("encode", "raw") == ["raw_bytes"]
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.jsonl").touch()
     monkeypatch.chdir(tmp_path)

@@ -9,15 +9,11 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import QUICK, call, refused
-from pyharness import corpora, store, suite, tokenizers
+from pyharness import corpora, store, suite
 from pyharness.benchmarks import STARTED_IN
 from pyharness.commands import dry_run, session
-from pyharness.running import run_record, runner
-from pyharness.running.schedule import Schedule
-from pyharness.suite import plans
+from pyharness.running import runner
 from pyharness.types import CaseResult, CorpusFamily
-
-ROW = "trained:bpe?vocab_size=300&corpus=sample:prose"
 
 
 @pytest.fixture
@@ -34,17 +30,16 @@ def test_it_says_what_the_run_does_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     variables = {"PYHARNESS_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
     before = everything_below(tmp_path)
-    rows, texts = ("-t", "raw_bytes", "-t", f"own={ROW}"), ("-c", "sample:prose", "-c", "sample:code")
+    rows, texts = ("-t", "raw_bytes"), ("-c", "sample:prose", "-c", "sample:code")
     chosen = ("--max-bytes", "4kB", "-b", "compression", "-b", "load")
     done = call("run", *rows, *texts, *chosen, "--dry-run", "--json", cwd=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert everything_below(tmp_path) == before
     foretold = json.loads(done.stdout)
-    assert foretold["tokenizers"][1] == {"tokenizer": "own", "spec": ROW, "lacking": "training"}
     ran = session.run(["raw_bytes"], ["sample:prose", "sample:code"], ["compression", "load"], max_bytes="4kB").record
     cases = {one["benchmark"]: one["cases"] for one in foretold["cases"]}
-    assert cases == {name: 2 * len(ran.of(name)) for name in ("integrity", "compression", "load")}
+    assert cases == {name: len(ran.of(name)) for name in ("integrity", "compression", "load")}
     for text in foretold["corpora"]:
         read = ran.data["corpora"][text["corpus"]]
         assert (text["spec"], text["bytes"], text["documents"], text["whole"]) == (
@@ -115,46 +110,3 @@ def test_what_a_network_is_needed_for_is_known_without_it() -> None:
     assert not corpora.is_remote("shard:0/2:path:x")
     assert not corpora.is_remote("sample")
     assert CorpusFamily("own", lambda *_: None, "", "").remote("x") is False  # type: ignore[arg-type]
-
-
-@pytest.mark.usefixtures("quick_start")
-def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = suite.declare([ROW, "raw_bytes"], ["sample:prose"], ["training", "compression"])
-    monkeypatch.setenv("PYHARNESS_CACHE", "/nowhere")
-    run = dry_run.foresee(declared)
-    assert run.estimate.without.keys() == {"training"}
-    *_, said, more = dry_run.sheets(run)[0].notes
-    assert "add cases" in more
-    assert ": training of 1 tokenizer, " in said
-    assert "cases of training" in said
-
-
-def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An engine says whether it can run a row once there is one: until then the row stands as it is."""
-    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
-    declared = suite.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
-    problems: list[str] = []
-    rows = plans.resolved(declared, problems)
-    assert (list(rows), problems) == ([ROW, f"native+{ROW}"], [])
-    assert not (tmp_path / "cache").exists()
-    plan = suite.plan(declared, obtain=False)
-    assert run_record.header(plan, Schedule.of(plan))["files"] == {}
-    tokenizers.obtain(ROW)
-    assert tokenizers.lacking(ROW) == tokenizers.lacking(f"native+{ROW}") == ""
-    assert plans.resolved(declared, problems)[f"native+{ROW}"].vocabulary
-    plans.resolved(suite.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
-    assert problems == ["unknown tokenizer engine 'nativ'; did you mean 'native'?"]
-
-
-@pytest.mark.usefixtures("quick_start")
-def test_what_a_benchmark_loads_beside_its_row_is_not_trained_either(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
-    row = ROW.replace("bpe", "scaffold-bpe", 1)
-    run = dry_run.foresee(suite.declare([row], ["sample:prose"], ["replaced_tokens"]))
-    assert not (tmp_path / "cache").exists()
-    assert [(one.tokenizer.partition("?")[0], one.lacking) for one in run.tokenizers] == [
-        ("trained:scaffold-bpe", "training"),
-        ("trained:bpe", "training"),
-    ]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from pyharness.metrics import corpus_metrics, counters, language_model
+from pyharness.metrics import corpus_metrics, counters
 from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.metrics.fairness import FairnessState
 from pyharness.metrics.fairness import measure as measure_fairness
-from pyharness.metrics.language_model import MOST_BITS, Scores
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.tokenizers import load
 from pyharness.types import Measurement, Tokens
@@ -30,15 +28,6 @@ def corpus_state() -> CorpusState:
     return state
 
 
-def scored_state() -> CorpusState:
-    """The same documents as a language model scores them: 11.3 bits and more for each of three tokens."""
-    state = language_model.empty()
-    for index in range(DOCUMENTS):
-        bits = np.array([11.3, 12.9, 13.7 + index / 7])
-        language_model.update(state, index % GROUPS, Scores("ab cde", bits / 2, bits, 0, np.array([0, 4, 1])))
-    return state
-
-
 def doubled(state: CorpusState) -> CorpusState:
     for _ in range(DOUBLINGS):
         other = CorpusState(state.facts, state.histogram.copy(), dict(state.counters))
@@ -50,11 +39,8 @@ def of_corpus(state: CorpusState) -> list[Measurement]:
     return measure(state, corpus_metrics().values())
 
 
-@pytest.mark.parametrize(("make", "measure"), [(corpus_state, of_corpus), (scored_state, language_model.measure)])
-def test_the_same_text_over_and_over_has_the_same_numbers(
-    make: Callable[[], CorpusState], measure: Callable[[CorpusState], list[Measurement]]
-) -> None:
-    once, often = measure(make()), measure(doubled(make()))
+def test_the_same_text_over_and_over_has_the_same_numbers() -> None:
+    once, often = of_corpus(corpus_state()), of_corpus(doubled(corpus_state()))
     assert sum(one.value is not None for one in once) >= 5
     for one, other in zip(once, often, strict=True):
         assert (one.value is None) == (other.value is None), one.metric
@@ -74,14 +60,6 @@ def test_sums_are_exact() -> None:
         name: count << DOUBLINGS for name, count in corpus_state().without(3, once).counters.items()
     }
     assert np.array_equal(often.histogram, once.histogram << np.uint64(DOUBLINGS))
-
-
-def test_one_document_of_the_largest_losses() -> None:
-    state = language_model.empty()
-    bits = np.full(1 << 20, float(MOST_BITS))
-    language_model.update(state, 0, Scores("a" * (1 << 20), bits, bits, 0, None))
-    values = {one.metric: one.value for one in language_model.measure(state) if one.part is None}
-    assert values == {"next_token_entropy": MOST_BITS, "next_token_nll": MOST_BITS, "bits_per_byte": MOST_BITS}
 
 
 def test_costs_of_languages_are_exact_up_to_an_exabyte() -> None:

@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from layout.graphs import python_imports
-from pyharness import trainers
 from pyharness.plugins.closure import import_closure
-
-ROOT = Path(__file__).parents[2]
 
 
 def made(folder: Path, files: Mapping[str, str]) -> None:
@@ -52,18 +48,3 @@ def test_a_stranger_counts_with_what_it_imports_of_ours(tmp_path: Path, monkeypa
 
 def test_a_module_that_is_not_there_has_no_files() -> None:
     assert import_closure("no_such_module.inner", "pyharness") == {}
-
-
-@pytest.mark.parametrize("name", ["bpe", "unigram", "rustbpe"])
-def test_trainers_have_the_closure_that_the_syntax_tree_has(name: str) -> None:
-    graph = python_imports(ROOT)
-    module = trainers.resolve(name).module
-    expected, waiting = set[str](), [module]
-    while waiting:
-        one = waiting.pop()
-        if one not in expected and one != "pyharness":
-            expected.add(one)
-            waiting += [*graph.get(one, ()), one.rpartition(".")[0]]
-    expected.discard("pyharness._cuda")  # loaded by its name, where somebody asks for a device: no import
-    assert set(import_closure(module, "pyharness")) == expected
-    assert len(expected) > 20

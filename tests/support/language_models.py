@@ -11,7 +11,7 @@ from typing import Any
 
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
-from pyharness.benchmarks.next_token_entropy import settle
+from pyharness.features.language_models.next_token_entropy import settle
 from pyharness.types import Case, Ids
 from tokenizer_files import byte_level
 

@@ -21,7 +21,6 @@ from bpe_models import trained_model
 from pyharness import bpe, report, store
 from pyharness.system import atomic_file
 from pyharness.system.folders import write_folder
-from pyharness.tokenizers import trained_cache as trained_cache
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import InputError
 
@@ -29,17 +28,11 @@ RECORD = store.Record({"metrics": {}}, ())
 OLD = "what was there before"
 
 
-def refuse(path: Path) -> None:
-    """Keep a refusal; its file has a name of its own."""
-    trained_cache.RecipeFolder(path.parent, {"trainer": "x"}).refuse("d" * 32, "no")
-
-
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "text": ("any", lambda path: atomic_file.write(path, "né", overwrite=True)),
     "bytes": ("any", lambda path: atomic_file.write(path, b"new", overwrite=True)),
     "model": ("any", lambda path: bpe.save(trained_model("gpt2"), path)),
     "parquet": ("any", lambda path: report.to_parquet(report.flat_sheet(RECORD), path, overwrite=True)),
-    "cache": (trained_cache.ENTRY, refuse),
 }
 QUIET = {**WRITERS, "ranks": ("any", lambda path: openai_files._keep(b"new", path))}  # says nothing of a full disk
 
@@ -101,10 +94,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    if writer == "cache":
-        with pytest.raises(InputError, match=rf"{re.escape(str(tmp_path.parent))}.*No space left"):
-            write(path)
-    elif writer in WRITERS:
+    if writer in WRITERS:
         with pytest.raises(InputError, match=rf"{re.escape(str(path))}.*No space left"):
             write(path)
     else:

@@ -10,13 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from pyharness.commands.streams import Stream
-from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
 from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
 from pyharness.features.actions.declarations import TRAINER, FastOptions
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
+from pyharness.features.pipes.documents import Stream
+from pyharness.features.training.commands import RECORD
 from pyharness.system import folders
 from pyharness.system.folders import check_new_folder, write_folder
 from pyharness.types import InputError, Tally

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyharness.commands.streams import Training
-from pyharness.trainers.options import Options, option
+from pyharness.features.training.trainers import Training
+from pyharness.features.training.trainers.options import Options, option
 
 TRAINER = "fast"
 DEFAULT_SCALE, DEFAULT_VOCABULARY = 10.0, 1024

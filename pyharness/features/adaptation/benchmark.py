@@ -21,13 +21,13 @@ from pyharness.benchmarks.compression import CorpusPass
 from pyharness.features.adaptation import metrics as adaptation
 from pyharness.features.adaptation.metrics import LITTLE, AdaptationCounts, Knee, Unreachable, knee
 from pyharness.features.adaptation.trainers.adapted import RECORD
+from pyharness.features.training import rows as trained
+from pyharness.features.training.recipe import Recipe, file_of
 from pyharness.metrics import reachability
 from pyharness.metrics.counting.state import MOST_IDS, Sums
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import bounded_file
-from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.recipe import Recipe, file_of
 from pyharness.types import (
     PERCENT,
     Case,

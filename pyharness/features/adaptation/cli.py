@@ -13,15 +13,15 @@ import click
 
 from pyharness.cli import usage
 from pyharness.cli.console import check_output, reports_errors, show
-from pyharness.cli.training import click_options, given_of, in_flags, out, reading
 from pyharness.cli.usage import Example
+from pyharness.features.training.cli import click_options, given_of, in_flags, out, reading
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.features.adaptation.resizing import Made
     from pyharness.features.adaptation.surgery.vocabulary_transfer import Embedded, Planned
     from pyharness.features.adaptation.trainers.base_file import BaseFile
-    from pyharness.trainers import TrainerSpec
+    from pyharness.features.training.trainers import TrainerSpec
 
 _SHOWN = 4  # number of tokens with reused ids in a message
 _KIND = re.compile("-(bpe|extension|pruning)$")  # suffix of a trainer's name, without which it is the method
@@ -37,7 +37,7 @@ class OfMethods(click.Command):
     @property
     def methods(self) -> Mapping[str, TrainerSpec[Any]]:
         """Return the trainers by their name for ``--method``."""
-        from pyharness import trainers
+        from pyharness.features.training import trainers
 
         module, name = self._of.split(":")
         kind = getattr(importlib.import_module(module), name)
@@ -47,7 +47,7 @@ class OfMethods(click.Command):
     @reports_errors
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the trainers, looked up only now, and those of the command."""
-        from pyharness.trainers.options import declared
+        from pyharness.features.training.trainers.options import declared
 
         if not self._derived:
             methods = self.methods
@@ -150,10 +150,10 @@ def _run(
     allow_overlap: bool, max_bytes: str | None, threads: int | None, force: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     from pyharness.cli.progress import training_listener
-    from pyharness.commands import training
-    from pyharness.commands.held_out import HeldOut
     from pyharness.corpora.texts import Text
     from pyharness.features.adaptation import resizing
+    from pyharness.features.training import commands as training
+    from pyharness.features.training.held_out import HeldOut
 
     if not quiet:
         check_output()

@@ -10,17 +10,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer
-from pyharness.commands import training
-from pyharness.commands.held_out import HeldOut
-from pyharness.commands.training import TrainingFiles
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.training import commands as training
+from pyharness.features.training import trainers
+from pyharness.features.training.commands import TrainingFiles
+from pyharness.features.training.held_out import HeldOut
+from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.features.training.trainers.phases import Phases
 from pyharness.system.folders import check_apart, expanded
-from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, TrainingProgress
 
 Listener: TypeAlias = Callable[[TrainingProgress], None]

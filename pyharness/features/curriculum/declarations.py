@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pyharness.trainers import TrainerSpec
-from pyharness.trainers.declarations import Unknown, too_small
-from pyharness.trainers.options import BIGGEST_VOCABULARY, option
+from pyharness.features.training.trainers import TrainerSpec
+from pyharness.features.training.trainers.declarations import Unknown, too_small
+from pyharness.features.training.trainers.options import BIGGEST_VOCABULARY, option
 from pyharness.types import InputError
 
 ALGORITHM: Final = "curriculum"

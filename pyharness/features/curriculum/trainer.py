@@ -13,11 +13,11 @@ from pyharness.features.curriculum.declarations import CurriculumOptions
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.model import CurriculumModel, save_bytes
 from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
-from pyharness.kernels.symbol_models import SymbolModel
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.declarations import too_small
-from pyharness.trainers.feeding import Feed
-from pyharness.trainers.phases import Phases
+from pyharness.features.segmentation.symbol_models import SymbolModel
+from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.features.training.trainers.declarations import too_small
+from pyharness.features.training.trainers.feeding import Feed
+from pyharness.features.training.trainers.phases import Phases
 from pyharness.types import InputError, Tokens
 
 MODEL = "model.json"

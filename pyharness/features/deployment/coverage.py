@@ -59,12 +59,12 @@ def engines(spec: str, wanted: Sequence[str] = ()) -> list[tuple[str, str]]:
     Raises:
         InputError: a wanted engine is unknown, or none of them can be asked for the tokenizer.
     """
-    every = [*tokenizers.engines_by_name(), AUTO, SLOW]
+    every = [*sorted(tokenizers.engines_by_name()), AUTO, SLOW]
     for name in wanted:
         if name not in every:
             raise InputError(f"unknown engine {name!r}; known: {', '.join(every)}")
     home = tokenizers.without_engine(spec).text
-    rows = [(name, f"{name}+{home}") for name in tokenizers.engines_by_name()]
+    rows = [(name, f"{name}+{home}") for name in sorted(tokenizers.engines_by_name())]
     if (folder := _folder(home)) is not None:
         rows += [(AUTO, f"auto:{folder}"), (SLOW, f"auto:{folder}?slow=1")]
     rows = [(name, row) for name, row in rows if not wanted or name in wanted]

@@ -11,7 +11,7 @@ from pyharness.features.deployment.gguf_file import read_metadata
 from pyharness.features.deployment.gguf_vocabulary import GgufVocabulary, is_wanted, vocabulary_of
 from pyharness.plugins.specification import check_options
 from pyharness.system import folders
-from pyharness.tokenizers.engines import native
+from pyharness.tokenizers import native
 from pyharness.tokenizers.source import VocabularyFile, variant
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec
 

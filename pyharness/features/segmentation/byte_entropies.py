@@ -19,10 +19,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness import language_models
+from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models.loader import CausalModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes
-from pyharness.kernels.symbol_models import SymbolModel
-from pyharness.language_models import CausalModel
 from pyharness.types import InputError, Offsets
 
 Entropies = NDArray[np.float32]  # [bytes], nats: of the prediction of byte i from the bytes before it in its text

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from pyharness import corpora, language_models
+from pyharness import corpora
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
+from pyharness.features.language_models import loader as language_models
 from pyharness.features.segmentation.byte_entropies import (
     BYTES,
     MODES,
@@ -35,16 +36,16 @@ from pyharness.features.segmentation.byte_entropies import (
     patch_starts,
 )
 from pyharness.features.segmentation.calibration import LEAST_SHARED, Calibrated, CalibrationText, calibrate
+from pyharness.features.segmentation.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.features.segmentation.text_bytes import laid_out, segments_of_starts
-from pyharness.kernels.symbol_models import HIGHEST_ORDER, SymbolModel
+from pyharness.features.training import trained_cache
+from pyharness.features.training.recipe import code_digest, keys_file, text_of
+from pyharness.features.training.trainers import Array, TrainedTokenizer
+from pyharness.features.training.trainers.phases import Phases
 from pyharness.plugins.specification import check_options
 from pyharness.system import folders
 from pyharness.system.environment import version_of
-from pyharness.tokenizers import trained_cache
-from pyharness.tokenizers.recipe import code_digest, keys_file, text_of
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
-from pyharness.trainers import Array, TrainedTokenizer
-from pyharness.trainers.phases import Phases
 from pyharness.types import Digest, HasSegments, InputError, Segments, Tally, TokenizerSpec, TrainingProgress
 
 NAME = "patches:entropy"

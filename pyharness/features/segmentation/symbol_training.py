@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.commands.held_out import HeldOut
-from pyharness.commands.training import JUDGED_BYTES, front
 from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
-from pyharness.kernels.symbol_models import SymbolIds, SymbolModel
-from pyharness.kernels.symbol_models import check as check_model
+from pyharness.features.segmentation.symbol_models import SymbolIds, SymbolModel
+from pyharness.features.segmentation.symbol_models import check as check_model
+from pyharness.features.training.commands import JUDGED_BYTES, front
+from pyharness.features.training.held_out import HeldOut
+from pyharness.features.training.trainers.feeding import BATCH_BYTES, utf8_length
+from pyharness.features.training.trainers.phases import Phases
 from pyharness.system import atomic_file
-from pyharness.trainers.feeding import BATCH_BYTES, utf8_length
-from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Offsets, Tally, Tokenizer, TrainingProgress
 
 ADVICE = "replace it with --force, or choose another --out"

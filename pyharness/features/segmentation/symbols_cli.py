@@ -55,10 +55,10 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
     """
     from pyharness.cli.progress import training_listener
-    from pyharness.commands.held_out import HeldOut
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.features.segmentation import symbol_training
+    from pyharness.features.training.held_out import HeldOut
     from pyharness.system.environment import cores
 
     if not quiet:

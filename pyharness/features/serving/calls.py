@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pyharness import bpe, tokenizers
+from pyharness.features.engines import gigatoken as gigatoken_rows
+from pyharness.features.engines import quicktok as quicktok_rows
+from pyharness.features.engines import rs_bpe as rs_bpe_rows
+from pyharness.features.engines import splintr as splintr_rows
 from pyharness.plugins import libraries
-from pyharness.tokenizers.engines import gigatoken as gigatoken_rows
-from pyharness.tokenizers.engines import quicktok as quicktok_rows
-from pyharness.tokenizers.engines import rs_bpe as rs_bpe_rows
-from pyharness.tokenizers.engines import splintr as splintr_rows
 from pyharness.tokenizers.families import tiktoken as tiktoken_rows
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Ids, InputError, TokenizerSpec, Unsupported

@@ -16,8 +16,8 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.benchmark import changes
 from pyharness.features.adaptation.benchmark import other as other_adaptation
+from pyharness.features.training import training_process
 from pyharness.statistics.jackknife import MIN_GROUPS, interval
-from pyharness.tokenizers import training_process as training_process
 from pyharness.types import Case, CaseResult, InputError, Measurement, Unsupported
 
 ADAPTATION = benchmarks()["adaptation"]

@@ -11,9 +11,9 @@ import pytest
 from adapted.bases import write_base
 from pyharness import report, store, suite
 from pyharness.commands import session
+from pyharness.features.training import training_process
 from pyharness.plugins.specification import CORPUS, TOKENIZER
 from pyharness.running import runner
-from pyharness.tokenizers import training_process as training_process
 
 SHARD = re.compile(r"shard:(\d)(?:-(\d))?/(\d):([^|]+)")
 WORKS = {"et": "id", "hi": "id", "ar": "id", "ja": "id", "en": "id"}

@@ -9,14 +9,15 @@ import pytest
 
 from cases.trained_rows import asked
 from oracles import curriculum as oracle
-from pyharness import corpora, trainers
+from pyharness import corpora
 from pyharness.features.curriculum import trainer as trainer
 from pyharness.features.curriculum.declarations import CurriculumOptions
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
-from pyharness.kernels.symbol_models import SymbolModel
-from pyharness.tokenizers.recipe import Recipe
-from pyharness.trainers import TrainedTokenizer
+from pyharness.features.segmentation.symbol_models import SymbolModel
+from pyharness.features.training import trainers
+from pyharness.features.training.recipe import Recipe
+from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally, Tokens
 
 TEXTS = list(corpora.open_corpus("sample:prose").documents(Tally()))[:30]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyharness.cli import main
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 
 TEXT = "the cat sat on the mat; the rat ate the cat's hat\n" * 40
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from pyharness import store, tokenizers
 from pyharness.cli import main
-from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.features.segmentation.symbol_models import SymbolModel
 
 BROKEN = (
     b"One word\xff\xfe here. caf\xc3 and \xe6\x97 end.\n\xf0\x9f\x98 \xed\xa0\x80 half? ", b"\x80" * 300, b"\xf4\x90",

@@ -16,8 +16,8 @@ from pyharness import corpora, tokenizers
 from pyharness.features.segmentation import entropy_patches
 from pyharness.features.segmentation.byte_entropies import SymbolPredictor
 from pyharness.features.segmentation.entropy_patches import EntropyPatches
-from pyharness.kernels.symbol_models import SymbolModel
-from pyharness.tokenizers import recipe
+from pyharness.features.segmentation.symbol_models import SymbolModel
+from pyharness.features.training import recipe
 from pyharness.types import InputError, Tally
 
 BAD = {

@@ -16,8 +16,8 @@ from pyharness.corpora.streaming import Read
 from pyharness.features.segmentation.byte_entropies import Entropies, PatchRule, SymbolPredictor
 from pyharness.features.segmentation.calibration import LEAST_SHARED, TOLERANCE, CalibrationText, calibrate
 from pyharness.features.segmentation.entropy_patches import EntropyPatches
+from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes, laid_out
-from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.types import InputError, Offsets, Tally, digest_of
 
 TEXTS = list(open_corpus("sample:prose").documents(Tally()))

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import language_models
 from browsing import hostile as spread
 from browsing import strings, texts
 from browsing.grid import grid
@@ -84,6 +83,7 @@ def short(path: Path) -> None:
 
 def algorithms(path: Path) -> None:
     """Rows that are trained on one half of a text and measured on the other."""
+    pytest.importorskip("pyharness.features.training", reason="trains")
     text, cache = texts.write(path.parent)["en"].partition("?")[0], path.parent / "cache"
     made = {"bpe-300": "bpe", "scaffold-bpe-300": "scaffold-bpe", "bpe-360": "bpe", "wordpiece-300": "wordpiece"}
     rows = {name: f"trained:{trainer}?vocab_size={name[-3:]}&corpus=shard:0/2:{text}" for name, trainer in made.items()}
@@ -99,7 +99,8 @@ def next_token(path: Path) -> None:
     """What a small language model makes of a text in its tokens."""
     pytest.importorskip("torch", reason="needs the extra torch")
     pytest.importorskip("transformers", reason="needs the extra hub")
-    model = language_models.build(path.parent / "model")
+    tiny = pytest.importorskip("language_models", reason="needs the feature of that name")
+    model = tiny.build(path.parent / "model")
     rows = {"own": f"file:{model / 'tokenizer.json'}"}
     asked = {"name": "next_token_entropy", "model": str(model), "context": 32}
     labelled = {name: spec for name, spec in texts.write(path.parent).items() if name in ("en", "code")}

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -39,8 +40,21 @@ def program(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
     )
 
 
+def with_plugin(folder: Path, module: str) -> dict[str, str]:
+    """Variables of a process that finds a plug-in in ``folder``, and pyharness where this one finds it."""
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    return os.environ | {"PYTHONPATH": path, "PYHARNESS_PLUGINS": module}
+
+
 def said_of(done: Done) -> str:
     """What a call that was refused wrote to standard error."""
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def completed(*words: str, run: Callable[..., Done] = call) -> list[str]:
+    """Complete the last word as bash asks for it."""
+    done = run(_PYHARNESS_COMPLETE="bash_complete", COMP_LINE=" ".join(("pyharness", *words)))
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from pyharness import trainers
-from pyharness.tokenizers import recipe as training_recipe
-from pyharness.tokenizers import training_process as training_process
-from pyharness.trainers import TrainingRequest
+from pyharness.features.training import recipe as training_recipe
+from pyharness.features.training import trainers, training_process
+from pyharness.features.training.trainers import TrainingRequest
 
 TEXT = "the cat sat on the mat; the rat sat on the cat\n"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "studies", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
-FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
+FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)\b")
 # Features that documents name.
 OF_FEATURES = (
-    "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "gate", "history", "logs", "parts",
-    "profiling", "remote", "segmentation", "serving",
+    "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "engines", "gate", "history",
+    "language_models", "logs", "parts", "pipes", "profiling", "remote", "segmentation", "serving", "training",
 )  # fmt: skip
 # By the end of its path: text_encoder.hpp. The project llama.cpp is no file.
 NATIVE = re.compile(r"(?<![\w/.*-])(?!llama\.cpp\b)[\w/]+\.(?:hpp|cpp|cu)\b")

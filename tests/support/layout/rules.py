@@ -19,7 +19,7 @@ LAYERS = (
     "vocabularies statistics",
     "bpe kernels",
     "corpora trainers",
-    "tokenizers language_models",
+    "tokenizers",
     "metrics",
     "benchmarks",
     "store",
@@ -46,7 +46,14 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 FEATURES = "features"
 TOUCH_EXTENSIONS = ("kernels", "bpe", FEATURES)
-USES: Mapping[str, tuple[str, ...]] = {"history": ("gate",)}  # features that a feature builds on: docs/architecture.md
+USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: docs/architecture.md
+    "actions": ("pipes", "training"),
+    "adaptation": ("language_models", "training"),
+    "curriculum": ("segmentation", "training"),
+    "history": ("gate",),
+    "segmentation": ("language_models", "training"),
+    "serving": ("engines",),
+}
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "studies", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15

@@ -8,8 +8,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.trained_rows import asked
-from pyharness import trainers
+from pyharness import bpe
 from pyharness.bpe.formats.exports import export_model
 from pyharness.bpe.formats.own_file import save_bytes
 from pyharness.bpe.model.model import BpeModel
@@ -98,6 +97,7 @@ def _words(text: str, seed: int) -> list[str]:
 
 
 def _model(texts: Sequence[str], vocab_size: int) -> BpeModel:
-    model = trainers.train("bpe", asked("bpe", texts=lambda: texts, vocab_size=vocab_size)).model
-    assert model is not None
-    return model
+    splitter = bpe.TextSplitter("gpt2")
+    counter = bpe.PieceCounter(splitter)
+    counter.add(texts)
+    return bpe.model_of_training(bpe.train(counter.pieces(), vocab_size), splitter)

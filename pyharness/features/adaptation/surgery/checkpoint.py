@@ -18,10 +18,10 @@ from pyharness.features.adaptation.editing.settings import SETTINGS, edited_sett
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices, others, with_rows, written
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
-from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
-from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.features.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
+from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.features.training.trainers.phases import Phases
 from pyharness.system import bounded_file
-from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, Streamed
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json

@@ -15,8 +15,8 @@ from pyharness.corpora.streaming import batches
 from pyharness.features.adaptation.editing.settings import known_by_digest, read_settings
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
-from pyharness.trainers.feeding import Feed
+from pyharness.features.training.trainers import Array, TrainedTokenizer, TrainingRequest
+from pyharness.features.training.trainers.feeding import Feed
 from pyharness.types import Ids, TokenKind
 
 

@@ -14,7 +14,7 @@ from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, read_piece_rules
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.reserved_tokens import Emitted
-from pyharness.trainers.feeding import Feed, read_in_batches
+from pyharness.features.training.trainers.feeding import Feed, read_in_batches
 from pyharness.types import InputError
 
 Add: TypeAlias = Callable[[list[str], int], None]

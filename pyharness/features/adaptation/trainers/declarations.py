@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pyharness.features.training.trainers import TrainerSpec
+from pyharness.features.training.trainers.options import BIGGEST_VOCABULARY, Options, declared, option
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.trainers import TrainerSpec
-from pyharness.trainers.options import BIGGEST_VOCABULARY, Options, declared, option
 from pyharness.types import InputError, TieRule
 from pyharness.vocabularies.files import vocabulary_file
 

@@ -28,9 +28,9 @@ from pyharness.features.adaptation.trainers.declarations import (
 )
 from pyharness.features.adaptation.trainers.growth import Learnt, learn
 from pyharness.features.adaptation.trainers.reserved_tokens import reserved
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.feeding import Feed
-from pyharness.trainers.options import declared
+from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.features.training.trainers.feeding import Feed
+from pyharness.features.training.trainers.options import declared
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.code_points import table
 

@@ -28,8 +28,8 @@ from pyharness.features.adaptation.bpe.placement import compiled, place
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
 from pyharness.features.adaptation.trainers.declarations import AdaptingOptions
-from pyharness.trainers import Array, TrainingRequest
-from pyharness.trainers.feeding import Feed
+from pyharness.features.training.trainers import Array, TrainingRequest
+from pyharness.features.training.trainers.feeding import Feed
 from pyharness.types import offsets_of
 
 Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text

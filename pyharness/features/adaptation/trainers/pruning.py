@@ -22,8 +22,8 @@ from pyharness.features.adaptation.trainers.corpus_pieces import Counts, balance
 from pyharness.features.adaptation.trainers.declarations import PruningOptions
 from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
 from pyharness.features.adaptation.trainers.growth import check_growth, extending_options, grow
-from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
-from pyharness.trainers.feeding import Feed
+from pyharness.features.training.trainers import Array, TrainedTokenizer, TrainingRequest
+from pyharness.features.training.trainers.feeding import Feed
 from pyharness.types import Ids, InputError
 
 COMPARED = 4_096  # most kept tokens, and most removed ones, in the texts on which the library must agree with us

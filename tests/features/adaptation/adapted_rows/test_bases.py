@@ -10,13 +10,14 @@ import pytest
 
 from adapted.bases import NEW, OLD, write_base
 from cases.trained_rows import asked
-from pyharness import suite, tokenizers, trainers
+from pyharness import suite, tokenizers
 from pyharness.commands import dry_run
 from pyharness.features.adaptation import benchmark
 from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.training import trainers
+from pyharness.features.training.recipe import file_of
 from pyharness.tokenizers.families import hub as hub_family
 from pyharness.tokenizers.families import openai_files
-from pyharness.tokenizers.recipe import file_of
 from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.encodings import OPENAI_ENCODINGS
 

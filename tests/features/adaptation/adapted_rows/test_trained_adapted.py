@@ -13,7 +13,7 @@ from adapted.bases import NEW, write_base
 from bpe_files import characters_file
 from pyharness import tokenizers
 from pyharness.features.adaptation.trainers import corpus_pieces, growth, pruning
-from pyharness.tokenizers.families import trained
+from pyharness.features.training import rows as trained
 from pyharness.types import InputError, Unsupported
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from adapted.bases import NEW, write_base
 from bpe_files import characters_file
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model, self_tokenization
 from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.bpe.coverage import missing_characters
-from pyharness.trainers import TrainedTokenizer
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally
 
 TEXTS = ["hell õõ õhe", "õhe\tõhe w\n", "日本 日本語 ø", "hello õhe 日本"] * 3

@@ -16,12 +16,12 @@ import pytest
 from bpe_files import metaspace
 from cases.trained_rows import asked
 from extended_models import extended_model
-from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model
 from pyharness.features.adaptation.bpe.extension import continued
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.features.adaptation.trainers.corpus_pieces import mass
+from pyharness.features.training import trainers
 from pyharness.types import TokenKind
 from tokenizer_files import sequence, split
 

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapted.bases import NEW, OLD, write_base
-from pyharness import tokenizers, trainers
+from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.features.adaptation import resizing
+from pyharness.features.training import trainers
 from pyharness.system import folders
 from pyharness.types import InputError
 

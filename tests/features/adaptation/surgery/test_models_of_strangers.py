@@ -15,9 +15,9 @@ from checkpoints.made import extended, hashes, nameless
 from pyharness.features.adaptation.surgery import checkpoint, vocabulary_transfer
 from pyharness.features.adaptation.surgery.matrices import ModelClass
 from pyharness.features.adaptation.surgery.vocabulary_transfer import EmbeddingRequest
-from pyharness.language_models import weights_file
-from pyharness.language_models.folder import ModelFolder
-from pyharness.language_models.weights_file import WeightsFile
+from pyharness.features.language_models import weights_file
+from pyharness.features.language_models.folder import ModelFolder
+from pyharness.features.language_models.weights_file import WeightsFile
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json
 from tokenizer_files import byte_level

@@ -16,7 +16,7 @@ from pyharness.features.adaptation import id_maps
 from pyharness.features.adaptation.surgery import rows
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map
 from pyharness.features.adaptation.surgery.rows import PlannedRows, StoredMatrix
-from pyharness.language_models.weights_file import StoredTensor
+from pyharness.features.language_models.weights_file import StoredTensor
 
 OLD, WIDTH = 6, 3
 MATRIX = np.arange(1, OLD * WIDTH + 1, dtype="<f4").reshape(OLD, WIDTH) ** 2

@@ -16,11 +16,11 @@ from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
 from bpe_files import unused
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.trainers import TrainedTokenizer
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError
 from tokenizer_files import message
 

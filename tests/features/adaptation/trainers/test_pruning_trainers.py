@@ -12,11 +12,11 @@ import pytest
 from adapted.bases import NEW, OLD, metaspace_file, write_base
 from bpe_files import FILES, characters_file
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
 from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
 from pyharness.features.adaptation.bpe.pruning import id_map, leaf_order
-from pyharness.trainers import TrainedTokenizer
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError
 
 PIECES = "sentencepiece, byte fallback"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.corpora.texts import Text
+from pyharness.features.training import trainers
 
 DATA = Path(os.environ.get("PYHARNESS_DATA", "/nowhere"))
 CORPUS = DATA / "corpora" / "multilingual" / "et" / "riigiteataja_laws.jsonl.xz"

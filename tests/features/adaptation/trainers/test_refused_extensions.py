@@ -13,9 +13,9 @@ import pytest
 from adapted.bases import NEW, OLD, write_base
 from bpe_files import unused
 from cases.trained_rows import asked
-from pyharness import trainers
 from pyharness.features.adaptation.bpe import placement
-from pyharness.trainers import TrainedTokenizer
+from pyharness.features.training import trainers
+from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError, TokenKind
 
 

@@ -1,1 +1,0 @@
-"""Engines: other implementations that run an existing vocabulary."""
