@@ -234,9 +234,9 @@ TABLE = Table(
         Column("mapped_documents", "left out", pick="sum", optional=True),
     ),
     notes=(
-        "kept: documents that decode as the promise says. Shares: the lowest over the corpora.",
-        "same ids: documents whose ids equal those of another row of this vocabulary.",
-        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: text and that set, without long runs.",
+        "kept: documents that decode as the promise says. Every share is the lowest over the corpora.",
+        "same ids: documents that a row of equal vocabulary encodes to the same ids.",
+        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: the text, and that set less its long runs.",
         _of_all,
     ),
     all_texts=True,

@@ -133,7 +133,7 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f" ({ranks.differing:,} with other token counts)"
+    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
     return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
@@ -210,8 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        shown = counted(hidden, "number")
-        yield f"Not shown: {shown} (not significant, other), which --all lists, and equal ones (same)."
+        yield f"Not shown: {counted(hidden, 'number')} that --all lists, and equal ones (same)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
