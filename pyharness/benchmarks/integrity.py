@@ -236,7 +236,7 @@ TABLE = Table(
     notes=(
         "kept: documents that decode as the promise says. Every share is the lowest over the corpora.",
         "same ids: documents that a row of equal vocabulary encodes to the same ids.",
-        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: the text, and that set less its long runs.",
+        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: text, and that set less its long runs.",
         _of_all,
     ),
     all_texts=True,
