@@ -235,8 +235,8 @@ TABLE = Table(
     ),
     notes=(
         "kept: documents that decode as the promise says. Every share is the lowest over the corpora.",
-        "same ids: documents that a row of equal vocabulary encodes to the same ids.",
-        "Stress set: code, odd Unicode and long runs. tested, kept, idempotent: the text, and that set less its long runs.",
+        "same ids: documents with equal ids in another row of the same vocabulary.",
+        "Stress set: code, odd Unicode, long runs. tested, kept, idempotent cover the text and the first two of these.",
         _of_all,
     ),
     all_texts=True,

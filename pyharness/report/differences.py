@@ -210,7 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} that --all lists, and equal ones (same)."
+        yield f"Not shown: {counted(hidden, 'number')} (see --all) and equal ones (same)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
