@@ -28,8 +28,6 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
     del row, device
     if not parameters.get("gold"):
         raise InputError("it needs gold boundaries: -b 'morphology?gold=eng.inflectional.v1.tsv'")
-    if not isinstance(parameters[_SPACE], bool):
-        raise InputError(f"{_SPACE}={parameters[_SPACE]!r} is neither true nor false")
     _read(str(parameters["gold"]))
     return parameters
 
@@ -37,7 +35,9 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 def run(work: Work) -> Findings:
     """Encode each word, alone or behind a space, and compare."""
     gold = read_gold(str(work.case.parameters["gold"]))
-    scores = score(segmenter_of(work.load()), gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads)
+    scores = score(
+        segmenter_of(work.load()), gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads
+    )
     findings = _findings(scores)
     return replace(findings, details={**findings.details, **_about(gold)}, state=scores.arrays())
 

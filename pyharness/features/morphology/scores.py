@@ -64,7 +64,11 @@ class WordScores:
         hits, gold, cuts, matched, group = outcomes.T
         limits = ((hits, gold), (hits, cuts), (matched, gold + 1), (matched, cuts + 1), (group, GROUPS - 1))
         wrong = any((values < 0).any() or (values > most).any() for values, most in limits)
-        if wrong or unspelled < 0 or (frequencies is not None and not (np.isfinite(frequencies) & (frequencies >= 0)).all()):
+        if (
+            wrong
+            or unspelled < 0
+            or (frequencies is not None and not (np.isfinite(frequencies) & (frequencies >= 0)).all())
+        ):
             raise InputError("outcomes of gold words contradict each other")
         return cls(outcomes, frequencies, unspelled)
 
@@ -92,7 +96,7 @@ class _Sums:
             self.weights[BY_FREQUENCY] = scores.frequencies
 
     def of(self, values: NDArray[Any]) -> Numbers:
-        return np.bincount(self.group, values, GROUPS)
+        return np.bincount(self.group, values, GROUPS).astype(np.float64)
 
     def ratio(self, metric: str, part: str | None, above: NDArray[Any], below: NDArray[Any]) -> Measurement:
         return self.function(metric, part, _divide, above, below)
@@ -116,7 +120,8 @@ def _divide(above: float, below: float) -> float:
 
 def _share(above: NDArray[Any], below: NDArray[Any]) -> Numbers:
     """Divide word by word; 0 where there is nothing to divide by."""
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+    shares: Numbers = np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+    return shares
 
 
 def _harmonic(hits_a: float, a: float, hits_b: float, b: float) -> float:
@@ -130,7 +135,7 @@ def _harmonic(hits_a: float, a: float, hits_b: float, b: float) -> float:
 def _boundary_scores(
     sums: _Sums, hits: NDArray[np.int64], gold: NDArray[np.int64], cuts: NDArray[np.int64]
 ) -> Iterator[Measurement]:
-    means = {
+    means: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], ...]] = {
         "micro": ((hits, cuts), (hits, gold)),
         "macro": ((_share(hits, cuts), cuts > 0), (_share(hits, gold), gold > 0)),
     }
@@ -171,7 +176,7 @@ REPORTED = (
     Metric("boundary_precision", "share", "none", "ends of tokens within words that are gold boundaries / all of them"),
     Metric("boundary_f1", "share", "none", "harmonic mean of boundary precision and recall"),
     Metric("morphscore_1", "share", "none", "cut words with a token's end at their boundary / cut words"),
-    Metric("morphscore_2_recall", "share", "none", "mean over words of the share of gold boundaries where a token ends"),
+    Metric("morphscore_2_recall", "share", "none", "mean over words of gold boundaries hit / gold boundaries"),
     Metric("morphscore_2_precision", "share", "none", "mean over words of gold boundaries hit / tokens"),
     Metric("morphscore_2_f1", "share", "none", "F1 of strings that are a token and a morpheme"),
 )  # fmt: skip
