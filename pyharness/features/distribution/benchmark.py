@@ -194,11 +194,17 @@ TABLES = (
         columns=(
             Column("renyi_entropy_alpha", "Rényi bits, {part}", each=True, interval=True),
             Column("renyi_efficiency_alpha", "efficiency, {part}", each=True, interval=True),
-            Column("mattr", "MATTR, {part}", each=True, interval=True),
+        ),
+        joined=("alpha", "window"),
+    ),
+    Table(
+        "Variety of tokens",
+        columns=(
+            Column("mattr", "MATTR", interval=True),
             Column("mean_rank", "mean rank", interval=True),
             Column("successor_entropy", "successors"),
         ),
-        joined=("alpha", "window"),
+        joined=("alpha",),
     ),
     Table(
         "Cut characters",
