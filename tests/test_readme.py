@@ -38,9 +38,11 @@ OF_FEATURES = {
     "costs": {"chat", "cost", "words"},
     "curriculum": {"curriculum"},
     "deployment": {"coverage"},
+    "distribution": {"distribution", "documents", "languages", "papers"},
     "gate": {"gate"},
     "history": {"history"},
     "logs": {"canonical", "ids"},
+    "morphology": {"morphology"},
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "remote": {"s3", "gs", "hf", "https", "http"},
@@ -188,6 +190,7 @@ def test_every_suite_is_named_and_every_name_is_a_suite() -> None:
         "adaptation-curves",
         "actions",
         "curriculum",
+        "papers",
     } == named
 
 

@@ -117,11 +117,13 @@ def rederive(state: State, case: Case) -> Findings:
 
 
 def _findings(counts: SpreadCounts, case: Case) -> Findings:
-    return Findings(tuple(_measurements(counts, case)), {"documents with a row": len(counts.documents.keys)})
+    alpha, window = float(case.parameters["alpha"]), int(case.parameters["window"])
+    details = {"documents with a row": len(counts.documents.keys)}
+    return Findings(tuple(measurements(counts, alpha, window)), details)
 
 
-def _measurements(counts: SpreadCounts, case: Case) -> Iterator[Measurement]:
-    alpha = float(case.parameters["alpha"])
+def measurements(counts: SpreadCounts, alpha: float, window: int) -> Iterator[Measurement]:
+    """Yield every metric."""
     of_alpha = [
         CorpusMetric(_ABOUT["renyi_entropy_alpha"], lambda total: renyi_entropy(total.shares, alpha)),
         CorpusMetric(
@@ -129,9 +131,8 @@ def _measurements(counts: SpreadCounts, case: Case) -> Iterator[Measurement]:
         ),
     ]
     yield from (replace(one, part=f"alpha={alpha:g}") for one in measure(counts.state, of_alpha))
-    mattr = _mattr(int(case.parameters["window"]))
-    (ratio,) = measure(counts.state, [CorpusMetric(_ABOUT["mattr"], mattr)])
-    yield replace(ratio, part=f"{case.parameters['window']} tokens")
+    (ratio,) = measure(counts.state, [CorpusMetric(_ABOUT["mattr"], _mattr(window))])
+    yield replace(ratio, part=f"{window} tokens")
     yield from measure(counts.state, [CorpusMetric(_ABOUT["mean_rank"], mean_rank)])
     yield _successors(counts)
     for width in WIDTHS:
@@ -176,7 +177,7 @@ def _cut(width: int) -> Callable[[Counts], float]:
 
 
 REPORTED = (
-    Metric("renyi_entropy_alpha", "bit", "none", "Renyi entropy of the order that the part names"),
+    Metric("renyi_entropy_alpha", "bit", "none", "Renyi entropy of the order that the part names", grows_with_text=True),
     Metric("renyi_efficiency_alpha", "share", "none", "this entropy / log2 of observed types", grows_with_text=True),
     Metric("mattr", "type/token", "none", "mean of types / tokens in all windows of consecutive tokens", primary=True),
     Metric("mean_rank", "rank", "none", "mean frequency rank of a token", grows_with_text=True),

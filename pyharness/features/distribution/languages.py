@@ -160,10 +160,11 @@ def _findings(use: LanguageUse, case: Case) -> Findings:
     levels: Mapping[str, str] = case.parameters.get("levels", {})
     scripts = dict(zip(use.costs.languages, use.scripts, strict=True))
     details = {"scripts": scripts, "without a level": [one for one in scripts if levels and one not in levels]}
-    return Findings(tuple(_measurements(use, scripts, levels)), details)
+    return Findings(tuple(measurements(use, scripts, levels)), details)
 
 
-def _measurements(use: LanguageUse, scripts: Mapping[str, str], levels: Mapping[str, str]) -> Iterator[Measurement]:
+def measurements(use: LanguageUse, scripts: Mapping[str, str], levels: Mapping[str, str]) -> Iterator[Measurement]:
+    """Yield every metric; ``scripts`` and ``levels`` by language."""
     yield _estimate(use, "vocabulary_use_variation", None, lambda groups: _variation(use, groups))
     yield _estimate(use, "languages_per_token", None, lambda groups: _languages_per_token(use, groups))
     for share in SHARES:

@@ -116,7 +116,7 @@ def to_latex(sheets: Iterable[Sheet]) -> str:
 
 
 def _latex_lines(sheet: Sheet) -> Iterator[str]:
-    aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings)
+    aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
     yield from (r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline")
     if sheet.headings:
         yield _latex_row(sheet.columns)
