@@ -2,7 +2,7 @@
 
 ``sequences`` counts windows, successors and cut characters; ``benchmark`` is the benchmark ``distribution``.
 ``documents`` keeps a row for each document, which ``cli`` writes: the command ``documents``. ``languages`` is the
-benchmark ``languages``, ``levels`` reads the user's table of resource levels.
+benchmark ``languages``, with the user's table of resource levels.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _cut(width: int) -> Callable[[Counts], float]:
 
 
 REPORTED = (
-    Metric("renyi_entropy_alpha", "bit", "none", "Renyi entropy of the order that the part names", grows_with_text=True),
+    Metric("renyi_entropy_alpha", "bit", "none", "Renyi entropy of the order in the part", grows_with_text=True),
     Metric("renyi_efficiency_alpha", "share", "none", "this entropy / log2 of observed types", grows_with_text=True),
     Metric("mattr", "type/token", "none", "mean of types / tokens in all windows of consecutive tokens", primary=True),
     Metric("mean_rank", "rank", "none", "mean frequency rank of a token", grows_with_text=True),
@@ -216,7 +216,7 @@ TABLES = (
     ),
     Table(
         "Bytes/token by document",
-        columns=(Column("document_bytes_per_token", "{part}", each=True, interval=True),),
+        columns=(Column("document_bytes_per_token", "{part}", each=True),),
         joined=("alpha", "window"),
     ),
 )

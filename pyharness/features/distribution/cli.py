@@ -21,7 +21,7 @@ _FORMATS = ("csv", "json", "parquet")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
 def documents(record: Path, form: str | None, output: Path | None, force: bool) -> None:
-    """Write a row for each document that the benchmark distribution read.
+    """Write a row for each document of a record.
 
     \b
     pyharness run -t TOKENIZER -c CORPUS -b distribution -o run.json

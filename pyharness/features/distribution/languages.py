@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +13,12 @@ from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work, fairness
 from pyharness.corpora.streaming import batches, work_key
-from pyharness.features.distribution.levels import ScriptCounts, read_levels
 from pyharness.metrics.counting.state import Facts
 from pyharness.metrics.counting.state_arrays import compact, of_text, taken, text_of
 from pyharness.metrics.fairness import FairnessState
 from pyharness.statistics.jackknife import Groups, Undefined, estimate, group_of
+from pyharness.store.shape import short
+from pyharness.system import bounded_file, folders
 from pyharness.types import (
     WORK,
     Case,
@@ -37,8 +40,51 @@ from pyharness.types import (
 
 MOST_USES = 1 << 27  # languages times ids: four bytes each
 SHARES = (0.25, 0.5, 0.75)  # of languages, where the Lorenz curve is reported
+_MOST_BYTES = 1 << 20
+_LONGEST = 40  # characters of the name of a level
+_EXAMPLE = 'write a table [levels] with lines such as est_Latn = "3"'
 Integers = NDArray[np.int64]
 Masks = NDArray[np.uint32]  # [languages, ids]: bit g is set if the id occurs in the language in group g of rows
+
+
+def read_levels(file: str) -> Mapping[str, str]:
+    """Read the level of each language; numbers become text.
+
+    Raises:
+        InputError: the file cannot be read, or has no table of levels.
+    """
+    path = folders.expanded(file)
+    label = f"levels {str(path)!r}"
+    content = bounded_file.read_toml(path, _MOST_BYTES, label)
+    levels = content.get("levels")
+    if not isinstance(levels, dict) or not levels:
+        raise InputError(f"{label} has no table of levels: {_EXAMPLE}")
+    for language, level in levels.items():
+        named = isinstance(level, str) and level.isprintable() and 0 < len(level) <= _LONGEST
+        if not named and (isinstance(level, bool) or not isinstance(level, int)):
+            raise InputError(f"{label}: {short(language)} = {short(level)} is no level: {_EXAMPLE}")
+    return {language: str(level) for language, level in levels.items()}
+
+
+class ScriptCounts:
+    """Letters of a language by script, the first word of their name in Unicode, such as LATIN or CJK."""
+
+    MOST = 4096  # letters that are looked at
+
+    def __init__(self) -> None:
+        self.letters: Counter[str] = Counter()
+
+    def add(self, text: str) -> None:
+        """Count the letters of a text, until enough are counted."""
+        left = self.MOST - self.letters.total()
+        if left > 0:
+            letters = [one for one in text[: 4 * left] if one.isalpha()][:left]
+            self.letters.update(unicodedata.name(one, "UNKNOWN").split()[0] for one in letters)
+
+    @property
+    def script(self) -> str:
+        """The script of most letters; the first in the alphabet of equal ones."""
+        return min(self.letters, key=lambda name: (-self.letters[name], name), default="UNKNOWN")
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ class WordScores:
 
 def measure(scores: WordScores) -> Iterator[Measurement]:
     """Yield every metric."""
-    sums = _Sums(scores)
+    sums = _WordTotals(scores)
     hits, gold, cuts, _, _ = scores.outcomes.T
     yield Measurement("gold_words", len(gold))
     yield sums.ratio("one_token_share", None, cuts == 0, np.ones(len(gold)))
@@ -85,7 +85,7 @@ def measure(scores: WordScores) -> Iterator[Measurement]:
     yield sums.ratio("morphscore_1", None, hits * first, first)
 
 
-class _Sums:
+class _WordTotals:
     """Sums by group, and metrics that are functions of them."""
 
     def __init__(self, scores: WordScores) -> None:
@@ -133,7 +133,7 @@ def _harmonic(hits_a: float, a: float, hits_b: float, b: float) -> float:
 
 
 def _boundary_scores(
-    sums: _Sums, hits: NDArray[np.int64], gold: NDArray[np.int64], cuts: NDArray[np.int64]
+    sums: _WordTotals, hits: NDArray[np.int64], gold: NDArray[np.int64], cuts: NDArray[np.int64]
 ) -> Iterator[Measurement]:
     means: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], ...]] = {
         "micro": ((hits, cuts), (hits, gold)),
@@ -150,7 +150,7 @@ def _boundary_scores(
                 yield sums.function("boundary_f1", part, _harmonic, above, below, top, bottom)
 
 
-def _second_morphscore(sums: _Sums, outcomes: NDArray[np.int64]) -> Iterator[Measurement]:
+def _second_morphscore(sums: _WordTotals, outcomes: NDArray[np.int64]) -> Iterator[Measurement]:
     hits, gold, cuts, matched, _ = outcomes.T
     scored, whole = (cuts > 0) & (gold > 0), cuts == 0
     tokens, morphemes = cuts + 1, gold + 1

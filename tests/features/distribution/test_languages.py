@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.command_line import call, refused
-from pyharness.features.distribution.languages import LanguageUse, lorenz
-from pyharness.features.distribution.levels import ScriptCounts, read_levels
+from pyharness.features.distribution.languages import LanguageUse, ScriptCounts, lorenz, read_levels
 from pyharness.metrics.fairness import FairnessState, gini
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import InputError, Tokens
