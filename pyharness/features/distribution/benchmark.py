@@ -25,6 +25,7 @@ from pyharness.types import (
     InputError,
     Measurement,
     Metric,
+    Plot,
     State,
     Table,
     Tally,
@@ -221,6 +222,15 @@ TABLES = (
     ),
 )
 
+PLOTS = (
+    Plot(
+        Table("Types in windows", columns=(Column("mattr", "MATTR", interval=True),), joined=("alpha",)),
+        "Different ids in windows of consecutive tokens, as a share of the tokens.",
+    ),
+    Plot(TABLES[2], "Share of characters that tokens cut, by their width.", drawing="dots by column"),
+    Plot(TABLES[3], "Quantiles over documents of their bytes per token.", drawing="dots by column"),
+)
+
 BENCHMARKS = (
     Benchmark(
         NAME,
@@ -231,6 +241,7 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in REPORTED),
         pace=Pace(0.5, 1.0),
         tables=TABLES,
+        plots=PLOTS,
         rederive=rederive,
         settle=settle,
     ),

@@ -16,7 +16,7 @@ from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import Gold, read_gold
 from pyharness.features.morphology.scores import COLUMNS, CUT, EVERY, ONE, REPORTED, WordScores, measure, outcome
 from pyharness.tokenizers.segmenting import segmenter_of
-from pyharness.types import Case, CaseResult, Column, HasSegments, InputError, State, Table, TokenizerSpec
+from pyharness.types import Case, CaseResult, Column, HasSegments, InputError, Plot, State, Table, TokenizerSpec
 
 _BATCH_WORDS = 1 << 14
 _SPACE = "space"
@@ -95,7 +95,8 @@ def _columns(mean: str, words: str) -> Iterator[Column]:
 
 
 def _table(mean: str, words: str, more: tuple[Column, ...] = ()) -> Table:
-    return Table(f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=(_notes,))
+    notes = (_notes,) if more else ()  # once
+    return Table(f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=notes)
 
 
 _COUNTED = (Column("gold_words", "words"), Column("one_token_share", "one token"))
@@ -113,8 +114,11 @@ TABLES = (
             Column("morphscore_2_recall", "2 recall, one token is 1", part=ONE, interval=True),
             Column("morphscore_2_f1", "2 micro F1, cut words", part=f"micro, {CUT}", interval=True),
         ),
-        notes=(_notes,),
     ),
+)
+PLOTS = tuple(
+    Plot(table, "Ends of tokens against gold boundaries.", drawing="dots by column", axis="share")
+    for table in (_table("micro", EVERY), TABLES[1])
 )
 
 BENCHMARKS = (
@@ -127,6 +131,7 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in REPORTED),
         pace=Pace(1.0),
         tables=TABLES,
+        plots=PLOTS,
         rederive=rederive,
         settle=settle,
     ),
