@@ -100,17 +100,22 @@ def of_documents(row: Tokenizer, texts: Sequence[str]) -> tuple[Measure, int]:
 
 
 def of_rows(row: Tokenizer, corpus: ParallelCorpus) -> tuple[Measure, int]:
-    """Use of a vocabulary by languages."""
+    """Use of a vocabulary by languages. Only ids that occur take part: others change no number."""
     texts = [[one[name] for name in corpus.languages] for one in corpus.rows(Tally())]
     facts = Facts.of(row)
+    assert facts.lengths is not None
     encoded = [row.encode_batch(one) for one in texts]
-    scripts = tuple("LATIN" if name.endswith("Latn") else name[-4:] for name in corpus.languages)
+    kept = np.unique(np.concatenate([one.ids for one in encoded]))
+    encoded = [Tokens(np.searchsorted(kept, one.ids).astype(np.uint32), one.offsets) for one in encoded]
+    learned = (facts.counted & (facts.lengths > 1))[kept]
+    scripts = tuple(name[-4:] for name in corpus.languages)
     sizes = np.array([[len(text.encode()) for text in one] for one in texts])
 
     def measured(chosen: Integers, keys: Sequence[bytes]) -> Sequence[Measurement]:
-        use = languages.LanguageUse.empty(corpus, facts)
-        use.scripts, groups = scripts, groups_of(keys).tolist()
-        for one, group in zip(chosen.tolist(), groups, strict=True):
+        masks = np.zeros((len(corpus.languages), len(kept)), np.uint32)
+        costs = FairnessState.empty(corpus.languages, corpus.reference)
+        use = languages.LanguageUse(costs, masks, facts.vocab_size, learned, scripts)
+        for one, group in zip(chosen.tolist(), groups_of(keys).tolist(), strict=True):
             use.mark(encoded[one], [group])
             use.costs.update(group, np.diff(encoded[one].offsets), sizes[one])
         return list(languages.measurements(use, dict(zip(corpus.languages, scripts, strict=True)), {}))
