@@ -29,9 +29,10 @@ from pyharness.features.morphology.benchmark import score
 from pyharness.features.morphology.gold import read_gold
 from pyharness.features.morphology.scores import WordScores, measure
 from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.metrics.fairness import FairnessState
 from pyharness.statistics.jackknife import GROUPS, group_of
 from pyharness.tokenizers.segmenting import segmenter_of
-from pyharness.types import Measurement, ParallelCorpus, Tally, Tokenizer, digest_of
+from pyharness.types import Measurement, ParallelCorpus, Tally, Tokenizer, Tokens, digest_of
 
 Integers = NDArray[np.int64]
 Measure = Callable[[Integers, Sequence[bytes]], Sequence[Measurement]]  # of drawn items, with their keys
