@@ -11,10 +11,9 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
 # Raised once: passes that add up, and parts of files (469 lines of the trunk), history, audit and parts (3,296).
-# Again: LaTeX tables, optional benchmarks of a suite, decimals on the command line (32); morphology and distribution
-# (1,030 and 9 modules).
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_653, 254
-MOST_LINES, MOST_MODULES = 54_103, 463
+# Again: LaTeX tables, and decimals on the command line (19); morphology and distribution (1,028 and 9 modules).
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_640, 254
+MOST_LINES, MOST_MODULES = 54_088, 463
 MOST_SHARED_CLASSES = 0
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyharness import tokenizers
-from pyharness.benchmarks import benchmarks
 from pyharness.corpora import capped, families
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
 from pyharness.types import InputError
@@ -217,18 +216,8 @@ def _fill_in(text: str, is_tokenizer: bool, variables: Mapping[str, str]) -> str
 
 
 def selections(items: Iterable[str | Mapping[str, Any]]) -> tuple[Selection, ...]:
-    """Return benchmarks from names, or from tables with a name, parameters, and their rows and corpora.
-
-    A table with ``optional = true`` is left out where no such benchmark is installed.
-    """
-    return tuple(_selection(item) for item in _list(items, "benchmarks") if not _is_absent(item))
-
-
-def _is_absent(item: object) -> bool:
-    return isinstance(item, Mapping) and item.get("optional") is True and item.get("name") not in benchmarks()
-
-
-_NOT_PARAMETERS = ("name", "optional", "tokenizers", "corpora")
+    """Return benchmarks from names, or from tables with a name, parameters, and their rows and corpora."""
+    return tuple(_selection(item) for item in _list(items, "benchmarks"))
 
 
 def _selection(item: str | Mapping[str, Any]) -> Selection:
@@ -238,7 +227,7 @@ def _selection(item: str | Mapping[str, Any]) -> Selection:
         raise InputError(f"{shown(item)} in benchmarks is not an entry: write text, or {{ name = ... }}")
     if not isinstance(item.get("name"), str):
         raise InputError(f"{shown(dict(item))} in benchmarks lacks the key 'name': the name of a benchmark, in quotes")
-    parameters = {key: value for key, value in item.items() if key not in _NOT_PARAMETERS}
+    parameters = {key: value for key, value in item.items() if key not in ("name", "tokenizers", "corpora")}
     rows, texts = (_labels(item, key) for key in ("tokenizers", "corpora"))
     return Selection(item["name"], parameters, rows, texts)
 

@@ -115,14 +115,6 @@ def test_a_parallel_benchmark_refuses_plain_text() -> None:
         suite.plan(chosen)
 
 
-def test_an_optional_benchmark_that_is_not_installed_is_left_out() -> None:
-    absent = {"name": "no-such-benchmark", "optional": True}
-    chosen = suite.declare(["raw_bytes"], ["sample:prose"], [absent, {"name": "compression", "optional": True}])
-    assert [(one.benchmark, dict(one.parameters)) for one in chosen.selections] == [("compression", {})]
-    with pytest.raises(InputError, match="no-such-benchmark"):
-        suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], [{**absent, "optional": False}]))
-
-
 def test_a_decimal_on_the_command_line_is_a_number() -> None:
     assert suite.files.benchmark("distribution?alpha=1.5,2") == {"name": "distribution", "alpha": [1.5, 2]}
 

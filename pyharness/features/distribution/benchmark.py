@@ -36,7 +36,7 @@ from pyharness.types import (
 )
 
 NAME = "distribution"
-MOST_ALPHA, MOST_WINDOW = 1000.0, 1 << 20
+MOST_ALPHA, MOST_WINDOW = 50.0, 1 << 20  # p is at least 1 / V_obs: p**50 is a normal float up to a million ids
 _COUNTERS = (
     Counter("documents", lambda batch: batch.opens.astype(np.int64)),
     Counter("pieces", lambda batch: np.ones(len(batch.texts), np.int64)),
@@ -53,7 +53,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
         raise Unsupported("it needs ids, and this row has none")
     alpha, window = parameters["alpha"], parameters["window"]
     if not 0 <= alpha <= MOST_ALPHA:
-        raise InputError(f"alpha={alpha!r} is no order of an entropy: a number from 0 to {MOST_ALPHA:,.0f}")
+        raise InputError(f"alpha={alpha!r} is no order of an entropy: a number from 0 to {MOST_ALPHA:g}")
     if not 1 <= window <= MOST_WINDOW:
         raise InputError(f"window={window!r} is no number of tokens from 1 to {MOST_WINDOW:,}")
     return parameters
@@ -120,7 +120,8 @@ def rederive(state: State, case: Case) -> Findings:
 
 def _findings(counts: SpreadCounts, case: Case) -> Findings:
     alpha, window = float(case.parameters["alpha"]), int(case.parameters["window"])
-    details = {"documents with a row": len(counts.documents.keys)}
+    groups = {name: counts.state.counters[name].tolist() for name in ("documents", "pieces")}
+    details = {"documents with a row": len(counts.documents.keys), "groups": groups}
     return Findings(tuple(measurements(counts, alpha, window)), details)
 
 
@@ -193,14 +194,6 @@ _ABOUT = {metric.name: metric for metric in REPORTED}
 
 TABLES = (
     Table(
-        "Spread of tokens",
-        columns=(
-            Column("renyi_entropy_alpha", "Rényi bits, {part}", each=True, interval=True),
-            Column("renyi_efficiency_alpha", "efficiency, {part}", each=True, interval=True),
-        ),
-        joined=("alpha", "window"),
-    ),
-    Table(
         "Variety of tokens",
         columns=(
             Column("mattr", "MATTR", interval=True),
@@ -208,6 +201,14 @@ TABLES = (
             Column("successor_entropy", "successors"),
         ),
         joined=("alpha",),
+    ),
+    Table(
+        "Spread of tokens",
+        columns=(
+            Column("renyi_entropy_alpha", "Rényi bits, {part}", each=True, interval=True),
+            Column("renyi_efficiency_alpha", "efficiency, {part}", each=True, interval=True),
+        ),
+        joined=("alpha", "window"),
     ),
     Table(
         "Cut characters",

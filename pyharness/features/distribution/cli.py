@@ -27,8 +27,8 @@ def documents(record: Path, form: str | None, output: Path | None, force: bool) 
     pyharness run -t TOKENIZER -c CORPUS -b distribution -o run.json
     pyharness documents run.json -o documents.parquet
 
-    A row has the tokenizer, the text, the document's number and key, its bytes, its tokens and bytes/token. The same
-    key is the same document, so rows of two tokenizers can be joined. The state file of the record is needed.
+    A row has the tokenizer, the text, the document's number and key, its bytes, its tokens and bytes/token. Rows of two
+    tokenizers can be joined by text and number. The state file of the record is needed.
     """
     from pyharness import report, store
     from pyharness.features.distribution.benchmark import NAME

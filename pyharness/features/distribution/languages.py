@@ -60,8 +60,8 @@ def read_levels(file: str) -> Mapping[str, str]:
     if not isinstance(levels, dict) or not levels:
         raise InputError(f"{label} has no table of levels: {_EXAMPLE}")
     for language, level in levels.items():
-        named = isinstance(level, str) and level.isprintable() and 0 < len(level) <= _LONGEST
-        if not named and (isinstance(level, bool) or not isinstance(level, int)):
+        named = isinstance(level, str | int) and not isinstance(level, bool) and str(level).isprintable()
+        if not named or not 0 < len(str(level)) <= _LONGEST:
             raise InputError(f"{label}: {short(language)} = {short(level)} is no level: {_EXAMPLE}")
     return {language: str(level) for language, level in levels.items()}
 
@@ -176,12 +176,8 @@ def run(work: Work) -> Findings:
             texts: list[str], _: NDArray[np.int64], rows: Sequence[Mapping[str, str]] = rows
         ) -> NDArray[np.int64]:
             tokens = tokenizer.encode_batch(texts, work.threads)
-            bits = np.repeat([1 << group for group in _groups(rows, corpus.reference)], len(letters))
-            language = np.tile(np.arange(len(letters)), len(rows))
-            lengths = np.diff(tokens.offsets)
-            places = np.repeat(language, lengths), tokens.ids
-            np.bitwise_or.at(use.masks, places, np.repeat(bits.astype(np.uint32), lengths))
-            return lengths
+            use.mark(tokens, _groups(rows, corpus.reference))
+            return np.diff(tokens.offsets)
 
         fairness.add_rows(use.costs, count, rows, tally)
         for counts, name in zip(letters, corpus.languages, strict=True):

@@ -8,20 +8,20 @@ SIGMORPHON task.
 from __future__ import annotations
 
 import csv
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
 from pyharness.types import InputError
 
-Lines: TypeAlias = Sequence[str]
+Lines: TypeAlias = Iterable[str]  # without their ends; none is blank
 NO_MORPHEMES = "lines without morphemes"
 NOT_SPELLED = "words that their morphemes do not spell"
 FILTERED = "words that MorphScore 2 leaves out (not unique, stem is not the lemma, digits)"
 _LOOKED_AT = 200  # lines that decide about the format
+MOST_FREQUENCY = 1e15  # sums of more could be infinite
 _SPLITS = ("train", "dev", "test")
 
 
@@ -42,13 +42,13 @@ class GoldFormat:
     """A format: its name, whether the first lines are of it, and the words of all lines."""
 
     name: str
-    has: Callable[[Lines], bool]
+    has: Callable[[Sequence[str]], bool]
     parse: Callable[[Lines], Parsed]
 
 
-def recognised(lines: Lines, label: str) -> GoldFormat:
-    """Return the format of a file; raise ``InputError`` for one of no known format."""
-    first = [line for line in islice(lines, _LOOKED_AT) if line.strip()]
+def recognised(lines: Iterable[str], label: str) -> GoldFormat:
+    """Return the format of the lines of a file; raise ``InputError`` for no known format."""
+    first = list(islice(lines, _LOOKED_AT))
     for one in FORMATS:
         if first and one.has(first):
             return one
@@ -66,14 +66,14 @@ def _word(word: str, morphemes: Sequence[str], frequency: float | None = None) -
 
 
 def _columns(lines: Lines) -> Iterator[list[str]]:
-    return (line.split("\t") for line in lines if line.strip())
+    return (line.split("\t") for line in lines)
 
 
 # ------------------------------------------------------------------------------------------------------ MorphScore
 
 
-def _has_columns(*wanted: str) -> Callable[[Lines], bool]:
-    return lambda lines: set(wanted) <= set(next(csv.reader(lines[:1]), []))
+def _has_columns(*wanted: str) -> Callable[[Sequence[str]], bool]:
+    return lambda lines: set(wanted) <= {name.strip('"') for name in lines[0].split(",")}
 
 
 def _rows(lines: Lines) -> Iterator[Mapping[str, str]]:
@@ -107,13 +107,13 @@ def _frequency(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) and value >= 0 else None
+    return value if 0 <= value <= MOST_FREQUENCY else None
 
 
 # --------------------------------------------------------------------------------- MorphyNet, UniMorph and SIGMORPHON
 
 
-def _has_affixes(lines: Lines) -> bool:
+def _has_affixes(lines: Sequence[str]) -> bool:
     return all(len(row) == 6 and row[5].strip() in ("prefix", "suffix", "infix") for row in _columns(lines))
 
 
@@ -130,7 +130,7 @@ def _derivations(lines: Lines) -> Parsed:
             yield NOT_SPELLED
 
 
-def _has_bars(lines: Lines) -> bool:
+def _has_bars(lines: Sequence[str]) -> bool:
     rows = list(_columns(lines))
     return all(len(row) == 4 for row in rows) and any("|" in row[3] for row in rows)
 
@@ -142,7 +142,7 @@ def _inflections(lines: Lines) -> Parsed:
         yield NO_MORPHEMES if morphemes in ("-", "") else _word(row[1], morphemes.split("|"))
 
 
-def _has_marks(lines: Lines) -> bool:
+def _has_marks(lines: Sequence[str]) -> bool:
     rows = list(_columns(lines))
     return all(len(row) in (2, 3) for row in rows) and any(" @@" in row[1] for row in rows)
 

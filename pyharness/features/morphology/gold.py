@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -47,19 +48,12 @@ def read_gold(file: str) -> Gold:
     """
     path = folders.expanded(file)
     label = f"gold file {str(path)!r}"
-    try:
-        data = bounded_file.read(path, MOST_BYTES, label)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{label} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{label} is not UTF-8: convert it first") from None
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
     words: dict[GoldWord, None] = {}
     left_out: Counter[str] = Counter()
     try:
-        kind = recognised(lines, label)
-        for one in kind.parse(lines):
+        data = bounded_file.read(path, MOST_BYTES, label)
+        kind = recognised(_lines(data), label)
+        for one in kind.parse(_lines(data)):
             reason = one if isinstance(one, str) else _refused(one, words)
             if reason:
                 left_out[reason] += 1
@@ -67,11 +61,21 @@ def read_gold(file: str) -> Gold:
                 words[one] = None
             if len(words) > MOST_WORDS:
                 raise InputError(f"{label} has more than {MOST_WORDS:,} words, the most that are read: take a part")
+    except OSError as error:
+        raise InputError(f"{label} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{label} is not UTF-8: convert it first") from None
     except csv.Error as error:
         raise InputError(f"{label} is not valid CSV: {error}") from None
     if not words:
         raise InputError(f"{label} has no word that its morphemes spell; left out: {dict(left_out)}")
     return Gold(kind.name, hashlib.sha256(data).hexdigest(), tuple(words), dict(sorted(left_out.items())))
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    """Yield lines that are not blank, one by one: a list of many short lines takes 30 times the file."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n")
+    return (line.rstrip("\r\n") for line in text if not line.isspace())
 
 
 def _refused(one: GoldWord, words: Mapping[GoldWord, None]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.morphology.formats import GoldWord
+from pyharness.features.morphology.formats import MOST_FREQUENCY, GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.metrics.counting.state_arrays import compact, table, taken
 from pyharness.statistics.jackknife import GROUPS, Groups, Undefined, estimate, group_of
@@ -67,7 +67,7 @@ class WordScores:
         if (
             wrong
             or unspelled < 0
-            or (frequencies is not None and not (np.isfinite(frequencies) & (frequencies >= 0)).all())
+            or (frequencies is not None and not ((frequencies >= 0) & (frequencies <= MOST_FREQUENCY)).all())
         ):
             raise InputError("outcomes of gold words contradict each other")
         return cls(outcomes, frequencies, unspelled)

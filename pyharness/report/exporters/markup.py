@@ -99,12 +99,11 @@ def _escape(text: str) -> str:
 # ------------------------------------------------------------------------------------------------------------- LaTeX
 
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"$\pm$", "…": r"\ldots{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"$\pm$", "…": r"\ldots{}", "[": "{[}", "*": "{*}",
     **{mark: f"\\{mark}" for mark in "{}$&#_%"},
-}  # fmt: skip
-_OF_LATEX = str.maketrans(_LATEX)
+})  # fmt: skip  # [ and * at the beginning of a row would be arguments of the line's end before it
 
 
 def to_latex(sheets: Iterable[Sheet]) -> str:
@@ -112,25 +111,17 @@ def to_latex(sheets: Iterable[Sheet]) -> str:
 
     Every mark of LaTeX is escaped: a name cannot run a command. Other scripts than Latin need LuaLaTeX or XeLaTeX.
     """
-    return "\n".join("".join(f"{line}\n" for line in _latex_lines(sheet)) for sheet in sheets)
+    # \null is empty text: LaTeX holds only 52 tables without text between them.
+    return "\\null\n".join("".join(f"{line}\n" for line in _latex_lines(sheet)) for sheet in sheets)
 
 
 def _latex_lines(sheet: Sheet) -> Iterator[str]:
     aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
+    head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
     yield from (r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline")
-    if sheet.headings:
-        yield _latex_row(sheet.columns)
-        yield r"\hline"
-    yield from map(_latex_row, sheet.texts)
-    yield from (r"\hline", r"\end{tabular}")
-    yield from (rf"\par {_latex(note)}" for note in sheet.notes)
-    yield r"\end{table}"
-
-
-def _latex_row(texts: Iterable[str]) -> str:
-    # Without {} a bracket at the beginning of the next row would be an option of the line's end.
-    return f"{' & '.join(map(_latex, texts))} \\\\{{}}"
+    yield from (head, r"\hline", *rows, r"\hline", r"\end{tabular}")
+    yield from (*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}")
 
 
 def _latex(text: str) -> str:
-    return visible(text).translate(_OF_LATEX)
+    return visible(text).translate(_LATEX)

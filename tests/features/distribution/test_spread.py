@@ -169,7 +169,7 @@ def test_rows_of_documents_as_parquet(run: Path) -> None:
     assert "pyharness" not in refused("documents", "r.json", "-o", "d.html", cwd=run)
 
 
-@pytest.mark.parametrize("wrong", ["alpha=1001", "window=0", "alpha=x"])
+@pytest.mark.parametrize("wrong", ["alpha=50.1", "window=0", "alpha=nan", "alpha=-1"])
 def test_a_wrong_parameter_is_refused(wrong: str, tmp_path: Path) -> None:
     said = refused("run", "-t", "raw_bytes", "-c", "sample", "-b", f"distribution?{wrong}", cwd=tmp_path)
     assert wrong.partition("=")[0] in said
@@ -179,3 +179,15 @@ def test_a_record_without_rows_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a word")
     call("run", "-t", "raw_bytes", "-c", "path:a.txt", "-b", "compression", "-o", "r.json", cwd=tmp_path)
     assert "distribution" in refused("documents", "r.json", cwd=tmp_path)
+    (tmp_path / "r.json.state.zip").unlink()
+    assert "r.json.state.zip" in refused("documents", "r.json", cwd=tmp_path)
+
+
+def test_large_and_small_orders_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(bytes(range(1, 128)) * 2)
+    chosen = ("-c", "path:a.txt", "-b", "distribution?alpha=0,1,50&window=2,5")
+    assert call("run", "-t", "raw_bytes", *chosen, "-o", "r.json", cwd=tmp_path).returncode == 0
+    text = call("report", "r.json", "--format", "markdown", cwd=tmp_path).stdout
+    (head,) = (line for line in text.splitlines() if "alpha=50" in line)
+    assert not {"tokens", "mattr"} & set(head.split())  # one family: no empty columns of another part
+    assert "127 B, 1 document" in text or "254 B, 1 document" in text

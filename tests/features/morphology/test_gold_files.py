@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def words(folder: Path, text: str) -> dict[str, tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_format_is_recognised_by_what_it_holds(name: str, tmp_path: Path) -> None:
-    for text in (FILES[name], "\ufeff" + FILES[name], FILES[name].replace("\n", "\r\n")):
+    usual = FILES[name]
+    for text in (usual, "\ufeff" + usual, usual.replace("\n", "\r\n"), "\n \n" + usual.replace("\n", "\n\n")):
         assert read_gold(written(tmp_path, text)).format.startswith(name)
 
 
@@ -66,8 +68,9 @@ def test_lines_without_a_word_are_counted_by_reason(tmp_path: Path) -> None:
 def test_frequencies_are_those_of_the_file(tmp_path: Path) -> None:
     (one,) = read_gold(written(tmp_path, FILES["MorphScore 2"])).words
     assert one.frequency == 0.25
-    (other,) = read_gold(written(tmp_path, FILES["MorphScore 2"].replace("0.25", "nan"))).words
-    assert other.frequency is None
+    for number in ("nan", "-1", "1e300", "1e999"):
+        (other,) = read_gold(written(tmp_path, FILES["MorphScore 2"].replace("0.25", number))).words
+        assert other.frequency is None
 
 
 @pytest.mark.parametrize(
@@ -86,6 +89,22 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(gold, "MOST_BYTES", 10)
     with pytest.raises(InputError, match="10 bytes"):
         read_gold(path)
+
+
+def test_a_file_of_many_short_lines_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gold, "MOST_BYTES", 1 << 20)
+    path = written(tmp_path, "walks\twalk @@s\n" * 200 + "ab\n" * 200_000)
+    tracemalloc.start()
+    try:
+        read_gold(path)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_line_without_columns_is_no_csv(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no known format"):
+        read_gold(written(tmp_path, "a" * 200_000))
 
 
 def test_boundaries_are_in_bytes() -> None:
