@@ -39,9 +39,11 @@ OF_FEATURES = {
     "curriculum": {"curriculum"},
     "deployment": {"coverage"},
     "engines": {"encoding"},
+    "distribution": {"distribution", "documents", "languages", "papers"},
     "gate": {"gate"},
     "history": {"history"},
     "logs": {"canonical", "ids"},
+    "morphology": {"morphology"},
     "parts": {"merge", "plan", "work"},
     "pipes": {"decode", "encode", "show"},
     "profiling": {"profile"},
@@ -192,6 +194,7 @@ def test_every_suite_is_named_and_every_name_is_a_suite() -> None:
         "adaptation-curves",
         "actions",
         "curriculum",
+        "papers",
     } == named
 
 

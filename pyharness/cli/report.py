@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from pyharness.report.record_kinds import Other, RecordKind
     from pyharness.store import Record
 
-FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: an old name of text
+FORMATS = ["text", "markdown", "latex", "html", "csv", "json", "parquet", "table"]  # table: an old name of text
 JUNIT = "junit"  # for records with verdicts
 FOR_PROGRAMS = ("csv", "json", "parquet")
-_FORMATS_IN_WORDS = "Tables (text, markdown), a page (html), or a row per number (csv, json, parquet)"
+_FORMATS_IN_WORDS = "Tables (text, markdown, latex), a page (html), or a row per number (csv, json, parquet)"
 _DEFAULT = "[default: by the suffix of --output, or text]"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), help=f"{_FORMATS_IN_WORDS} {_DEFAULT}.")
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
@@ -178,7 +178,8 @@ def _export(
         return
     text = {
         "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
-        "markdown": lambda: room.to_markdown(tables()), "html": lambda: _page(page, tables, title),
+        "markdown": lambda: room.to_markdown(tables()), "latex": lambda: room.to_latex(tables()),
+        "html": lambda: _page(page, tables, title),
         "csv": lambda: room.to_csv(rows()), "json": lambda: room.to_json(rows()),
     }["text" if form == "table" else form]()  # fmt: skip
     _put(text, output, force)

@@ -103,7 +103,7 @@ class Result:
             return states.path
 
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a report: a page (.html), tables (.md, .txt), or a row per number (.csv, .json, .parquet).
+        """Write a report: a page (.html), tables (.md, .tex, .txt), or a row per number (.csv, .json, .parquet).
 
         An existing file is refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and for another
         suffix.
@@ -118,6 +118,7 @@ class Result:
             return
         written: dict[str, Callable[[], str]] = {
             "html": self._page, "markdown": lambda: report.to_markdown(report.sheets(self.record)),
+            "latex": lambda: report.to_latex(report.sheets(self.record)),
             "text": self.__str__, "csv": lambda: report.to_csv(report.flat_sheet(self.record)),
             "json": lambda: report.to_json(report.flat_sheet(self.record)),
         }  # fmt: skip

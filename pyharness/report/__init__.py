@@ -13,6 +13,7 @@ from pyharness.report.exporters import (
     to_csv,
     to_html,
     to_json,
+    to_latex,
     to_markdown,
     to_page,
     to_parquet,
@@ -28,5 +29,5 @@ from pyharness.report.tables import flat_sheet, sheets
 __all__ = [
     "FORMATS_OF_SUFFIXES", "Cell", "Comment", "Heading", "Sheet", "append_step_summary", "case_in_words", "case_name",
     "difference_sheets", "flat_differences", "flat_sheet", "sheets", "shorten", "to_csv", "to_html", "to_json",
-    "to_markdown", "to_page", "to_parquet", "to_pull_request", "to_text", "visible",
+    "to_latex", "to_markdown", "to_page", "to_parquet", "to_pull_request", "to_text", "visible",
 ]  # fmt: skip

@@ -208,4 +208,5 @@ def _value(key: str, value: str) -> Any:
 def _literal(value: str) -> Any:
     if value in ("true", "false"):
         return value == "true"
-    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
+    number = re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", value)
+    return value if number is None else float(value) if number[1] else int(value)

@@ -31,6 +31,7 @@ ONLY_IF_GIVEN = {
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
     "coverage": set[str](),
+    "documents": {"--output"},
     "history add": {"--revision"},
     "history check": {"--junit", "--markdown", "--since"},
     "plan": {"--output", "--parts", "--price", "--script"},

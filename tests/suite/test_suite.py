@@ -115,6 +115,10 @@ def test_a_parallel_benchmark_refuses_plain_text() -> None:
         suite.plan(chosen)
 
 
+def test_a_decimal_on_the_command_line_is_a_number() -> None:
+    assert suite.files.benchmark("distribution?alpha=1.5,2") == {"name": "distribution", "alpha": [1.5, 2]}
+
+
 def test_nothing_to_run_is_said() -> None:
     with pytest.raises(InputError, match="nothing to run"):
         suite.plan(suite.declare(["raw_bytes"], ["sample:prose"], ["fairness"]))

@@ -1,4 +1,4 @@
-"""Sheets as Markdown, as GitHub reads it, and as HTML: a fragment for notebooks, a page for files.
+"""Sheets as Markdown, as GitHub reads it, as LaTeX, and as HTML: a fragment for notebooks, a page for files.
 
 Tool tips in HTML explain the numbers.
 """
@@ -94,3 +94,34 @@ def _element(tag: str, text: str, kind: str, tip: str) -> str:
 
 def _escape(text: str) -> str:
     return html.escape(visible(text))
+
+
+# ------------------------------------------------------------------------------------------------------------- LaTeX
+
+
+_LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"$\pm$", "…": r"\ldots{}", "[": "{[}", "*": "{*}",
+    **{mark: f"\\{mark}" for mark in "{}$&#_%"},
+})  # fmt: skip  # [ and * at the beginning of a row would be arguments of the line's end before it
+
+
+def to_latex(sheets: Iterable[Sheet]) -> str:
+    """Return each sheet as a table of LaTeX that needs no package, with CIs and notes.
+
+    Every mark of LaTeX is escaped: a name cannot run a command. Other scripts than Latin need LuaLaTeX or XeLaTeX.
+    """
+    # \null is empty text: LaTeX holds only 52 tables without text between them.
+    return "\\null\n".join("".join(f"{line}\n" for line in _latex_lines(sheet)) for sheet in sheets)
+
+
+def _latex_lines(sheet: Sheet) -> Iterator[str]:
+    aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
+    head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
+    yield from (r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline")
+    yield from (head, r"\hline", *rows, r"\hline", r"\end{tabular}")
+    yield from (*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}")
+
+
+def _latex(text: str) -> str:
+    return visible(text).translate(_LATEX)

@@ -1,0 +1,56 @@
+"""``pyharness documents``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyharness.cli.console import check_target, reports_errors, show_in_pager
+from pyharness.cli.usage import Example
+from pyharness.types import InputError
+
+_FORMATS = ("csv", "json", "parquet")
+
+
+@click.command()
+@click.argument("record", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(_FORMATS),
+              help="How to write the rows [default: by the suffix of --output, or csv].")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write instead of standard output.")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def documents(record: Path, form: str | None, output: Path | None, force: bool) -> None:
+    """Write a row for each document of a record.
+
+    \b
+    pyharness run -t TOKENIZER -c CORPUS -b distribution -o run.json
+    pyharness documents run.json -o documents.parquet
+
+    A row has the tokenizer, the text, the document's number and key, its bytes, its tokens and bytes/token. Rows of two
+    tokenizers can be joined by text and number. The state file of the record is needed.
+    """
+    from pyharness import report, store
+    from pyharness.features.distribution.benchmark import NAME
+    from pyharness.features.distribution.documents import sheet_of
+    from pyharness.system import atomic_file
+
+    check_target(output, force, [record])
+    form = form or ("csv" if output is None else report.FORMATS_OF_SUFFIXES.get(output.suffix, "csv"))
+    if form not in _FORMATS:
+        raise InputError(f"rows of documents are csv, json or parquet, not {form}: choose one with --format")
+    rows = sheet_of(store.read(record), NAME)
+    if form == "parquet":
+        if output is None:
+            raise InputError("Parquet is binary: name a file with --output")
+        report.to_parquet(rows, output, overwrite=force)
+        return
+    text = report.to_csv(rows) if form == "csv" else report.to_json(rows)
+    if output is None:
+        show_in_pager(text)
+    else:
+        atomic_file.write(output, text, overwrite=force)
+
+
+COMMANDS = (documents,)
+EXAMPLES = (Example("pyharness documents run.json -o documents.parquet", "one row per document", 97),)
