@@ -1,0 +1,174 @@
+"""Leaves of documents: the smallest units of code that a lexer knows, without comments and white space.
+
+Python is taken apart by the standard library's ``tokenize``, other languages by grammars of tree-sitter. A string is
+one leaf with its quotes, whatever it interpolates. What a grammar does not take apart, such as the body of a macro, has
+no leaves.
+
+>>> leaves = lex_python("x += 'a'  # why")
+>>> [(KINDS[kind], start, stop) for kind, start, stop in zip(leaves.kinds, leaves.starts, leaves.stops)]
+[('identifier', 0, 1), ('compound operator', 2, 4), ('literal', 5, 8)]
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.features.code.languages import LANGUAGES
+from pyharness.plugins.libraries import load
+from pyharness.types import Unsupported, offsets_of
+
+KINDS = ("identifier", "keyword", "literal", "operator", "compound operator", "delimiter", "punctuation")
+IDENTIFIER, KEYWORD, LITERAL, OPERATOR, COMPOUND, DELIMITER, PUNCTUATION = range(len(KINDS))
+_DELIMITERS = frozenset("(){}[];,")
+_PUNCTUATION = frozenset((".", ":", "::", "@", "#", "...", "\\", "'"))
+_LONGEST_OPERATOR = 4
+_VALUES = frozenset(("True", "False", "None"))
+# Types of nodes of the grammars. Of whole literals, the children are parts of one leaf.
+_WHOLE = frozenset((
+    "string", "string_literal", "raw_string_literal", "char_literal", "character_literal", "rune_literal", "regex",
+    "interpreted_string_literal", "multiline_string_literal", "template_string", "system_lib_string",
+    "boolean_literal", "user_defined_literal",
+))  # fmt: skip
+_LITERAL_NAMES = frozenset(("number", "integer", "float", "true", "false", "null", "nil", "none", "undefined"))
+_NAMES = frozenset(("name", "label_name", "metavariable"))
+_UNPARSED = frozenset(("preproc_arg", "jsx_text", "ERROR"))
+
+Leaf: TypeAlias = tuple[int, int, int]  # start and stop in bytes, kind
+Lexer: TypeAlias = "Callable[[str], Leaves | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Leaves of a document, in its order."""
+
+    starts: NDArray[np.int64]  # [leaves], in bytes of UTF-8
+    stops: NDArray[np.int64]  # [leaves]
+    kinds: NDArray[np.int64]  # [leaves], indices of ``KINDS``
+    error_bytes: int = 0  # of the parts that the grammar does not understand, which have no leaves
+
+    @classmethod
+    def of(cls, leaves: Sequence[Leaf], error_bytes: int = 0) -> Leaves:
+        """Build arrays of leaves."""
+        table = np.array(leaves, np.int64).reshape(-1, 3)
+        return cls(table[:, 0], table[:, 1], table[:, 2], error_bytes)
+
+
+def lexer_of(language: str) -> Lexer:
+    """Return the function from a document to its leaves, None for one that it cannot take apart.
+
+    Raises:
+        Unsupported: the grammar is not installed.
+    """
+    about = LANGUAGES[language]
+    if not about.module:
+        return lex_python
+    purpose = f"benchmark 'code' on {language}"
+    tree_sitter = load(purpose, "tree_sitter", "code", "tree-sitter", Unsupported)
+    grammar = load(purpose, about.module, "code", about.distribution, Unsupported)
+    parser = tree_sitter.Parser(tree_sitter.Language(getattr(grammar, about.function)()))
+    return lambda text: _leaves_of_tree(parser, text.encode())
+
+
+def kind_of_text(text: str) -> int | None:
+    """Return the kind of a leaf that is no literal and no name; None for white space and what is no operator."""
+    if text in _DELIMITERS:
+        return DELIMITER
+    if text in _PUNCTUATION:
+        return PUNCTUATION
+    if text.lstrip("#@").isidentifier():  # ``#include`` and ``@interface``, too
+        return KEYWORD
+    if not text.strip() or len(text) > _LONGEST_OPERATOR:
+        return None
+    return COMPOUND if len(text) > 1 else OPERATOR
+
+
+def lex_python(text: str) -> Leaves | None:
+    """Return the leaves of Python; None for a text that ``tokenize`` of the running Python refuses in any part."""
+    places = _Places(text)
+    try:
+        tokens = [(kind, string, places.of(start), places.of(stop)) for kind, string, start, stop in _tokens(text)]
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return None
+    if any(kind == tokenize.ERRORTOKEN for kind, *_ in tokens):
+        return None
+    kinds = ((start, stop, _python_kind(kind, string)) for kind, string, start, stop in tokens)
+    return Leaves.of([(start, stop, kind) for start, stop, kind in kinds if kind is not None])
+
+
+def _python_kind(kind: int, string: str) -> int | None:
+    if kind == tokenize.NAME:
+        return LITERAL if string in _VALUES else KEYWORD if keyword.iskeyword(string) else IDENTIFIER
+    if kind in (tokenize.NUMBER, tokenize.STRING):
+        return LITERAL
+    return kind_of_text(string) if kind == tokenize.OP else None
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str, tuple[int, int], tuple[int, int]]]:
+    """Yield the tokens of ``tokenize``; formatted strings, which newer Pythons take apart, as one string."""
+    opening, closing = ({getattr(tokenize, f"{letter}STRING_{end}", -1) for letter in "FT"} for end in ("START", "END"))
+    depth, begin = 0, (0, 0)
+    for kind, string, start, stop, _ in tokenize.generate_tokens(io.StringIO(text).readline):
+        if kind in opening:
+            depth, begin = depth + 1, begin if depth else start
+        elif kind in closing:
+            depth -= 1
+            if not depth:
+                yield tokenize.STRING, "", begin, stop
+        elif not depth:
+            yield kind, string, start, stop
+
+
+class _Places:
+    """Places in bytes of the rows and columns of ``tokenize``."""
+
+    def __init__(self, text: str) -> None:
+        self._ascii = text.isascii()
+        self._lines = text.split("\n")
+        self._starts = offsets_of([len(line.encode()) + 1 for line in self._lines]).tolist()
+
+    def of(self, place: tuple[int, int]) -> int:
+        row, column = place[0] - 1, place[1]
+        if self._ascii or row >= len(self._lines):  # the end of the text is in a row behind the last
+            return int(self._starts[row]) + column
+        return int(self._starts[row]) + len(self._lines[row][:column].encode())
+
+
+def _leaves_of_tree(parser: Any, data: bytes) -> Leaves:
+    """Walk a tree without recursion: code from machines nests deeply."""
+    leaves: list[Leaf] = []
+    errors = 0
+    cursor = parser.parse(data).walk()
+    while True:
+        node = cursor.node
+        errors += node.end_byte - node.start_byte if node.type == "ERROR" else 0
+        if _is_whole(node) or not cursor.goto_first_child():
+            kind = _node_kind(node, data[node.start_byte : node.end_byte])
+            if kind is not None:
+                leaves.append((node.start_byte, node.end_byte, kind))
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return Leaves.of(leaves, errors)
+
+
+def _is_whole(node: Any) -> bool:
+    return node.is_named and (node.type in _WHOLE or node.type in _UNPARSED or node.type.endswith("comment"))
+
+
+def _node_kind(node: Any, data: bytes) -> int | None:
+    if not node.is_named:  # the type ``string`` of TypeScript is no string
+        return kind_of_text(data.decode())
+    if not data or node.type in _UNPARSED or node.type.endswith("comment"):
+        return None
+    if node.type.endswith("identifier") or node.type in _NAMES:
+        return IDENTIFIER
+    if node.type in _WHOLE or node.type in _LITERAL_NAMES or "literal" in node.type:
+        return LITERAL
+    return kind_of_text(data.decode())
