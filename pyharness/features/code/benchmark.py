@@ -145,7 +145,7 @@ def white_space_kept(text: str, decoded: str) -> int:
     A character that is no white space leads to its next place in the decoded text. One that is white space is kept if
     it stands at the place reached. As in TokEval, Reconstruction fidelity.
 
-    >>> white_space_kept("A  b c", "a b c")
+    >>> white_space_kept("a  b c", "a b c")
     2
     """
     place = kept = 0

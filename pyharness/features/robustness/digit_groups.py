@@ -19,8 +19,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Side: TypeAlias = Literal["right", "left"]
 
-LONGEST = 12  # digits
-_ONES = np.array([value.bit_count() for value in range(1 << (LONGEST - 1))], np.int64)
+LONGEST = 63  # digits: the places inside fit into 64 bits
 
 
 def ideal_cut(digits: int, side: Side) -> int:
@@ -35,6 +34,14 @@ def cut_of(ends: Integers, start: int, digits: int) -> int:
     return int((1 << (inside - 1)).sum())
 
 
+def pieces(cuts: Integers) -> Integers:
+    """Return the number of pieces that each cut makes, int64 of the same shape."""
+    counts = np.ones(cuts.shape, np.int64)
+    for place in range(LONGEST - 1):
+        counts += cuts >> place & 1
+    return counts
+
+
 def scores(cuts: Integers, digits: Integers, side: Side) -> tuple[Floats, Floats, Floats]:
     """Return precision, recall and F1 of each number, float64 [numbers].
 
@@ -42,7 +49,7 @@ def scores(cuts: Integers, digits: Integers, side: Side) -> tuple[Floats, Floats
     of them alone. As in TokEval, Three-Digit Place-Value Boundary Alignment.
     """
     ideals = np.array([ideal_cut(count, side) for count in range(LONGEST + 1)], np.int64)[digits]
-    right, cut, wanted = _ONES[cuts & ideals], _ONES[cuts], _ONES[ideals]
+    right, cut, wanted = pieces(cuts & ideals) - 1, pieces(cuts) - 1, pieces(ideals) - 1
     precision, recall = (np.where(whole > 0, right / np.maximum(whole, 1), 1.0) for whole in (cut, wanted))
     either = cut + wanted
     return precision, recall, np.where(either > 0, 2 * right / np.maximum(either, 1), 1.0)
@@ -59,7 +66,7 @@ def rank_correlation(first: Integers, second: Integers) -> float | None:
     ranks = [_ranks(values) for values in (first, second)]
     if any(one.min() == one.max() for one in ranks):
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _ranks(values: Integers) -> Floats:

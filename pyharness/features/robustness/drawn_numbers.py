@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.robustness.digit_groups import LONGEST
-
+LONGEST = 12  # digits of whole numbers
 PER_KIND = 2048  # numbers of each length, decimals, and dates of each form
 _FIRST_DAY, _DAYS = dt.date(1900, 1, 1).toordinal(), 73049  # to the end of 2099
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.features.robustness.digit_groups import LONGEST, Side, cut_of, entropy, rank_correlation, scores
-from pyharness.features.robustness.drawn_numbers import FORMS, PER_KIND, whole_numbers, written
+from pyharness.features.robustness.digit_groups import Side, cut_of, entropy, pieces, rank_correlation, scores
+from pyharness.features.robustness.drawn_numbers import FORMS, LONGEST, PER_KIND, whole_numbers, written
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
@@ -138,16 +138,12 @@ def measure(cuts: NumberCuts) -> Iterator[Measurement]:
     yield jackknife.without_interval("number_split_entropy", lambda _: float(long.mean()), _GROWS)
     for length, row in enumerate(cuts.cuts, 1):
         yield Measurement("number_split_entropy", entropy(row), part=str(length), no_interval=_GROWS)
-    tokens = _ones(cuts.cuts) + 1
+    tokens = pieces(cuts.cuts)
     yield jackknife.estimate("tokens_per_digit", per_group, partial(_ratio, tokens, digits))
     yield jackknife.estimate("value_token_correlation", per_group, partial(_correlation, cuts.values, tokens))
     for (place, form), (sums, name) in product(enumerate(FORMS), enumerate(_FIELDS, 1)):
         of_form = cuts.fields[:, place]
         yield jackknife.estimate(name, per_group, partial(_share, of_form[:, sums], of_form[:, 0]), form)
-
-
-def _ones(cuts: Integers) -> Integers:
-    return ((cuts[..., None] >> np.arange(LONGEST)) & 1).sum(axis=-1)
 
 
 def _mean(values: NDArray[np.float64], groups: jackknife.Groups) -> float:
