@@ -35,6 +35,7 @@ OF_FEATURES = {
     "actions": {"actions"},
     "adaptation": {"adapt", "adaptation", "adaptation-own", "adaptation-curves"},
     "audit": {"audit", "bytes", "diff"},
+    "code": {"code"},
     "costs": {"chat", "cost", "words"},
     "curriculum": {"curriculum"},
     "deployment": {"coverage"},
@@ -44,6 +45,7 @@ OF_FEATURES = {
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "remote": {"s3", "gs", "hf", "https", "http"},
+    "robustness": {"noise", "numbers"},
     "segmentation": {"segmentation", "segmentation-full", "symbols"},
     "serving": {"control", "hostile", "streaming"},
 }

@@ -92,7 +92,7 @@ def kind_of_text(text: str) -> int | None:
 
 def lex_python(text: str) -> Leaves | None:
     """Return the leaves of Python; None for a text that ``tokenize`` of the running Python refuses in any part."""
-    places = _Places(text)
+    places = _RowBytes(text)
     try:
         tokens = [(kind, string, places.of(start), places.of(stop)) for kind, string, start, stop in _tokens(text)]
     except (tokenize.TokenError, SyntaxError, ValueError):
@@ -126,8 +126,8 @@ def _tokens(text: str) -> Iterator[tuple[int, str, tuple[int, int], tuple[int, i
             yield kind, string, start, stop
 
 
-class _Places:
-    """Places in bytes of the rows and columns of ``tokenize``."""
+class _RowBytes:
+    """Bytes before the rows and columns of ``tokenize``."""
 
     def __init__(self, text: str) -> None:
         self._ascii = text.isascii()

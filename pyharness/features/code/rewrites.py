@@ -15,8 +15,9 @@ from itertools import pairwise
 
 from pyharness.features.code.lexing import COMPOUND, DELIMITER, IDENTIFIER, LITERAL, OPERATOR, Leaves
 
-_SNAKE = re.compile(rb"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
-_CAMEL = re.compile(rb"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
+_SMALL = rb"[a-z0-9]+"
+_SNAKE = re.compile(rb"(?=[a-z])%b(?:_%b)+" % (_SMALL, _SMALL))
+_CAMEL = re.compile(rb"(?=[a-z])%b(?:[A-Z]%b)+" % (_SMALL, _SMALL))
 _OPERATORS = (OPERATOR, COMPOUND)
 _OPERANDS = (IDENTIFIER, LITERAL, DELIMITER)
 _SPACES = re.compile(rb"[ \t]*")

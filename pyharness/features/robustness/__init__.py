@@ -1,7 +1,7 @@
 """Robustness: how tokens change where a text changes little, and whether they cut numbers by a rule.
 
-``drawn_numbers`` draws numbers and ``digit_groups`` compares cuts with groups of three, ``numbers`` is the benchmark
-``numbers``. ``noises`` spoils texts, ``noise`` is the benchmark ``noise``.
+``drawn_numbers`` draws numbers and compares cuts with groups of three, ``numbers`` is the benchmark ``numbers``.
+``noises`` spoils texts, ``noise`` is the benchmark ``noise``.
 """
 
 from __future__ import annotations

@@ -13,8 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.features.robustness.digit_groups import Side, cut_of, entropy, pieces, rank_correlation, scores
-from pyharness.features.robustness.drawn_numbers import FORMS, LONGEST, PER_KIND, whole_numbers, written
+from pyharness.features.robustness.drawn_numbers import (
+    FORMS,
+    LONGEST,
+    PER_KIND,
+    Side,
+    cut_of,
+    entropy,
+    pieces,
+    rank_correlation,
+    scores,
+    whole_numbers,
+    written,
+)
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
@@ -38,7 +49,7 @@ Integers = NDArray[np.int64]
 SIDES: tuple[Side, ...] = ("right", "left")
 _SUMS = ("fields", "aligned", "whole")
 _FIELD = re.compile(r"\d+")
-_GROUP = np.arange(PER_KIND) % GROUPS  # of the i-th draw of a kind
+_GROUP = np.arange(PER_KIND) % GROUPS  # of the i-th draw of a kind: every group has all lengths
 _SHORTEST = 4  # digits of numbers that need a cut
 
 
@@ -47,7 +58,7 @@ class NumberCuts:
     """Cuts of whole numbers, and how the fields of decimals and dates are cut. Integers only."""
 
     values: Integers  # [LONGEST, PER_KIND]
-    cuts: Integers  # [LONGEST, PER_KIND], as ``digit_groups`` defines them
+    cuts: Integers  # [LONGEST, PER_KIND], as ``drawn_numbers`` defines them
     fields: Integers  # [GROUPS, FORMS, 3], sums of ``_SUMS``
 
     @classmethod

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness import tokenizers
-from pyharness.features.robustness.digit_groups import (
-    LONGEST,
+from pyharness.features.robustness.drawn_numbers import (
+    MOST_DIGITS,
     Side,
     cut_of,
     entropy,
@@ -39,7 +39,7 @@ def groups(digits: int, side: Side) -> set[int]:
 
 
 def places(cut: int) -> set[int]:
-    return {place for place in range(1, LONGEST) if cut >> (place - 1) & 1}
+    return {place for place in range(1, MOST_DIGITS) if cut >> (place - 1) & 1}
 
 
 @given(cuts, st.sampled_from(SIDES))

@@ -159,5 +159,5 @@ def test_a_run_has_a_table_for_each_metric(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(PROSE)
     done = call("run", "-t", "raw_bytes", "-c", "path:a.txt", "-b", "noise?seed=2", "-o", "r.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert all(title in done.stdout for title in ("Tokens under noise", "Ids kept", "Round trips under noise"))
+    assert all(title in done.stdout for title in ("Tokens under", "Ids kept", "Round trips"))
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
