@@ -70,6 +70,6 @@ def language_of(declared: str, places: Iterable[str]) -> str:
         return languages.pop()
     several = f"names several: {', '.join(sorted(languages))}" if languages else "names none"
     raise Unsupported(
-        f"the programming language of a text is not known, because {files[0]!r} {several}; "
+        f"its programming language is not known, because {files[0]!r} {several}; "
         f"give it, such as -b 'code?language=python' (known: {', '.join(LANGUAGES)})"
     )
