@@ -15,23 +15,15 @@ TEXTS = [f"def f_{number}(a, b_c):\n    return a + {number}\n" for number in ran
 
 def test_counts_of_documents_add_up_to_those_of_the_text() -> None:
     counts = peer_intervals.code_counts("raw_bytes", "python", TEXTS)
-    documents = Documents.read(Texts())
+    documents = Documents.read(peer_intervals.Texts(TEXTS))
     sums = peer_intervals.by_group(counts, documents.whole())
     assert (sums.sum(axis=0) == counts.sum(axis=0)).all()
     measured = {(one.metric, one.part): one.value for one in peer_intervals.of_code(sums)}
     assert measured["leaves_aligned", None] == 1
 
 
-class Texts(peer_intervals.OneText):
-    def __init__(self) -> None:
-        super().__init__("")
-
-    def documents(self, tally: object) -> object:  # type: ignore[override]
-        yield from TEXTS
-
-
 def test_a_draw_of_equal_documents_has_no_interval() -> None:
-    documents = Documents.read(Texts())
+    documents = Documents.read(peer_intervals.Texts(TEXTS))
     counts = peer_intervals.noise_counts("raw_bytes", TEXTS)
     assert counts[:, 0].tolist() == [1] * len(TEXTS)
     found = peer_intervals.simulate(documents, (counts, counts), peer_intervals.of_noise, 80, 3)

@@ -1,10 +1,10 @@
 """How often a 95 % CI of ``code``, ``noise`` and ``numbers`` holds the value that its draws are of.
 
-    PYHARNESS_DATA=... python studies/peer_intervals.py --output intervals.md
+    PYHARNESS_DATA=... PYTHONPATH=studies python studies/shown/peer_intervals.py --output intervals.md
 
 Sub-corpora of whole documents are drawn as in ``coverage.py``, from the code of each language and, for ``noise``, from
-books. Every document is counted once, and a draw adds up counts. ``numbers`` reads no text: its draws are seeds, and
-what a CI should hold is the mean over all of them.
+books. Documents of very unequal size give no CI, so long ones are left out. Every document is counted once, and a draw
+adds up counts. ``numbers`` reads no text: its draws are seeds, and what a CI should hold is the mean over all of them.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS
 from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, Measurement, Tally
 
-CODE = ("python", "cpp", "java", "rust")
+CODE = ("python", "cpp", "java", "kotlin", "rust")
 BOOKS = "path:{data}/corpora/english/books.jsonl.xz?max_bytes=8MB"
 OF_CODE = "path:{data}/corpora/code/{language}.jsonl.xz"
 Integers = NDArray[np.int64]
 Measure = Callable[[Integers], Sequence[Measurement]]  # of sums by group, [GROUPS, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OneText:
-    """A corpus of one document."""
+@dataclass(slots=True)
+class Texts:
+    """A corpus of given documents."""
 
-    text: str
-    name: str = "one"
+    texts: Sequence[str]
+    name: str = "texts"
     language: str = "und"
     domain: str = ""
     licence: str = ""
     smoke_test: bool = False
 
     def documents(self, tally: Tally) -> Iterator[str]:
-        """Yield the document."""
-        yield self.text
+        """Yield the documents."""
+        yield from self.texts
 
 
 def code_counts(row: str, language: str, texts: Sequence[str]) -> Integers:
     """Count every document by itself, int64 [documents, columns]."""
     tokenizer, spec = tokenizers.load(row), tokenizers.resolve(row)
-    work = Work(Case("code", row, "text", {"language": language}), spec, lambda: tokenizer, OneText(""), 1)
+    work = Work(Case("code", row, "text", {"language": language}), spec, lambda: tokenizer, Texts(()), 1)
     first = CodePass.start(work)
-    passes = (CodePass(work, language, first.lex, first.segmenter).read(OneText(text)) for text in texts)
+    passes = (CodePass(work, language, first.lex, first.segmenter).read(Texts((text,))) for text in texts)
     return np.array([one.counts.sums.sum(axis=0) for one in passes])
 
 
@@ -122,7 +122,8 @@ def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, Draw
     if name == "numbers":
         return {Setting(name, "seeds", given.seeds): (given.seeds, of_numbers(rows, given.seeds))}
     spec = BOOKS if name == "books" else OF_CODE
-    documents = Documents.read(corpora.open_corpus(spec.format(data=given.data, language=name)))
+    whole = corpora.open_corpus(spec.format(data=given.data, language=name)).documents(Tally())
+    documents = Documents.read(Texts([text for text in whole if len(text.encode()) <= given.most]))
     texts = [piece.text for piece in documents.pieces]
     measure: Measure = of_noise if name == "books" else of_code
     pair = [noise_counts(row, texts) if name == "books" else code_counts(row, name, texts) for row in rows]
@@ -154,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=100, help="draws of numbers")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100], help="documents of a sub-corpus")
     parser.add_argument("--kinds", nargs="+", default=names, choices=names)
+    parser.add_argument("--most", type=int, default=32768, help="bytes of a document; longer ones are left out")
     parser.add_argument("--rows", nargs=2, default=list(ROWS), help="two rows; {data} is the data folder")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--output", type=Path, help="Markdown; standard output too")

@@ -1,6 +1,6 @@
 """Are the columns of ``code`` and ``numbers`` those of TokEval, on TokEval's own samples?
 
-    PYHARNESS_DATA=... python studies/peer_columns.py --checkout DIR
+    PYHARNESS_DATA=... python studies/shown/peer_columns.py --checkout DIR
 
 DIR is a checkout of github.com/cimeister/tokenizer-intrinsic-evals; only its samples are read. ``NUMBERS`` and ``CODE``
 have what its own code (commit 1e6a307f, tree-sitter-language-pack 0.13.0) gives for them. A line for each number says
