@@ -1,10 +1,10 @@
-"""How often a 95 % CI of ``code``, ``noise`` and ``numbers`` holds the value that its draws are of.
+"""How often a 95 % CI of ``code`` and ``noise`` holds the value that its draws are of.
 
     PYHARNESS_DATA=... PYTHONPATH=studies python studies/shown/peer_intervals.py --output intervals.md
 
 Sub-corpora of whole documents are drawn as in ``coverage.py``, from the code of each language and, for ``noise``, from
 books. Documents of very unequal size give no CI, so long ones are left out. Every document is counted once, and a draw
-adds up counts. ``numbers`` reads no text: its draws are seeds, and what a CI should hold is the mean over all of them.
+adds up counts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ from pyharness.benchmarks import Work
 from pyharness.features.code import metrics as code_metrics
 from pyharness.features.code.benchmark import CodePass
 from pyharness.features.code.metrics import CodeCounts
-from pyharness.features.robustness import noise, numbers
+from pyharness.features.robustness import noise
 from pyharness.features.robustness.noise import EXTRACT_BYTES, Extract, NoiseCounts
-from pyharness.features.robustness.numbers import NumberCuts
 from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS
-from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, Measurement, Tally
 
 CODE = ("python", "cpp", "java", "kotlin", "rust")
@@ -68,13 +66,13 @@ def code_counts(row: str, language: str, texts: Sequence[str]) -> Integers:
 
 
 def noise_counts(row: str, texts: Sequence[str]) -> Integers:
-    """Count the extract of every document by itself, int64 [documents, 1 + sums]: the first column is 1."""
+    """Count the extract of every document by itself, int64 [documents, 2 + sums]: the first columns are 1."""
     tokenizer, rows = tokenizers.load(row), []
     for text in texts:
         counts = NoiseCounts()
         extract = text[:EXTRACT_BYTES].encode()[:EXTRACT_BYTES].decode(errors="ignore")
         counts.add(tokenizer, [Extract(extract, 0, True)], 0)
-        rows.append(np.append(counts.documents[0], counts.sums[0].ravel()))
+        rows.append(np.append(counts.texts[0], counts.sums[0].ravel()))
     return np.array(rows)
 
 
@@ -86,7 +84,7 @@ def of_code(sums: Integers) -> list[Measurement]:
 def of_noise(sums: Integers) -> list[Measurement]:
     """Return the numbers of ``noise``."""
     shape = NoiseCounts().sums.shape
-    return list(noise.measure(NoiseCounts(sums[:, 0], sums[:, 1:].reshape(shape))))
+    return list(noise.measure(NoiseCounts(sums[:, :2], sums[:, 2:].reshape(shape))))
 
 
 def by_group(counts: Integers, drawn: Drawn) -> Integers:
@@ -119,8 +117,6 @@ def simulate(
 def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, DrawsByName]]:
     """All sizes of one kind of text."""
     rows = [row.format(data=given.data) for row in given.rows]
-    if name == "numbers":
-        return {Setting(name, "seeds", given.seeds): (given.seeds, of_numbers(rows, given.seeds))}
     spec = BOOKS if name == "books" else OF_CODE
     whole = corpora.open_corpus(spec.format(data=given.data, language=name)).documents(Tally())
     documents = Documents.read(Texts([text for text in whole if len(text.encode()) <= given.most]))
@@ -133,26 +129,11 @@ def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, Draw
     }
 
 
-def of_numbers(rows: Sequence[str], seeds: int) -> DrawsByName:
-    """Measure both rows for every seed; the truth is the mean over seeds."""
-    pair = [segmenter_of(tokenizers.load(row)) for row in rows]
-    drawn: list[Pair] = []
-    for seed in range(seeds):
-        first, second = (list(numbers.measure(NumberCuts.of(one, seed, " "))) for one in pair)
-        drawn.append((first, second))
-    means = collect(drawn[0], iter(drawn))
-    for draws in means.values():
-        first, second = np.mean(draws.values, axis=0).tolist()
-        draws.truth = (first, second)
-    return means
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Simulate every kind of text, each in a process of its own, and print the table."""
-    names = [*CODE, "books", "numbers"]
+    names = [*CODE, "books"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400)
-    parser.add_argument("--seeds", type=int, default=100, help="draws of numbers")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100], help="documents of a sub-corpus")
     parser.add_argument("--kinds", nargs="+", default=names, choices=names)
     parser.add_argument("--most", type=int, default=32768, help="bytes of a document; longer ones are left out")

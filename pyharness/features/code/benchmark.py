@@ -149,9 +149,10 @@ def white_space_kept(text: str, decoded: str) -> int:
     2
     """
     place = kept = 0
+    last = {character: index for index, character in enumerate(decoded)}
     for character in text:
         if not character.isspace():
-            place = following + 1 if (following := decoded.find(character, place)) >= 0 else place
+            place = decoded.find(character, place) + 1 if last.get(character, -1) >= place else place
         elif decoded.startswith(character, place) and place < len(decoded):
             place, kept = place + 1, kept + 1
     return kept

@@ -92,15 +92,19 @@ def kind_of_text(text: str) -> int | None:
 
 def lex_python(text: str) -> Leaves | None:
     """Return the leaves of Python; None for a text that ``tokenize`` of the running Python refuses in any part."""
-    places = _RowBytes(text)
     try:
-        tokens = [(kind, string, places.of(start), places.of(stop)) for kind, string, start, stop in _tokens(text)]
+        tokens = list(_tokens(text))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return None
     if any(kind == tokenize.ERRORTOKEN for kind, *_ in tokens):
         return None
-    kinds = ((start, stop, _python_kind(kind, string)) for kind, string, start, stop in tokens)
-    return Leaves.of([(start, stop, kind) for start, stop, kind in kinds if kind is not None])
+    leaves = [(*start, *stop, of_leaf) for kind, string, start, stop in tokens
+              if (of_leaf := _python_kind(kind, string)) is not None]  # fmt: skip
+    rows, columns, stop_rows, stop_columns, kinds = np.array(leaves, np.int64).reshape(-1, 5).T
+    lines = offsets_of([len(line) + 1 for line in text.split("\n")])  # in characters
+    data = np.frombuffer(text.encode(), np.uint8)
+    places = np.append(np.flatnonzero(data & 0xC0 != 0x80), len(data))  # bytes before each character
+    return Leaves(places[lines[rows - 1] + columns], places[lines[stop_rows - 1] + stop_columns], kinds)
 
 
 def _python_kind(kind: int, string: str) -> int | None:
@@ -124,21 +128,6 @@ def _tokens(text: str) -> Iterator[tuple[int, str, tuple[int, int], tuple[int, i
                 yield tokenize.STRING, "", begin, stop
         elif not depth:
             yield kind, string, start, stop
-
-
-class _RowBytes:
-    """Bytes before the rows and columns of ``tokenize``."""
-
-    def __init__(self, text: str) -> None:
-        self._ascii = text.isascii()
-        self._lines = text.split("\n")
-        self._starts = offsets_of([len(line.encode()) + 1 for line in self._lines]).tolist()
-
-    def of(self, place: tuple[int, int]) -> int:
-        row, column = place[0] - 1, place[1]
-        if self._ascii or row >= len(self._lines):  # the end of the text is in a row behind the last
-            return int(self._starts[row]) + column
-        return int(self._starts[row]) + len(self._lines[row][:column].encode())
 
 
 def _leaves_of_tree(parser: Any, data: bytes) -> Leaves:

@@ -21,7 +21,8 @@ _CAMEL = re.compile(rb"(?=[a-z])%b(?:[A-Z]%b)+" % (_SMALL, _SMALL))
 _OPERATORS = (OPERATOR, COMPOUND)
 _OPERANDS = (IDENTIFIER, LITERAL, DELIMITER)
 _SPACES = re.compile(rb"[ \t]*")
-_JOINS = re.compile(rb"[\w\"'()\[\]{}]")  # next to it, an operator ends without a space
+# Two bytes that do not join: neither would end an operator, or both are of words, as in Kotlin's ``a !in b``.
+_KEPT_APART = re.compile(rb"[^\w\x80-\xff\"'()\[\]{}]{2}|[\w\x80-\xff]{2}")
 
 Edit = tuple[int, int, bytes]  # start and stop in bytes, and what stands there instead
 
@@ -57,7 +58,7 @@ def _snake(name: bytes) -> bytes:
 def _tight(data: bytes, leaves: Leaves) -> Iterator[Edit]:
     """Remove the space between an operator and an operand, where the two stay two leaves."""
     for start, stop in _operator_gaps(data, leaves):
-        if stop > start and any(_JOINS.match(data, place) for place in (start - 1, stop)):
+        if stop > start and not _KEPT_APART.match(data[start - 1 : start] + data[stop : stop + 1]):
             yield start, stop, b""
 
 

@@ -36,6 +36,7 @@ from pyharness.types import (
     Table,
     Tally,
     Tokenizer,
+    counted,
     digest_of,
 )
 
@@ -57,14 +58,14 @@ class Extract(NamedTuple):
 class NoiseCounts:
     """Sums of extracts by group and kind of noise. Integers only; an extract that a kind leaves equal is not in its."""
 
-    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(GROUPS, np.int64))
+    texts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((GROUPS, 2), np.int64))  # documents, extracts
     sums: NDArray[np.int64] = field(default_factory=lambda: np.zeros((GROUPS, len(KINDS), len(_SUMS)), np.int64))
 
     def add(self, tokenizer: Tokenizer, extracts: Sequence[Extract], seed: int, threads: int = 1) -> None:
         """Spoil extracts in every way, and encode them with noise and without."""
         clean = tokenizer.encode_batch([one.text for one in extracts], threads)
         for one in extracts:
-            self.documents[one.group] += one.opens
+            self.texts[one.group] += one.opens, 1
         for place, kind in enumerate(KINDS):
             noisy = [spoiled(kind, one.text, digest_of(f"{seed} {one.text}")) for one in extracts]
             tokens = tokenizer.encode_batch(noisy, threads)
@@ -77,17 +78,17 @@ class NoiseCounts:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays to keep with a record."""
-        return {"noise documents": self.documents, "noise sums": self.sums.ravel()}
+        return {"noise texts": self.texts.ravel(), "noise sums": self.sums.ravel()}
 
     @classmethod
     def of_arrays(cls, arrays: State) -> NoiseCounts:
         """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         shape = (GROUPS, len(KINDS), len(_SUMS))
-        documents = taken(arrays, "noise documents", GROUPS).astype(np.int64)
+        texts = taken(arrays, "noise texts", 2 * GROUPS).astype(np.int64).reshape(GROUPS, 2)
         sums = taken(arrays, "noise sums", int(np.prod(shape))).astype(np.int64).reshape(shape)
         if (sums < 0).any() or (sums[..., 3] > sums[..., 1]).any() or (sums[..., 4] > sums[..., 0]).any():
             raise InputError("a state keeps more ids, or more texts, than it has")
-        return cls(documents, sums)
+        return cls(texts, sums)
 
 
 def run(work: Work) -> Findings:
@@ -113,12 +114,12 @@ def rederive(state: State, case: Case) -> Findings:
 
 def _findings(counts: NoiseCounts) -> tuple[tuple[Measurement, ...], Mapping[str, Any]]:
     changed = dict(zip(KINDS, counts.sums[..., 0].sum(axis=0).tolist(), strict=True))
-    return tuple(measure(counts)), {"extracts": int(counts.documents.sum()), "changed": changed}
+    return tuple(measure(counts)), {"extracts": int(counts.texts[:, 1].sum()), "changed": changed}
 
 
 def measure(counts: NoiseCounts) -> Iterator[Measurement]:
     """Yield every metric of every kind."""
-    documents = counts.documents.tolist()
+    documents = counts.texts[:, 0].tolist()
     for name, over, under in (("noise_tokens", 2, 1), ("noise_ids_kept", 3, 1), ("noise_round_trips", 4, 0)):
         for place, kind in enumerate(KINDS):
             of = partial(_ratio, counts.sums[:, place, over], counts.sums[:, place, under])
@@ -137,7 +138,7 @@ def _unchanged(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     details = results[0].details
     few = [f"{kind} {count:,}" for kind, count in details.get("changed", {}).items() if count < details["extracts"]]
     if few:
-        yield f"Of {details['extracts']:,} extracts, fewer change: {', '.join(few)}. The others are left out."
+        yield f"Of {counted(details['extracts'], 'extract')}, fewer change: {', '.join(few)}. The others are left out."
 
 
 REPORTED = (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,6 @@ from pyharness.features.robustness.drawn_numbers import (
     written,
 )
 from pyharness.metrics.counting.state_arrays import taken
-from pyharness.statistics import jackknife
-from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import (
     PERCENT,
     Case,
@@ -49,7 +46,6 @@ Integers = NDArray[np.int64]
 SIDES: tuple[Side, ...] = ("right", "left")
 _SUMS = ("fields", "aligned", "whole")
 _FIELD = re.compile(r"\d+")
-_GROUP = np.arange(PER_KIND) % GROUPS  # of the i-th draw of a kind: every group has all lengths
 _SHORTEST = 4  # digits of numbers that need a cut
 
 
@@ -57,9 +53,8 @@ _SHORTEST = 4  # digits of numbers that need a cut
 class NumberCuts:
     """Cuts of whole numbers, and how the fields of decimals and dates are cut. Integers only."""
 
-    values: Integers  # [LONGEST, PER_KIND]
     cuts: Integers  # [LONGEST, PER_KIND], as ``drawn_numbers`` defines them
-    fields: Integers  # [GROUPS, FORMS, 3], sums of ``_SUMS``
+    fields: Integers  # [FORMS, 3], sums of ``_SUMS``
 
     @classmethod
     def of(cls, segmenter: HasSegments, seed: int, before: str, threads: int = 1) -> NumberCuts:
@@ -73,31 +68,26 @@ class NumberCuts:
         texts = [f"{before}{value}" for value in values.ravel().tolist()]
         segments, start = _spelled(segmenter, texts, threads), len(before.encode())
         cuts = [cut_of(segments.document(place), start, len(text) - len(before)) for place, text in enumerate(texts)]
-        fields = np.zeros((GROUPS, len(FORMS), len(_SUMS)), np.int64)
+        fields = np.zeros((len(FORMS), len(_SUMS)), np.int64)
         for place, form in enumerate(FORMS):
             texts = [before + one for one in written(form, seed)]
             segments = _spelled(segmenter, texts, threads)
-            counts = [_count_fields(one, segments.document(index), before) for index, one in enumerate(texts)]
-            np.add.at(fields[:, place], _GROUP, np.array(counts, np.int64))
-        return cls(values, np.array(cuts, np.int64).reshape(values.shape), fields)
+            for index, text in enumerate(texts):
+                fields[place] += _count_fields(text, segments.document(index), before)
+        return cls(np.array(cuts, np.int64).reshape(values.shape), fields)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays to keep with a record."""
-        arrays = {"values": self.values, "cuts": self.cuts, "fields": self.fields}
-        return {f"number {name}": array.ravel() for name, array in arrays.items()}
+        return {"number cuts": self.cuts.ravel(), "number fields": self.fields.ravel()}
 
     @classmethod
     def of_arrays(cls, arrays: State) -> NumberCuts:
         """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
-        shape, of_fields = (LONGEST, PER_KIND), (GROUPS, len(FORMS), len(_SUMS))
-        values, cuts = (
-            taken(arrays, f"number {name}", LONGEST * PER_KIND).astype(np.int64).reshape(shape)
-            for name in ("values", "cuts")
-        )
-        fields = taken(arrays, "number fields", int(np.prod(of_fields))).astype(np.int64).reshape(of_fields)
-        if (values < 0).any() or (cuts < 0).any() or (cuts.max(axis=1) >= 1 << np.arange(LONGEST)).any():
+        cuts = taken(arrays, "number cuts", LONGEST * PER_KIND).astype(np.int64).reshape(LONGEST, PER_KIND)
+        fields = taken(arrays, "number fields", len(FORMS) * len(_SUMS)).astype(np.int64).reshape(len(FORMS), -1)
+        if (cuts < 0).any() or (cuts.max(axis=1) >= 1 << np.arange(LONGEST)).any() or (fields[:, 0] < 1).any():
             raise InputError("a state has cuts of numbers that the numbers do not have")
-        return cls(values, cuts, fields)
+        return cls(cuts, fields)
 
 
 def _spelled(segmenter: HasSegments, texts: Sequence[str], threads: int) -> Segments:
@@ -106,7 +96,8 @@ def _spelled(segmenter: HasSegments, texts: Sequence[str], threads: int) -> Segm
         raise NotSpelled(fault)
     if missing := int(segments.missing.sum()):
         lost = texts[int(np.flatnonzero(segments.missing)[0])]
-        raise Unsupported(f"its tokens do not spell {missing:,} of {len(texts):,} numbers, such as {lost!r}")
+        lack = f"its tokens do not spell {missing:,} of {len(texts):,} numbers, such as {lost!r}"
+        raise Unsupported(lack + "; try -b 'numbers?before='" * lost.startswith(" "))
     return segments
 
 
@@ -124,61 +115,44 @@ def _count_fields(text: str, ends: Integers, before: str) -> tuple[int, int, int
 
 def run(work: Work) -> Findings:
     """Draw numbers and cut them."""
-    parameters = work.case.parameters
+    seed, before = (work.case.parameters[name] for name in ("seed", "before"))
     try:
-        cuts = NumberCuts.of(work.segmenter(), parameters["seed"], parameters["before"], work.threads)
+        cuts = NumberCuts.of(work.segmenter(), seed, before, work.threads)
     except NotSpelled as reason:
         return Findings(status="failed", reason=f"{work.spec.name}: {reason}")
-    return Findings(tuple(measure(cuts)), state=cuts.arrays())
+    return Findings(tuple(measure(cuts, seed)), state=cuts.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """Compute every number again, from the cuts."""
-    del case
-    return Findings(tuple(measure(NumberCuts.of_arrays(state))))
+    """Compute every number again, from the cuts and the seed."""
+    return Findings(tuple(measure(NumberCuts.of_arrays(state), case.parameters["seed"])))
 
 
-def measure(cuts: NumberCuts) -> Iterator[Measurement]:
+def measure(cuts: NumberCuts, seed: int) -> Iterator[Measurement]:
     """Yield every metric."""
-    per_group = [LONGEST * PER_KIND // GROUPS] * GROUPS
     digits = np.arange(1, LONGEST + 1)[:, None].repeat(PER_KIND, axis=1)
+    tokens = pieces(cuts.cuts)
+    entropies = [entropy(row) for row in cuts.cuts]
+    measured = partial(Measurement, no_interval=_DRAWN)
     for side in SIDES:
         for name, values in zip(_SCORES, scores(cuts.cuts, digits, side), strict=True):
-            yield jackknife.estimate(name, per_group, partial(_mean, values), side)
-    long = np.array([entropy(row) for row in cuts.cuts[_SHORTEST - 1 :]])
-    yield jackknife.without_interval("number_split_entropy", lambda _: float(long.mean()), _GROWS)
-    for length, row in enumerate(cuts.cuts, 1):
-        yield Measurement("number_split_entropy", entropy(row), part=str(length), no_interval=_GROWS)
-    tokens = pieces(cuts.cuts)
-    yield jackknife.estimate("tokens_per_digit", per_group, partial(_ratio, tokens, digits))
-    yield jackknife.estimate("value_token_correlation", per_group, partial(_correlation, cuts.values, tokens))
-    for (place, form), (sums, name) in product(enumerate(FORMS), enumerate(_FIELDS, 1)):
-        of_form = cuts.fields[:, place]
-        yield jackknife.estimate(name, per_group, partial(_share, of_form[:, sums], of_form[:, 0]), form)
-
-
-def _mean(values: NDArray[np.float64], groups: jackknife.Groups) -> float:
-    return float(values[:, groups[_GROUP]].mean())
-
-
-def _ratio(over: Integers, under: Integers, groups: jackknife.Groups) -> float:
-    kept = groups[_GROUP]
-    return int(over[:, kept].sum()) / int(under[:, kept].sum())
-
-
-def _share(over: Integers, under: Integers, groups: jackknife.Groups) -> float:
-    return int(over[groups].sum()) / int(under[groups].sum())
-
-
-def _correlation(values: Integers, tokens: Integers, groups: jackknife.Groups) -> float:
-    kept = groups[_GROUP]
-    correlation = rank_correlation(values[:, kept].ravel(), tokens[:, kept].ravel())
+            yield measured(name, float(values.mean()), part=side)
+    yield measured("number_split_entropy", float(np.mean(entropies[_SHORTEST - 1 :])))
+    for length, bits in enumerate(entropies, 1):
+        yield measured("number_split_entropy", bits, part=str(length))
+    yield measured("tokens_per_digit", int(tokens.sum()) / int(digits.sum()))
+    correlation = rank_correlation(whole_numbers(seed).ravel(), tokens.ravel())
     if correlation is None:
-        raise Undefined("every number has as many tokens")
-    return correlation
+        yield Measurement(_CORRELATION, None, reason="every number has as many tokens")
+    else:
+        yield measured(_CORRELATION, correlation)
+    for form, (fields, *sums) in zip(FORMS, cuts.fields.tolist(), strict=True):
+        for name, count in zip(_FIELDS, sums, strict=True):
+            yield measured(name, count / fields, part=form)
 
 
-_GROWS = f"it grows with the number of draws, which is {PER_KIND:,} of each length"
+_DRAWN = "numbers are drawn by a seed, not read from documents"
+_CORRELATION = "value_token_correlation"
 _SCORES = ("digit_group_precision", "digit_group_recall", "digit_group_f1")
 _FIELDS = ("number_fields_aligned", "whole_number_fields")
 _SHOWN = Format("{:.3f}")
@@ -191,17 +165,13 @@ REPORTED = (
            format=PERCENT),
     Metric("number_split_entropy", "bit", "lower", "entropy of the cuts of numbers of one length", format=_SHOWN),
     Metric("tokens_per_digit", "token/digit", "none", "tokens of whole numbers over their digits", format=_SHOWN),
-    Metric("value_token_correlation", "correlation", "higher", "rank correlation of a number and its tokens",
+    Metric(_CORRELATION, "correlation", "higher", "rank correlation of a number and its tokens",
            format=_SHOWN),
     Metric("number_fields_aligned", "share", "higher",
            "fields of decimals and dates that start and end at token boundaries", format=PERCENT),
     Metric("whole_number_fields", "share", "higher", "fields of decimals and dates that are one token",
            format=PERCENT),
 )  # fmt: skip
-
-
-def _columns(titles: Sequence[str], of: Callable[[str], str], metric: str) -> Iterator[Column]:
-    return (Column(metric, of(title), part=title) for title in titles)
 
 
 WHOLE = Table(
@@ -211,24 +181,24 @@ WHOLE = Table(
         *(Column("digit_group_precision", f"{side} precision %", part=side) for side in SIDES),
         *(Column("digit_group_recall", f"{side} recall %", part=side) for side in SIDES),
         Column("tokens_per_digit", "tok/digit"),
-        Column("value_token_correlation", "value-tokens"),
+        Column(_CORRELATION, "value-tokens"),
         Column("number_split_entropy", "entropy"),
     ),
     notes=(
         "right, left: groups of three digits from that side. value-tokens: rank correlation of value and tokens.",
         f"entropy: of the cuts of one length, mean over {_SHORTEST} to {LONGEST} digits, in bits.",
-        "Numbers are drawn; a CI is about other draws of as many.",
     ),
 )
 LENGTHS = Table(
     "Entropy of cuts by digits",
-    columns=tuple(_columns([str(length) for length in range(2, LONGEST + 1)], str, "number_split_entropy")),
+    columns=tuple(Column("number_split_entropy", str(length), part=str(length)) for length in range(2, LONGEST + 1)),
 )
 WRITTEN = Table(
     "Decimals and dates",
-    columns=(
-        *_columns(tuple(FORMS), "{}: aligned %".format, "number_fields_aligned"),
-        *_columns(tuple(FORMS), "{}: whole %".format, "whole_number_fields"),
+    columns=tuple(
+        Column(metric, f"{form}: {title} %", part=form)
+        for metric, title in zip(_FIELDS, ("aligned", "whole"), strict=True)
+        for form in FORMS
     ),
     notes=("A field is a run of digits. aligned: no token holds a digit of it and anything else.",),
 )

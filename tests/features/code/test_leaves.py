@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness.features.code.languages import LANGUAGES, language_named, language_of
-from pyharness.features.code.lexing import KINDS, Leaves, lex_python, lexer_of
+from pyharness.features.code.lexing import COMPOUND, IDENTIFIER, KINDS, Leaves, lex_python, lexer_of
 from pyharness.features.code.rewrites import STYLES, rewritten
 from pyharness.types import InputError, Unsupported
 
@@ -134,6 +134,19 @@ def test_spaces_around_operators_keep_the_leaves(style: str, text: str) -> None:
     assert new != text.encode()
     assert texts_of(new.decode(), lex_python(new.decode())) == texts_of(text, leaves)
     assert rewritten(new, lex_python(new.decode()) or leaves, style) is None
+
+
+def test_operators_of_letters_stay_apart_from_names() -> None:  # Kotlin has ``!in`` and ``as?``
+    leaves = Leaves.of([(0, 1, IDENTIFIER), (2, 5, COMPOUND), (6, 7, IDENTIFIER)])
+    assert rewritten(b"a !in b", leaves, "tight") == b"a!in b"
+    assert rewritten(b"a as? b", leaves, "tight") == b"a as?b"
+
+
+def test_names_in_other_letters_lose_spaces_too() -> None:
+    text = "é + ü\n"
+    leaves = lex_python(text)
+    assert leaves is not None
+    assert rewritten(text.encode(), leaves, "tight") == "é+ü\n".encode()
 
 
 def test_names_are_rewritten_alone() -> None:

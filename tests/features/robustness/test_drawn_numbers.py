@@ -13,8 +13,7 @@ from cases.command_line import call
 from cutting.cutters import Cut, Cutter, after, every
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.features.robustness.drawn_numbers import FORMS, LONGEST, PER_KIND, ideal_cut, whole_numbers, written
-from pyharness.features.robustness.numbers import NumberCuts, measure
-from pyharness.statistics.jackknife import GROUPS
+from pyharness.features.robustness.numbers import NumberCuts
 from pyharness.tokenizers.segmenting import unit_facts
 from pyharness.types import Case, InputError, Instead, Tokenizer, TokenizerSpec, Unsupported
 
@@ -105,27 +104,26 @@ def test_white_space_before_a_number_is_no_part_of_it(before: str, share: float)
     assert behind_points["number_fields_aligned decimals"] == 0.5  # the first field shares its token with the point
 
 
-def test_every_value_derives_again_and_has_replicates() -> None:
-    findings = run(every(3))
+def test_every_value_derives_again_and_has_a_reason_for_no_interval() -> None:
+    findings = run(every(3), seed=5)
     assert BENCHMARK.rederive is not None
-    again = BENCHMARK.rederive(findings.state, Case("numbers", "made", None))
+    again = BENCHMARK.rederive(findings.state, Case("numbers", "made", None, {"seed": 5}))
     assert again.measurements == findings.measurements
     assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
-    for one in findings.measurements:
-        assert len(one.replicates) == (0 if one.metric == "number_split_entropy" else GROUPS), one.metric
+    assert all(one.no_interval and not one.replicates for one in findings.measurements)
 
 
-def test_a_replicate_leaves_out_a_part_of_every_length() -> None:
-    made = NumberCuts.of(Cutter(every(2)), 0, " ")
-    (f1,) = (one for one in measure(made) if (one.metric, one.part) == ("digit_group_precision", "left"))
+def test_a_mean_over_numbers_is_one_over_lengths() -> None:
     places = [[place for place in range(1, digits) if (1 + place) % 2 == 0] for digits in range(1, LONGEST + 1)]
     means = [sum(place % 3 == 0 for place in some) / len(some) if some else 1.0 for some in places]
-    assert f1.replicates[3] == pytest.approx(sum(means) / LONGEST)
+    assert values(run(every(2)))["digit_group_precision left"] == pytest.approx(sum(means) / LONGEST)
 
 
 def test_rows_that_do_not_spell_numbers_are_skipped() -> None:
-    with pytest.raises(Unsupported, match=r"24,576 of 24,576"):
+    with pytest.raises(Unsupported, match=r"24,576 of 24,576.*numbers\?before='"):
         run(lambda _: None)
+    with pytest.raises(Unsupported, match=r"such as '\d'$"):
+        run(lambda _: None, before="")
     assert run(lambda _: [1]).status == "failed"
 
 
@@ -136,6 +134,8 @@ def test_damaged_states_are_refused() -> None:
             NumberCuts.of_arrays({**arrays, name: arrays[name][1:]})
     with pytest.raises(InputError):
         NumberCuts.of_arrays({**arrays, "number cuts": arrays["number cuts"] + 1})
+    with pytest.raises(InputError):
+        NumberCuts.of_arrays({**arrays, "number fields": arrays["number fields"] * 0})
 
 
 def test_a_run_needs_no_text(tmp_path: Path) -> None:

@@ -146,6 +146,13 @@ def test_the_sample_is_bounded(tmp_path: Path) -> None:
     assert findings.details["extracts"] == (512 << 10) // EXTRACT_BYTES
 
 
+def test_every_part_of_a_long_document_is_an_extract(tmp_path: Path) -> None:
+    findings = run(tmp_path, ["".join(f"{line} {PROSE}\n" for line in range(3000))])
+    assert findings.tally is not None
+    assert (findings.details["extracts"], findings.tally.cut_documents) == (findings.tally.documents, 1)
+    assert findings.details["changed"]["typos"] == findings.details["extracts"] > 1
+
+
 def test_damaged_states_are_refused() -> None:
     arrays = NoiseCounts().arrays()
     more_kept = np.zeros_like(arrays["noise sums"])
