@@ -23,6 +23,7 @@ class ProgrammingLanguage:
     names: tuple[str, ...]
     module: str = ""  # "": the standard library has its lexer
     function: str = "language"
+    values: tuple[str, ...] = ()  # literals that the grammar takes for identifiers
 
     @property
     def distribution(self) -> str:
@@ -37,7 +38,7 @@ LANGUAGES: Mapping[str, ProgrammingLanguage] = {
     "go": ProgrammingLanguage(("golang",), "tree_sitter_go"),
     "java": ProgrammingLanguage((), "tree_sitter_java"),
     "javascript": ProgrammingLanguage(("js", "mjs", "jsx"), "tree_sitter_javascript"),
-    "kotlin": ProgrammingLanguage(("kt", "kts"), "tree_sitter_kotlin"),
+    "kotlin": ProgrammingLanguage(("kt", "kts"), "tree_sitter_kotlin", values=("true", "false", "null")),
     "rust": ProgrammingLanguage(("rs",), "tree_sitter_rust"),
     "typescript": ProgrammingLanguage(("ts", "mts"), "tree_sitter_typescript", "language_typescript"),
 }

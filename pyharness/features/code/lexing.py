@@ -31,14 +31,13 @@ _DELIMITERS = frozenset("(){}[];,")
 _PUNCTUATION = frozenset((".", ":", "::", "@", "#", "...", "\\", "'"))
 _LONGEST_OPERATOR = 4
 _VALUES = frozenset(("True", "False", "None"))
-# Types of nodes of the grammars. Of whole literals, the children are parts of one leaf.
-_WHOLE = frozenset((
+# Types of nodes of the grammars. Of literals, the children are parts of one leaf.
+_LITERALS = frozenset((
     "string", "string_literal", "raw_string_literal", "char_literal", "character_literal", "rune_literal", "regex",
     "interpreted_string_literal", "multiline_string_literal", "template_string", "system_lib_string",
-    "boolean_literal", "user_defined_literal",
+    "template_literal_type", "user_defined_literal", "number", "true", "false", "null", "nil", "undefined",
 ))  # fmt: skip
-_LITERAL_NAMES = frozenset(("number", "integer", "float", "true", "false", "null", "nil", "none", "undefined"))
-_NAMES = frozenset(("name", "label_name", "metavariable"))
+_NAMES = frozenset(("label", "label_name", "metavariable"))
 _UNPARSED = frozenset(("preproc_arg", "jsx_text", "ERROR"))
 
 Leaf: TypeAlias = tuple[int, int, int]  # start and stop in bytes, kind
@@ -74,7 +73,8 @@ def lexer_of(language: str) -> Lexer:
     tree_sitter = load(purpose, "tree_sitter", "code", "tree-sitter", Unsupported)
     grammar = load(purpose, about.module, "code", about.distribution, Unsupported)
     parser = tree_sitter.Parser(tree_sitter.Language(getattr(grammar, about.function)()))
-    return lambda text: _leaves_of_tree(parser, text.encode())
+    values = [value.encode() for value in about.values]
+    return lambda text: _leaves_of_tree(parser, text.encode(), values)
 
 
 def kind_of_text(text: str) -> int | None:
@@ -83,7 +83,7 @@ def kind_of_text(text: str) -> int | None:
         return DELIMITER
     if text in _PUNCTUATION:
         return PUNCTUATION
-    if text.lstrip("#@").isidentifier():  # ``#include`` and ``@interface``, too
+    if text.strip("#@ \t").isidentifier():  # ``# include``, ``@interface`` and ``return@``, too
         return KEYWORD
     if not text.strip() or len(text) > _LONGEST_OPERATOR:
         return None
@@ -130,7 +130,7 @@ def _tokens(text: str) -> Iterator[tuple[int, str, tuple[int, int], tuple[int, i
             yield kind, string, start, stop
 
 
-def _leaves_of_tree(parser: Any, data: bytes) -> Leaves:
+def _leaves_of_tree(parser: Any, data: bytes, values: Sequence[bytes]) -> Leaves:
     """Walk a tree without recursion: code from machines nests deeply."""
     leaves: list[Leaf] = []
     errors = 0
@@ -139,7 +139,8 @@ def _leaves_of_tree(parser: Any, data: bytes) -> Leaves:
         node = cursor.node
         errors += node.end_byte - node.start_byte if node.type == "ERROR" else 0
         if _is_whole(node) or not cursor.goto_first_child():
-            kind = _node_kind(node, data[node.start_byte : node.end_byte])
+            leaf = data[node.start_byte : node.end_byte]
+            kind = LITERAL if leaf in values else _node_kind(node, leaf)
             if kind is not None:
                 leaves.append((node.start_byte, node.end_byte, kind))
             while not cursor.goto_next_sibling():
@@ -148,7 +149,7 @@ def _leaves_of_tree(parser: Any, data: bytes) -> Leaves:
 
 
 def _is_whole(node: Any) -> bool:
-    return node.is_named and (node.type in _WHOLE or node.type in _UNPARSED or node.type.endswith("comment"))
+    return node.is_named and (node.type in _LITERALS or node.type in _UNPARSED or node.type.endswith("comment"))
 
 
 def _node_kind(node: Any, data: bytes) -> int | None:
@@ -156,8 +157,8 @@ def _node_kind(node: Any, data: bytes) -> int | None:
         return kind_of_text(data.decode())
     if not data or node.type in _UNPARSED or node.type.endswith("comment"):
         return None
-    if node.type.endswith("identifier") or node.type in _NAMES:
+    if "identifier" in node.type or node.type in _NAMES:
         return IDENTIFIER
-    if node.type in _WHOLE or node.type in _LITERAL_NAMES or "literal" in node.type:
+    if node.type in _LITERALS or "literal" in node.type:
         return LITERAL
     return kind_of_text(data.decode())

@@ -17,11 +17,11 @@ from pyharness.types import InputError, Unsupported
 
 LEAVES = ("name", "größe", "if", "None", "'a b'", '"é"', "12", "+", "**", ":=", "(", ")", ",", ".", ":", "@", "...")
 SMALL = {
-    "c": ('#include <a.h>\nint f(int a) { return a->b + 1; } // c\n', "#include|int|int|return"),
+    "c": ('# include <a.h>\n# if X\n# endif\nint f(int a) { return a->b + 1; } // c\n', "# include|# if|# endif|int|int|return"),
     "cpp": ('std::string s = "x"; auto t = s;', "auto"),
     "go": ("package a\nfunc f() bool {\n\treturn x == nil\n}\n", "package|func|return"),
     "java": ("class A { boolean f() { return 1 >= 2; } }", "class|boolean|return"),
-    "javascript": ("const a = `x${b}`; /* c */ a?.b", "const"),
+    "javascript": ("const {a, d = 1} = `x${b}`; /* c */ a?.b", "const"),
     "kotlin": ('fun f() { val a = "x" }', "fun|val"),
     "rust": ("fn f(a: u8) -> bool { a != 1 } // c", "fn|u8|bool"),
     "typescript": ("let a: string = 'x'; let b: number;", "let|string|let|number"),
@@ -74,6 +74,27 @@ def test_leaves_of_grammars(language: str) -> None:
     assert [leaf for kind, leaf in of_kinds if kind == "keyword"] == keywords.split("|")
     assert not any("//" in leaf or "/*" in leaf for _, leaf in of_kinds)
     assert all(leaf[0] == leaf[-1] for kind, leaf in of_kinds if kind == "literal" and leaf[0] in "'\"`")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "literal"),
+    [
+        ("c", "int *a = NULL;", "NULL"),
+        ("cpp", "auto a = nullptr;", "nullptr"),
+        ("kotlin", "val a = null", "null"),
+        ("typescript", "type A = `a${string}`;", "`a${string}`"),
+    ],
+)
+def test_values_and_templates_are_literals(language: str, text: str, literal: str) -> None:
+    pytest.importorskip(LANGUAGES[language].module)
+    assert ("literal", literal) in shown(text, lexer_of(language)(text))
+
+
+def test_labels_of_kotlin_are_no_operators() -> None:
+    pytest.importorskip("tree_sitter_kotlin")
+    text = "fun f() { r@ for (i in a) { return@f } }"
+    kinds = {leaf: kind for kind, leaf in shown(text, lexer_of("kotlin")(text))}
+    assert (kinds["r@"], kinds["return@"]) == ("identifier", "keyword")
 
 
 def test_errors_of_a_grammar_have_bytes_and_no_leaves() -> None:
