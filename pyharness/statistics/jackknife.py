@@ -153,14 +153,12 @@ def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurem
     return replace(measured, replicates=kept, no_interval=measured.no_pair or lack(kept))
 
 
-def without_interval(
-    metric: str, of: Callable[[Groups], float | int], reason: str, part: str | None = None
-) -> Measurement:
+def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
     """Measure a metric whose replicates would not keep the promise of an interval, with the reason."""
     try:
-        return Measurement(metric, of(np.ones(GROUPS, np.bool_)), part=part, no_interval=reason)
+        return Measurement(metric, of(np.ones(GROUPS, np.bool_)), no_interval=reason)
     except Undefined as undefined:
-        return Measurement(metric, None, reason=str(undefined), part=part)
+        return Measurement(metric, None, reason=str(undefined))
 
 
 def rounded(replicates: Sequence[float | None]) -> tuple[float | None, ...]:

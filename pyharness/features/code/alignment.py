@@ -37,14 +37,16 @@ class LeafTokens:
     first: Integers  # [leaves], token of the first byte
     last: Integers  # [leaves], token of the last byte
     before: Integers  # [leaves], place of the last byte before a leaf that is no white space; -1: none
+    after: Integers  # [leaves], place of the next such byte behind it; the size of the document: none
 
     @classmethod
     def of(cls, data: bytes, ends: Integers, leaves: Leaves) -> LeafTokens:
         """Find the tokens of leaves."""
         solid = np.flatnonzero(~_WHITE[np.frombuffer(data, np.uint8)])
         before = np.append(-1, solid)[np.searchsorted(solid, leaves.starts)]
+        after = np.append(solid, len(data))[np.searchsorted(solid, leaves.stops)]
         first, last = (np.searchsorted(ends, places, "right") for places in (leaves.starts, leaves.stops - 1))
-        return cls(data, ends, leaves, first, last, before)
+        return cls(data, ends, leaves, first, last, before, after)
 
     def starts_aligned(self) -> Flags:
         """Return which leaves start at a boundary, bool [leaves]."""
@@ -52,9 +54,7 @@ class LeafTokens:
 
     def ends_aligned(self) -> Flags:
         """Return which leaves end at a boundary, bool [leaves]."""
-        solid = np.flatnonzero(~_WHITE[np.frombuffer(self.data, np.uint8)])
-        after = np.append(solid, len(self.data))[np.searchsorted(solid, self.leaves.stops)]
-        return np.asarray((after >= len(self.data)) | (np.searchsorted(self.ends, after, "right") != self.last))
+        return np.asarray(np.searchsorted(self.ends, self.after, "right") != self.last)
 
     def of_tokens(self) -> tuple[int, int]:
         """Return the number of tokens with bytes of a leaf, and of those with bytes of two and more."""

@@ -23,16 +23,11 @@ class ProgrammingLanguage:
     names: tuple[str, ...]
     module: str = ""  # "": the standard library has its lexer
     function: str = "language"
-    values: tuple[str, ...] = ()  # literals that the grammar takes for identifiers
-
-    @property
-    def distribution(self) -> str:
-        """Name of the wheel with the grammar."""
-        return self.module.replace("_", "-")
+    values: tuple[str, ...] = ()  # literals that the lexer takes for names
 
 
 LANGUAGES: Mapping[str, ProgrammingLanguage] = {
-    PYTHON: ProgrammingLanguage(("py", "pyi")),
+    PYTHON: ProgrammingLanguage(("py", "pyi"), values=("True", "False", "None")),
     "c": ProgrammingLanguage(("h",), "tree_sitter_c"),
     "cpp": ProgrammingLanguage(("c++", "cc", "cxx", "hpp", "hh"), "tree_sitter_cpp"),
     "go": ProgrammingLanguage(("golang",), "tree_sitter_go"),

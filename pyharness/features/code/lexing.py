@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.code.languages import LANGUAGES
+from pyharness.features.code.languages import LANGUAGES, PYTHON
 from pyharness.plugins.libraries import load
 from pyharness.types import Unsupported, offsets_of
 
@@ -30,7 +30,6 @@ IDENTIFIER, KEYWORD, LITERAL, OPERATOR, COMPOUND, DELIMITER, PUNCTUATION = range
 _DELIMITERS = frozenset("(){}[];,")
 _PUNCTUATION = frozenset((".", ":", "::", "@", "#", "...", "\\", "'"))
 _LONGEST_OPERATOR = 4
-_VALUES = frozenset(("True", "False", "None"))
 # Types of nodes of the grammars. Of literals, the children are parts of one leaf.
 _LITERALS = frozenset((
     "string", "string_literal", "raw_string_literal", "char_literal", "character_literal", "rune_literal", "regex",
@@ -71,7 +70,7 @@ def lexer_of(language: str) -> Lexer:
         return lex_python
     purpose = f"benchmark 'code' on {language}"
     tree_sitter = load(purpose, "tree_sitter", "code", "tree-sitter", Unsupported)
-    grammar = load(purpose, about.module, "code", about.distribution, Unsupported)
+    grammar = load(purpose, about.module, "code", about.module.replace("_", "-"), Unsupported)
     parser = tree_sitter.Parser(tree_sitter.Language(getattr(grammar, about.function)()))
     values = [value.encode() for value in about.values]
     return lambda text: _leaves_of_tree(parser, text.encode(), values)
@@ -109,7 +108,7 @@ def lex_python(text: str) -> Leaves | None:
 
 def _python_kind(kind: int, string: str) -> int | None:
     if kind == tokenize.NAME:
-        return LITERAL if string in _VALUES else KEYWORD if keyword.iskeyword(string) else IDENTIFIER
+        return LITERAL if string in LANGUAGES[PYTHON].values else KEYWORD if keyword.iskeyword(string) else IDENTIFIER
     if kind in (tokenize.NUMBER, tokenize.STRING):
         return LITERAL
     return kind_of_text(string) if kind == tokenize.OP else None

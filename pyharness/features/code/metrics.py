@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ def measure(counts: CodeCounts) -> Iterator[Measurement]:
         yield (
             jackknife.estimate(ratio.metric, documents, of, ratio.part, sizes)
             if ratio.no_interval is None
-            else jackknife.without_interval(ratio.metric, of, ratio.no_interval, ratio.part)
+            else replace(jackknife.without_interval(ratio.metric, of, ratio.no_interval), part=ratio.part)
         )
 
 
@@ -99,17 +99,16 @@ def _why_none(counts: CodeCounts) -> str:
     return f"of {texts:,} documents, the lexer refuses {refused:,}, and tokens do not spell {unspelled:,}"
 
 
-def _aligned(metric: str, name: str) -> Iterator[CodeRatio]:
-    yield CodeRatio(metric, [f"{kind} {name}" for kind in KINDS], KINDS, "the text has no leaves")
-
-
 _REPEATED = "no document repeats an identifier"
-_NARROW_CUTS = "of Java, CIs held in 91 to 92 % of draws"
-_NARROW = {"spaced": "of Rust, CIs of differences held in 91 % of draws"}
+_NARROW_CUTS = "too few would hold: of Java code 91 to 92 %"
+_NARROW = {"spaced": "too few would hold: of differences on Rust code 91 %"}
 RATIOS = (
-    *_aligned("leaves_aligned", "both"),
-    *_aligned("leaf_starts_aligned", "starts"),
-    *_aligned("leaf_ends_aligned", "ends"),
+    *(
+        CodeRatio(metric, [f"{kind} {name}" for kind in KINDS], KINDS, "the text has no leaves")
+        for metric, name in (
+            ("leaves_aligned", "both"), ("leaf_starts_aligned", "starts"), ("leaf_ends_aligned", "ends")
+        )
+    ),
     *(CodeRatio("leaves_aligned", [f"{kind} both"], [kind], f"no leaf is of the kind {kind}", kind) for kind in KINDS),
     CodeRatio("tokens_across_leaves", ["crossing tokens"], ["leaf tokens"], "no token has a leaf"),
     CodeRatio("tokens_per_identifier", ["identifier pieces"], ["identifier"], "the text has no identifiers"),

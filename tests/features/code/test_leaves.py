@@ -17,7 +17,7 @@ from pyharness.types import InputError, Unsupported
 
 LEAVES = ("name", "größe", "if", "None", "'a b'", '"é"', "12", "+", "**", ":=", "(", ")", ",", ".", ":", "@", "...")
 SMALL = {
-    "c": ('# include <a.h>\n# if X\n# endif\nint f(int a) { return a->b + 1; } // c\n', "# include|# if|# endif|int|int|return"),
+    "c": ('# include <a.h>\nint f(int a) { return a->b + 1; } // c\n', "# include|int|int|return"),
     "cpp": ('std::string s = "x"; auto t = s;', "auto"),
     "go": ("package a\nfunc f() bool {\n\treturn x == nil\n}\n", "package|func|return"),
     "java": ("class A { boolean f() { return 1 >= 2; } }", "class|boolean|return"),
