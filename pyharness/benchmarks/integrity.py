@@ -187,7 +187,7 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
     text, stress = (_exact_shares(results, part) for part in (TEXT, STRESS))
     if text:  # an older record does not separate text and stress set
         lost = [
-            f"{row} ({100 * (1 - share):.2g} % of documents of {label})"
+            f"{row} ({100 * (1 - share):.3g} % of documents of {label})"
             for (row, label), share in text.items()
             if share < 1
         ]

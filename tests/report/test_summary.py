@@ -92,6 +92,7 @@ def test_rows_with_unreachable_tokens_and_lost_text_are_named() -> None:
     share = {"metric": "exact_round_trip_share", "part": "text"}
     said = answers(results_of("integrity", a={**share, "value": 0.75}, b={**share, "value": 1.0}))
     assert said["Loses text"] == "a (25 % of documents of text)."
+    assert "(100 % of" in answers(results_of("integrity", a={**share, "value": 0.0}))["Loses text"]
 
 
 @pytest.mark.parametrize(("slower", "tied"), [([1e7, 1.01e7, 0.99e7], False), ([9e7, 11e7, 10.2e7], True)])

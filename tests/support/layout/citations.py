@@ -15,9 +15,9 @@ PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)\b")
 # Features that documents name.
 OF_FEATURES = (
-    "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "distribution", "engines", "gate",
-    "history", "language_models", "logs", "morphology", "parts", "pipes", "profiling", "remote", "segmentation",
-    "serving", "training",
+    "actions", "adaptation", "audit", "code", "costs", "curriculum", "deployment", "distribution", "engines", "gate",
+    "history", "language_models", "logs", "morphology", "parts", "pipes", "profiling", "remote", "robustness",
+    "segmentation", "serving", "training",
 )  # fmt: skip
 # By the end of its path: text_encoder.hpp. The project llama.cpp is no file.
 NATIVE = re.compile(r"(?<![\w/.*-])(?!llama\.cpp\b)[\w/]+\.(?:hpp|cpp|cu)\b")

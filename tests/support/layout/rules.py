@@ -50,6 +50,7 @@ USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: do
     "actions": ("pipes", "training"),
     "adaptation": ("language_models", "training"),
     "curriculum": ("segmentation", "training"),
+    "distribution": ("code", "robustness"),  # its suite names them
     "history": ("gate",),
     "segmentation": ("language_models", "training"),
     "serving": ("engines",),
