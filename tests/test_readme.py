@@ -39,6 +39,7 @@ OF_FEATURES = {
     "curriculum": {"curriculum"},
     "deployment": {"coverage"},
     "gate": {"gate"},
+    "glitch": {"glitch"},
     "history": {"history"},
     "logs": {"canonical", "ids"},
     "parts": {"merge", "plan", "work"},
