@@ -73,7 +73,7 @@ def _cosine_distance(row: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     """Of the original: 1 - cosine, with a product of norms of at least 1e-6."""
     product = sum(a * b for a, b in zip(row.tolist(), other.tolist(), strict=True))
     norms = [sum(a * a for a in one.tolist()) ** 0.5 for one in (row, other)]
-    return 1 - product / max(norms[0] * norms[1], 1e-6)
+    return float(1 - product / max(norms[0] * norms[1], 1e-6))
 
 
 def test_unused_ids_are_taken_in_their_order() -> None:

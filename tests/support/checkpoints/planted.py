@@ -65,12 +65,14 @@ class PlantedRows:
 
 def _directions(rng: np.random.Generator, rows: int, width: int) -> NDArray[np.float64]:
     drawn = rng.standard_normal((rows, width))
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    directions: NDArray[np.float64] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return directions
 
 
 def _stored(rows: NDArray[np.float64], dtype: str) -> NDArray[Any]:
     single = rows.astype("<f4")
     if dtype == "BF16":
         bits = single.view("<u4")
-        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+        rounded: NDArray[Any] = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        return rounded.astype("<u2")
     return single.astype("<f2") if dtype == "F16" else single
