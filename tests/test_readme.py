@@ -42,6 +42,7 @@ OF_FEATURES = {
     "glitch": {"glitch"},
     "history": {"history"},
     "logs": {"canonical", "ids"},
+    "paper_trainers": {"parity-bpe", "unigram-published"},
     "parts": {"merge", "plan", "work"},
     "profiling": {"profile"},
     "remote": {"s3", "gs", "hf", "https", "http"},

@@ -16,7 +16,7 @@ FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
 # Features that documents name.
 OF_FEATURES = (
     "actions", "adaptation", "audit", "costs", "curriculum", "deployment", "gate", "glitch", "history", "logs",
-    "parts", "profiling", "remote", "segmentation", "serving",
+    "paper_trainers", "parts", "profiling", "remote", "segmentation", "serving",
 )  # fmt: skip
 # By the end of its path: text_encoder.hpp. The project llama.cpp is no file.
 NATIVE = re.compile(r"(?<![\w/.*-])(?!llama\.cpp\b)[\w/]+\.(?:hpp|cpp|cu)\b")
