@@ -66,9 +66,7 @@ def largest_probabilities(
     return largest
 
 
-def _built(
-    tokenizer: Tokenizer, vocabulary: Vocabulary, longest: int | None
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+def _built(tokenizer: Tokenizer, vocabulary: Vocabulary, longest: int | None) -> Iterator[BuiltPrompt]:
     """Yield the ids of each prompt and the places of the placeholder; fewer shots where the model is short."""
     for prompt in PROMPTS:
         shots = prompt.shots

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from cases.command_line import call
 from language_models import build
 from pyharness import language_models, tokenizers
 from pyharness.features.glitch import verification
@@ -70,3 +72,24 @@ def test_a_short_model_gets_fewer_shots_and_a_shorter_one_is_refused(model: Path
     assert all(len(ids) + STEPS <= 120 for ids, _ in built)
     with pytest.raises(InputError, match="verify"):
         list(verification._built(tokenizer, tokenizer.vocabulary(), 16))
+
+
+def test_a_run_asks_the_model_about_what_text_gives(tmp_path: Path) -> None:
+    numpy_files: Any = importlib.import_module("safetensors.numpy")
+    folder = build(tmp_path / "m", n_positions=2048)
+    tensors = numpy_files.load_file(folder / "model.safetensors")
+    rows = tensors["transformer.wte.weight"]
+    rows[[5, 258, *range(10, 20)]] = rows[0] + 0.01 * rows[[5, 258, *range(10, 20)]]
+    numpy_files.save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    done = call(
+        "run", "-t", "file:m/tokenizer.json", "-b", "glitch?unused=10-19&verify=2", "-o", "r.json", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "r.json").read_text())["results"][0]
+    assert result["status"] == "ok", result
+    assert result["details"]["tied"]
+    numbers = {one["metric"]: one["value"] for one in result["measurements"] if one.get("part") is None}
+    asked = [one for one in result["details"]["candidates"] if one["probability"] is not None]
+    assert (numbers["glitch_asked"], len(asked)) == (2, 2)
+    assert numbers["glitch_verified"] == sum(one["probability"] < 0.01 for one in asked)
+    assert {5, 258} <= {one["id"] for one in result["details"]["candidates"]}
