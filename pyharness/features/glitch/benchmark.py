@@ -18,7 +18,6 @@ from pyharness.language_models.folder import ModelFolder, obtain
 from pyharness.language_models.loader import require_libraries
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
-from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import file
 from pyharness.types import (
     Answer,
@@ -54,11 +53,11 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
     """Check the model and the libraries before anything runs; drop parameters that are off.
 
     Raises:
-        InputError: the model cannot be used, or too many tokens are to be verified.
-        Unsupported: no model is named, and the row comes with none; or verification lacks its libraries.
+        InputError: the named model cannot be used, or too many tokens are to be verified.
+        Unsupported: no model is named, and the row comes with none that can be read; or verification lacks libraries.
     """
     del device
-    language_models.check(_model_name(parameters, row))
+    _model_name(parameters, row)
     if parameters["verify"]:
         if parameters["verify"] > MOST_VERIFIED:
             raise InputError(f"verify={parameters['verify']} is too many; at most {MOST_VERIFIED:,} are verified")
@@ -67,15 +66,18 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 
 
 def _model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
-    """Return the given model, or the folder or repository of the row's tokenizer."""
-    home = TOKENIZER.parse(TOKENIZER.parse(row.name).home)
-    if given := parameters.get("model"):
-        return str(given)
-    if home.name == "hf" and home.argument:
-        return home.argument
-    if row.path is not None and language_models.holds_model(Path(row.path).parent):
-        return str(Path(row.path).parent)
-    raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: glitch?model=FOLDER")
+    """Return the given model, or the folder of the row's tokenizer, checked: no download without a name."""
+    if given := str(parameters.get("model", "")):
+        language_models.check(given)
+        return given
+    home = Path(row.path).parent if row.path is not None else None
+    if home is None or not language_models.holds_model(home):
+        raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: glitch?model=FOLDER")
+    try:
+        language_models.check(str(home))
+    except InputError as error:
+        raise Unsupported(str(error)) from None
+    return str(home)
 
 
 def run(work: Work) -> Findings:
@@ -103,7 +105,7 @@ def run(work: Work) -> Findings:
     candidates = indicators.below(indicators.threshold, tested)
     causes = [cause_of(token, pipeline.verdicts, vocabulary, indicators) for token in candidates.tolist()]
     chances = _verified(work, folder, vocabulary, candidates, causes)
-    numbers = (*_levels(indicators), *_counts(causes), *_verification(chances))
+    numbers = (*_levels(indicators), *_counts(causes), *_verification(chances, parameters))
     return Findings(numbers, {**about, "candidates": _list(candidates, causes, chances, indicators, vocabulary)})
 
 
@@ -171,8 +173,8 @@ def _counts(causes: Sequence[str]) -> Iterator[Measurement]:
         yield Measurement("glitch_causes", causes.count(cause), part=cause)
 
 
-def _verification(chances: Mapping[int, float]) -> tuple[Measurement, ...]:
-    if not chances:
+def _verification(chances: Mapping[int, float], parameters: Mapping[str, Any]) -> tuple[Measurement, ...]:
+    if not parameters.get("verify"):
         return ()
     return (
         Measurement("glitch_asked", len(chances)),

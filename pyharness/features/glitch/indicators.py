@@ -61,14 +61,14 @@ class UnusedIds:
 
 
 def _parsed(given: str, rows: int) -> NDArray[np.int64]:
-    ids: list[int] = []
+    ids = np.zeros(rows, np.bool_)
     for part in given.split("+"):
         match = _RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2])) if match else (rows, rows)
         if not first <= last < rows:
             raise InputError(f"unused={given[:80]!r}: {part[:40]!r} is no id below {rows:,}; write 177-187+40241-40241")
-        ids += range(first, last + 1)
-    return np.array(sorted(set(ids)), np.int64)
+        ids[first : last + 1] = True
+    return np.flatnonzero(ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ def measure_rows(matrices: IdMatrices, unused: UnusedIds, tested: NDArray[np.boo
     if matrices.tied:
         if len(unused.ids) < 2:
             raise Unsupported("the matrices are tied and fewer than 2 unused ids are known; write unused=FIRST-LAST")
-        rows = matrices.output.take(_some(unused.ids))
-        values = distances_of(matrices.output, rows.mean(axis=0))
+        rows = matrices.entry.take(_some(unused.ids))
+        values = distances_of(matrices.entry, rows.mean(axis=0))
         return _summarise("cosine distance", values, near_zero, tested, _levels(rows))
     return _summarise("L2 norm", norms, near_zero, tested, norms[unused.ids])
 

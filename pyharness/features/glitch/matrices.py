@@ -23,7 +23,7 @@ OUTPUTS = ("lm_head", "embed_out", "output", "ff_out")
 WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
 BLOCK = 4 << 20  # bytes of float64 at a time
 MOST_COLUMNS = 1 << 17  # published models have at most 2^14
-_NAMED = 6  # tensors in a message
+_NAMED, _SHOWN = 6, 80  # tensors in a message, characters of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class IdMatrix:
 
     def same(self, other: IdMatrix) -> bool:
         """Tell whether two matrices have the same numbers."""
-        if self.tensor.shape != other.tensor.shape:
+        about, others = ((one.dtype, one.shape, one.size) for one in (self.tensor, other.tensor))
+        if about != others:
             return False
         return all(np.array_equal(*pair) for pair in zip(self.blocks(), other.blocks(), strict=True))
 
@@ -84,40 +85,39 @@ def _to_float64(data: bytes, dtype: str) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class IdMatrices:
-    """The input embedding of a checkpoint and its output embedding, which is the same one in a tied model."""
+    """The input embedding of a checkpoint, and whether the output embedding is the same matrix."""
 
     entry: IdMatrix
-    output: IdMatrix
     tied: bool
 
     @classmethod
     def of(cls, folder: ModelFolder, ids: int, named: str = "") -> IdMatrices:
-        """Find the matrices of a model of ``ids`` ids; ``named``: the input embedding, if its name is unusual.
+        """Find the matrix of a model of ``ids`` ids; ``named``: its name, if it is unusual.
 
-        A model is tied if it stores one matrix or the same one twice, unless ``tie_word_embeddings`` says otherwise.
+        A model that stores two is tied if they are the same: transformers does not tie others, whatever the
+        configuration says. One that stores one is tied unless ``tie_word_embeddings`` is false.
 
         Raises:
             InputError: there is no such tensor or more than one, or it has no shape or dtype of an embedding.
         """
         stored = {name: IdMatrix(path, tensor) for path in folder.weights
                   for name, tensor in WeightsFile.read(path).tensors.items()}  # fmt: skip
-        entry = _entry(folder, stored, ids, named)
+        wide = {name: one for name, one in stored.items() if len(one.tensor.shape) == 2 and one.rows >= ids}
+        entry = _entry(folder, wide, ids, named)
         _check(entry, ids)
-        output = _output(stored, entry)
-        ties = _ties(folder.config)
-        if output is None:
-            return cls(entry, entry, ties is not False)
-        return cls(entry, output, bool(ties) or entry.same(output))
+        outputs = [one for name, one in wide.items() if _part(name) in OUTPUTS and one != entry]
+        if not outputs:
+            return cls(entry, _ties(folder.config) is not False)
+        return cls(entry, any(entry.same(one) for one in outputs))
 
 
-def _entry(folder: ModelFolder, stored: Mapping[str, IdMatrix], ids: int, named: str) -> IdMatrix:
-    wide = {name: one for name, one in stored.items() if len(one.tensor.shape) == 2 and one.rows >= ids}
+def _entry(folder: ModelFolder, wide: Mapping[str, IdMatrix], ids: int, named: str) -> IdMatrix:
     usual = [name for name in wide if _part(name) in INPUTS]
     names = [name for name in wide if name == named] if named else usual
     if len(names) == 1:
         return wide[names[0]]
-    known = ", ".join(sorted(wide)[:_NAMED]) or "nothing"
-    what = f"no tensor {named[:80]!r}" if named else f"{len(usual)} tensors with the name of an input embedding"
+    known = ", ".join(name[:_SHOWN] for name in sorted(wide)[:_NAMED]) or "nothing"
+    what = f"no tensor {named[:_SHOWN]!r}" if named else f"{len(usual)} tensors with the name of an input embedding"
     raise InputError(
         f"language model {folder.name!r} has {what} and {ids:,} rows or more; with so many rows it has {known}; "
         "write tensor=NAME, or name the model of this tokenizer"
@@ -126,23 +126,14 @@ def _entry(folder: ModelFolder, stored: Mapping[str, IdMatrix], ids: int, named:
 
 def _check(matrix: IdMatrix, ids: int) -> None:
     """Refuse what is no matrix of numbers that can be read."""
-    tensor = matrix.tensor
+    tensor, name = matrix.tensor, repr(matrix.tensor.name[:_SHOWN])
     width = WIDTHS.get(tensor.dtype)
     if width is None:
-        raise InputError(f"{tensor.name} is of dtype {tensor.dtype[:20]!r}; known: {', '.join(WIDTHS)}")
+        raise InputError(f"{name} is of dtype {tensor.dtype[:20]!r}; known: {', '.join(WIDTHS)}")
     if tensor.size != tensor.numbers * width or not 0 < ids <= matrix.rows <= BIGGEST_ID + 1:
-        raise InputError(f"{matrix.path} is broken: {tensor.name} does not have the bytes of its shape {tensor.shape}")
+        raise InputError(f"{matrix.path} is broken: {name} does not have the bytes of its shape")
     if not 0 < tensor.shape[1] <= MOST_COLUMNS:
-        raise InputError(f"{tensor.name} has {tensor.shape[1]:,} columns; from 1 to {MOST_COLUMNS:,} are read")
-
-
-def _output(stored: Mapping[str, IdMatrix], entry: IdMatrix) -> IdMatrix | None:
-    some = [one for name, one in stored.items()
-            if _part(name) in OUTPUTS and one.tensor.shape == entry.tensor.shape and one != entry]  # fmt: skip
-    if not some:
-        return None
-    _check(some[0], entry.rows)
-    return some[0]
+        raise InputError(f"{name} has {tensor.shape[1]:,} columns; from 1 to {MOST_COLUMNS:,} are read")
 
 
 def _part(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cases.command_line import call
+from cases.command_line import call, refused
 from checkpoints.made import weights
-from pyharness.features.glitch.benchmark import cause_of
+from pyharness import language_models, tokenizers
+from pyharness.features.glitch.benchmark import cause_of, settle
 from pyharness.features.glitch.indicators import Indicators
 from pyharness.metrics.reachability import Verdict
-from pyharness.types import Vocabulary
+from pyharness.types import Unsupported, Vocabulary
 from tokenizer_files import byte_level
 
 PADDED = 272  # rows; the tokenizer has 263 ids
@@ -64,6 +66,24 @@ def test_rows_like_unused_ids_have_no_count(folder: Path) -> None:
 
 def test_a_row_without_a_model_is_skipped(folder: Path) -> None:
     assert measured(folder, "glitch", "raw_bytes")["status"] == "skipped"
+
+
+def test_a_model_of_the_row_that_cannot_be_read_is_skipped_and_a_named_one_refused(folder: Path) -> None:
+    config = json.loads((folder / "m/config.json").read_text())
+    (folder / "m/config.json").write_text(json.dumps({**config, "quantization_config": {}}))
+    result = measured(folder, "glitch")
+    assert (result["status"], "quantised" in result["reason"]) == ("skipped", True)
+    assert "quantised" in refused("run", "-t", "file:m/tokenizer.json", "-b", "glitch?model=m", cwd=folder)
+
+
+def test_no_model_is_fetched_without_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(name: str) -> None:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(language_models, "check", fetch)
+    row = dataclasses.replace(tokenizers.resolve("raw_bytes"), name="hf:organisation/name")
+    with pytest.raises(Unsupported):
+        settle({"model": "", "verify": 0}, row, "cpu")
 
 
 @pytest.mark.parametrize("parameters", ["model=nowhere/at all", "verify=5000", "verify=-1"])

@@ -57,17 +57,26 @@ def test_blocks_are_all_rows_of_any_dtype(
         (None, {"text_config": {"tie_word_embeddings": False}}, False),
         ("same", {}, True),
         ("other", {}, False),
-        ("other", {"tie_word_embeddings": True}, True),
-        ("narrow", {}, True),
+        ("other", {"tie_word_embeddings": True}, False),
+        ("narrow", {}, False),
+        ("integers", {}, False),
     ],
 )
-def test_a_model_is_tied_if_it_has_one_matrix(
+def test_a_model_is_tied_if_both_its_matrices_are_one(
     tmp_path: Path, second: str | None, config: dict[str, Any], tied: bool
 ) -> None:
-    heads = {"same": drawn(20, 4), "other": drawn(20, 4, seed=1), "narrow": drawn(20, 3)}
+    heads = {"same": drawn(20, 4), "other": drawn(20, 4, seed=1), "narrow": drawn(20, 3),
+             "integers": drawn(20, 4).view("<i4")}  # fmt: skip
     tensors = {ENTRY: drawn(20, 4), "model.layers.0.weight": drawn(32, 4)}
     folder = model(tmp_path, {**tensors, **({HEAD: heads[second]} if second else {})}, **config)
     assert IdMatrices.of(folder, 18).tied is tied
+
+
+def test_names_in_messages_are_short(tmp_path: Path) -> None:
+    tensors = {f"{letter * 5000}.wte.weight": drawn(20, 4) for letter in "ab"}
+    with pytest.raises(InputError) as refusal:
+        IdMatrices.of(model(tmp_path, tensors), 20)
+    assert len(str(refusal.value)) < 1000
 
 
 def test_an_unusual_name_can_be_given(tmp_path: Path) -> None:
