@@ -1,4 +1,4 @@
-"""Are planted untrained rows found, and others not? Checkpoints of four kinds, in several widths, dtypes and shares.
+"""Are planted untrained rows found, and others not? Checkpoints of five kinds, in several widths, dtypes and shares.
 
     PYTHONPATH=studies python -m boards.planted_rows --seeds 3
 

@@ -84,9 +84,9 @@ def slope(points: Points, metric: str, within: Within) -> float:
     return float(np.linalg.lstsq(np.hstack(parts), column(points, "score"), rcond=None)[0][0])
 
 
-def tokenizer_of(point: Mapping[str, Any]) -> tuple[str, float]:
+def tokenizer_of(point: Mapping[str, Any]) -> str:
     """Models whose numbers are the same for a language have one tokenizer."""
-    return ("Qwen2.5" if "Qwen2.5" in point["model"] else point["model"], 0.0)
+    return "Qwen2.5" if "Qwen2.5" in point["model"] else str(point["model"])
 
 
 def half_width(points: Points, metric: str, within: Within, key: Any) -> float:
@@ -111,10 +111,10 @@ def gain(points: Points, metric: str) -> float:
         fitted = [one for one in points if one["lang"] != language]
         held = [one for one in points if one["lang"] == language]
         for place, names in enumerate(((), (metric,))):
-            design = [np.hstack((dummies(points, "model"), *(column(points, name)[:, None] for name in names)))]
+            design = np.hstack((dummies(points, "model"), *(column(points, name)[:, None] for name in names)))
             inside = np.array([one["lang"] != language for one in points])
-            weights = np.linalg.lstsq(design[0][inside], column(fitted, "score"), rcond=None)[0]
-            errors[place] += float(np.square(column(held, "score") - design[0][~inside] @ weights).sum())
+            weights = np.linalg.lstsq(design[inside], column(fitted, "score"), rcond=None)[0]
+            errors[place] += float(np.square(column(held, "score") - design[~inside] @ weights).sum())
     return float(1 - errors[1] / errors[0])
 
 

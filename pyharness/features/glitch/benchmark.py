@@ -99,12 +99,14 @@ def run(work: Work) -> Findings:
     about = _about(folder, matrices, indicators, unused)
     if indicators.threshold is None:
         reason = (
-            f"rows of unused ids ({unused.reason}) are like the others; name ids that are unused: unused=FIRST-LAST"
+            f"no gap between rows of unused ids ({unused.reason}) and the others; name unused ids: unused=FIRST-LAST"
         )
         return Findings(_levels(indicators, reason), about)
     candidates = indicators.below(indicators.threshold, tested)
     causes = [cause_of(token, pipeline.verdicts, vocabulary, indicators) for token in candidates.tolist()]
     chances = _verified(work, folder, vocabulary, candidates, causes)
+    if chances:
+        about["sha256"] = folder.digest()  # of all the weights
     numbers = (*_levels(indicators), *_counts(causes), *_verification(chances, parameters))
     return Findings(numbers, {**about, "candidates": _list(candidates, causes, chances, indicators, vocabulary)})
 
@@ -128,7 +130,7 @@ def _mismatch(folder: ModelFolder, row: TokenizerSpec, vocabulary: Vocabulary) -
 
 def _about(folder: ModelFolder, matrices: IdMatrices, indicators: Indicators, unused: UnusedIds) -> dict[str, Any]:
     return {
-        "model": folder.name, "sha256": folder.digest(), "tied": matrices.tied, "rows": matrices.entry.rows,
+        "model": folder.name, "rows_sha256": matrices.entry.digest(), "tied": matrices.tied, "rows": matrices.entry.rows,
         "tensor": matrices.entry.tensor.name, "indicator": indicators.name, "unused": unused.reason,
         "unused_ids": len(unused.ids),
     }  # fmt: skip

@@ -21,6 +21,8 @@ NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 MOST_UNUSED = 256  # rows of unused ids that are read
 SHARE = 1 / 3  # of the way from unused ids to the median: docs/metrics.md "Glitch tokens" has what it finds
 LEAST_SPREADS = 3.5  # of a normal distribution whose median is so far from unused ids, 1 % is below the threshold
+UNUSED_SPREADS = 5.0  # over 99 % of such rows are nearer, with 99 % confidence where 13 unused ids are known
+MOST_BETWEEN = 0.01  # of the ids, where rows like unused ones end
 _ROUNDS = 20  # until the median is that of the ids above the threshold
 NEAR_ZERO = 1e-3  # of the median norm
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
@@ -81,12 +83,15 @@ class Indicators:
     level: float  # the median of unused ids, each against the others; 0 for norms if no ids are known to be unused
     median: float  # of the tested ids above the threshold
     spread: float  # of the same, upwards: the median to the 84th percentile
+    like_unused: float  # where rows end that are like those of unused ids; infinite if no gap follows
 
     @property
     def threshold(self) -> float | None:
         """Where candidates begin; None where unused ids do not differ from the others, so that nothing is known."""
-        gap = self.median - self.level
-        return _between(self.level, self.median) if gap > 0 and gap >= LEAST_SPREADS * self.spread else None
+        gap, third = self.median - self.level, _between(self.level, self.median)
+        if gap > 0 and gap >= LEAST_SPREADS * self.spread:
+            return third
+        return self.like_unused if self.like_unused < third else None
 
     def below(self, threshold: float, tested: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the tested ids at or below a threshold, smallest indicator first."""
@@ -126,7 +131,16 @@ def _summarise(
             break
         trained = above
     middle, upper = np.quantile(trained, (0.5, 0.8413)).tolist()
-    return Indicators(name, values, near_zero, level, middle, upper - middle)
+    return Indicators(name, values, near_zero, level, middle, upper - middle, _end(values[tested], levels))
+
+
+def _end(values: NDArray[np.float64], levels: NDArray[np.float64]) -> float:
+    """Return where rows like unused ones end, if as much again above, and all below them, is as good as empty."""
+    if len(levels) < len(NEVER_IN_UTF8):
+        return np.inf
+    level, reach = float(np.median(levels)), UNUSED_SPREADS * float(levels.std())
+    others = (np.abs(values - level) > reach) & (values < level + 2 * reach)
+    return level + reach if others.mean() <= MOST_BETWEEN else np.inf
 
 
 def _between(level: float, median: float) -> float:

@@ -5,6 +5,7 @@ Neither torch nor the model's class is needed: tensors are found by the names th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,13 @@ class IdMatrix:
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return some rows, float64 [len(rows), width]. Raises ``InputError`` as ``blocks``."""
         return np.concatenate([self._numbers(row, 1) for row in rows.tolist()])
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the numbers as float64, in hexadecimal."""
+        total = hashlib.sha256()
+        for block in self.blocks():
+            total.update(block)
+        return total.hexdigest()
 
     def same(self, other: IdMatrix) -> bool:
         """Tell whether two matrices have the same numbers."""

@@ -113,7 +113,7 @@ def test_another_tokenizer_than_the_model_s_fails(folder: Path) -> None:
 def test_each_verdict_has_one_cause() -> None:
     vocabulary = Vocabulary.from_tokens({0: b"a", 1: b"\xff", 2: b"\xff\xfe"}, {})
     zero = np.array([True, True, False])
-    numbers = Indicators("L2 norm", np.zeros(3), zero, 0.0, 1.0, 0.1)
+    numbers = Indicators("L2 norm", np.zeros(3), zero, 0.0, 1.0, 0.1, 0.1)
     causes = [cause_of(0, np.array([verdict] * 3, np.uint8), vocabulary, numbers) for verdict in Verdict]
     assert causes == ["near zero"] * 3 + ["unreachable"] * 4 + [
         "near zero", "byte", "special", "special", "byte", "unused", "unused", "unused",

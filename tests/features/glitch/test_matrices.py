@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ def test_blocks_are_all_rows_of_any_dtype(
     blocks = list(entry.blocks())
     assert max(one.nbytes for one in blocks) <= max(block, 6 * 8)
     np.testing.assert_array_equal(np.concatenate(blocks), expected.astype(np.float64))
+    assert entry.digest() == hashlib.sha256(expected.astype("<f8").tobytes()).hexdigest()
     np.testing.assert_array_equal(entry.take(np.array([49, 3])), expected[[49, 3]].astype(np.float64))
 
 

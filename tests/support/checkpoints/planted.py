@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from checkpoints.made import weights
 
-KINDS = ("near zero", "as initialised", "half trained", "tied")
+KINDS = ("near zero", "as initialised", "half trained", "tied", "skewed")
 FRACTIONS = (0.001, 0.01, 0.05, 0.2)
 DTYPES = ("F32", "BF16", "F16")
 
@@ -32,7 +32,7 @@ class PlantedRows:
 
         near zero: norms of 1e-6, as weight decay leaves them. as initialised: norms of 0.4. half trained: 0.1 to 0.25,
         with unused ids near zero. tied: all trained rows share a direction, and untrained rows share another with 10 %
-        of noise.
+        of noise. skewed: norms of 0.1, and trained ones from 0.15 to many times that.
         """
         rng = np.random.default_rng([seed, rows, width, KINDS.index(kind)])
         norms = np.exp(rng.normal(0, 0.15, rows))
@@ -42,9 +42,12 @@ class PlantedRows:
         planted[chosen] = True
         unused = np.sort(chosen[:13])
         scale = {"near zero": np.full(rows, 1e-6), "as initialised": 0.4 * np.exp(rng.normal(0, 0.02, rows)),
-                 "half trained": rng.uniform(0.1, 0.25, rows), "tied": 0.9 * norms}[kind]  # fmt: skip
+                 "half trained": rng.uniform(0.1, 0.25, rows), "tied": 0.9 * norms,
+                 "skewed": 0.1 * np.exp(rng.normal(0, 0.02, rows))}[kind]  # fmt: skip
         if kind == "half trained":
             scale[unused] = 1e-6
+        if kind == "skewed":
+            norms = 0.15 * np.exp(np.abs(rng.normal(0, 1, rows)))
         if kind == "tied":
             common, drift = _directions(rng, 2, width)
             table = np.where(planted[:, None], drift + 0.1 * table, 0.5 * common + table)
