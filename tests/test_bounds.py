@@ -11,9 +11,9 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
 # Raised once: passes that add up, and parts of files (469 lines of the trunk), history, audit and parts (3,296).
-# Raised by glitch tokens and trainers of papers (686 lines, 8 modules), none of them of the trunk.
+# Raised by glitch tokens and trainers of papers (699 lines, 8 modules), none of them of the trunk.
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_621, 254
-MOST_LINES, MOST_MODULES = 53_727, 462
+MOST_LINES, MOST_MODULES = 53_740, 462
 MOST_SHARED_CLASSES = 0
 
 

@@ -23,7 +23,7 @@ INPUTS = ("embed_tokens", "wte", "word_embeddings", "embed_in", "tok_embeddings"
 OUTPUTS = ("lm_head", "embed_out", "output", "ff_out")
 WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
 BLOCK = 4 << 20  # bytes of float64 at a time
-MOST_COLUMNS = 1 << 17  # published models have at most 2^14
+MOST_COLUMNS = 1 << 15  # published models have at most 2^14
 _NAMED, _SHOWN = 6, 80  # tensors in a message, characters of each
 
 
@@ -61,7 +61,7 @@ class IdMatrix:
         """Return the SHA-256 of the numbers as float64, in hexadecimal."""
         total = hashlib.sha256()
         for block in self.blocks():
-            total.update(block)
+            total.update(block.tobytes())
         return total.hexdigest()
 
     def same(self, other: IdMatrix) -> bool:
