@@ -130,9 +130,9 @@ def _mismatch(folder: ModelFolder, row: TokenizerSpec, vocabulary: Vocabulary) -
 
 def _about(folder: ModelFolder, matrices: IdMatrices, indicators: Indicators, unused: UnusedIds) -> dict[str, Any]:
     return {
-        "model": folder.name, "rows_sha256": matrices.entry.digest(), "tied": matrices.tied, "rows": matrices.entry.rows,
-        "tensor": matrices.entry.tensor.name, "indicator": indicators.name, "unused": unused.reason,
-        "unused_ids": len(unused.ids),
+        "model": folder.name, "tied": matrices.tied, "rows": matrices.entry.rows,
+        "rows_sha256": matrices.entry.digest(), "tensor": matrices.entry.tensor.name, "indicator": indicators.name,
+        "unused": unused.reason, "unused_ids": len(unused.ids),
     }  # fmt: skip
 
 
