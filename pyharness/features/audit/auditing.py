@@ -25,7 +25,7 @@ from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files import vocabulary_file
 
 RunCheck: TypeAlias = Callable[[AuditSubject, int], CheckResult]
-BENCHMARKS = ("control", "hostile", "streaming")  # of other features, where they are installed
+BENCHMARKS = ("control", "glitch", "hostile", "streaming")  # of other features, where they are installed
 EXITS: Mapping[CheckStatus, int] = {"pass": 0, "warn": 0, "none": 0, "fail": 1, "open": 3}
 _ADVICE = "take the file from its publisher again, and compare its SHA-256"
 _LONGEST = 300  # characters of a library's message

@@ -312,7 +312,8 @@ def test_alarms_of_benchmarks_are_warnings() -> None:
 
 def test_a_benchmark_that_is_installed_is_run() -> None:
     subject = subjects.load("raw_bytes")
-    assert measured.check_benchmark(subject, "nowhere").status == "none"
+    for name in ("nowhere", "glitch"):  # glitch: the row comes with no weights
+        assert measured.check_benchmark(subject, name).status == "none"
     assert measured.check_benchmark(subject, "integrity").status == "pass"
 
 

@@ -16,8 +16,8 @@ FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)\b")
 # Features that documents name.
 OF_FEATURES = (
     "actions", "adaptation", "audit", "code", "costs", "curriculum", "deployment", "distribution", "engines", "gate",
-    "history", "language_models", "logs", "morphology", "parts", "pipes", "profiling", "remote", "robustness",
-    "segmentation", "serving", "training",
+    "glitch", "history", "language_models", "logs", "morphology", "paper_trainers", "parts", "pipes", "profiling",
+    "remote", "robustness", "segmentation", "serving", "training",
 )  # fmt: skip
 # By the end of its path: text_encoder.hpp. The project llama.cpp is no file.
 NATIVE = re.compile(r"(?<![\w/.*-])(?!llama\.cpp\b)[\w/]+\.(?:hpp|cpp|cu)\b")

@@ -51,7 +51,9 @@ USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: do
     "adaptation": ("language_models", "training"),
     "curriculum": ("segmentation", "training"),
     "distribution": ("code", "robustness"),  # its suite names them
+    "glitch": ("language_models",),
     "history": ("gate",),
+    "paper_trainers": ("training",),
     "segmentation": ("language_models", "training"),
     "serving": ("engines",),
 }

@@ -18,7 +18,7 @@ _FAULTS = (Failure.CRASH, Failure.WRONG, Failure.UNVERIFIED)  # of the row; othe
 
 
 def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
-    """Run one benchmark on the row; a benchmark that is not installed is no fault."""
+    """Run one benchmark on the row; one that is not installed, or that the row lacks the means for, is no fault."""
     benchmark = benchmarks().get(name)
     if benchmark is None:
         return CheckResult("not installed", absent=True)
@@ -29,6 +29,8 @@ def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
         fault = AuditFault("benchmark did not run", str(error), "", "run it by itself", "open")
         return CheckResult(name, (fault,))
     results = record.of(name)
+    if results and all(one.status == "skipped" for one in results):
+        return CheckResult(f"{name}: {results[0].reason}", absent=True)
     faults = (*(fault for one in results for fault in _of_case(one)), *_of_answers(benchmark, record, results))
     return CheckResult(f"pyharness run, {len(results)} cases of {name}", faults)
 

@@ -1,0 +1,78 @@
+"""The trainers that papers use, with their options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyharness.features.training.trainers import TrainerSpec
+from pyharness.features.training.trainers.declarations import ByteLevelOptions, SentencePieceOptions
+from pyharness.features.training.trainers.options import MinFrequency, option
+from pyharness.types import InputError
+
+MOST_RATIO = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParityOptions(MinFrequency, ByteLevelOptions):
+    """Options of parity-aware BPE."""
+
+    parallel: bool = option("The corpora are parallel: balance the tokens of their texts", default=False)
+    ratio: tuple[str, ...] = option("How many bytes a token should have in each corpus, such as 1,2.5", default=())
+    global_merges: int = option("Merges of plain BPE before the languages take turns", default=0, least=0, most=1 << 24)
+    variant: Literal["base", "window"] = option("Whether a language waits its turn", default="base")
+    window_size: int = option("With variant 'window': turns that are looked back on", default=100, most=1 << 24)
+    alpha: float = option(
+        "With variant 'window': share of turns beyond which one waits", default=2.0, least=0, most=1e6
+    )
+
+    def check(self) -> None:
+        """Refuse two ways to balance, or ratios that are none."""
+        super().check()
+        if self.parallel and self.ratio:
+            raise InputError("parallel and ratio are two ways to balance: give one of them")
+        if any(not 0 < ratio <= MOST_RATIO for ratio in self.ratios):
+            raise InputError(f"ratio={','.join(self.ratio)[:80]}: each is above 0 and at most {MOST_RATIO:,.0f}")
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The ratios as numbers. Raises ``InputError`` for what is no number."""
+        try:
+            return tuple(map(float, self.ratio))
+        except ValueError:
+            raise InputError(f"ratio={','.join(self.ratio)[:80]} are no numbers; write 1,2.5") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedUnigramOptions(SentencePieceOptions):
+    """Options of Unigram with the library's own settings."""
+
+    character_coverage: float | None = option(
+        "Share of the text whose characters get a token", default=None, instead="0.9995", least=0.98, most=1.0
+    )
+    byte_fallback: bool = option("Bytes for characters without a token", default=False)
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = option(
+        "How text is normalised", default="nmt_nfkc"
+    )
+    split_digits: bool = option("Each digit is a token of its own", default=False)
+
+
+TRAINERS = (
+    TrainerSpec(
+        name="parity-bpe",
+        train=f"{__package__}.parity:train_parity",
+        options=ParityOptions,
+        summary="parity-aware BPE (arXiv 2508.04796) of tokenizers: each corpus is a language",
+        algorithm="bpe",
+        library="tokenizers",
+    ),
+    TrainerSpec(
+        name="unigram-published",
+        train=f"{__package__}.unigram:train_published",
+        options=PublishedUnigramOptions,
+        summary="Unigram of SentencePiece with the library's own settings, as papers train it: NFKC, spaces joined",
+        algorithm="unigram",
+        library="sentencepiece",
+        depends_on_threads=True,
+    ),
+)
