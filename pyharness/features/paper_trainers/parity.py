@@ -10,8 +10,8 @@ from typing import Any
 from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.features.paper_trainers.declarations import ParityOptions
 from pyharness.features.paper_trainers.documents import CorpusFeed, lines_of
-from pyharness.system.threads import pool_of
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.system.threads import pool_of
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
