@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.language_models import loader, windows
+from pyharness.features.language_models import windows
 from pyharness.features.language_models.causal import CausalModel
 from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes
@@ -126,6 +126,8 @@ class CausalPredictor:
     @classmethod
     def load(cls, name: str, offset: int | None) -> CausalPredictor:
         """Load a folder; raise ``InputError`` for a model not over bytes."""
+        from pyharness.features.language_models import loader  # listing rows loads no model
+
         model = loader.load(name, "cpu", "float32")
         first = OFFSETS.get(model.columns, 0) if offset is None else offset
         has_offset = model.columns in OFFSETS or offset is not None
