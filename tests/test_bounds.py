@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 # Lowered once: training, engines, language models and pipes are features (57 lines more in all: four manifests, the
 # names that scripts import, lanes that know no training).
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_968, 217
-MOST_LINES, MOST_MODULES = 53_098, 454
+MOST_LINES, MOST_MODULES = 53_091, 454
 MOST_SHARED_CLASSES = 0
 
 

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 import language_models as tiny
-from pyharness.features.language_models import loader as language_models
-from pyharness.features.language_models.causal import Head
-from pyharness.features.language_models.loader import CausalModel, Layout
+from pyharness.features.language_models import loader, windows
+from pyharness.features.language_models.causal import CausalModel, Head
 from pyharness.features.language_models.next_token_entropy import MOST_LOGITS
+from pyharness.features.language_models.windows import Layout
 from speed_fixtures import Benchmark, report
 
 ROUNDS = 3
@@ -43,15 +43,15 @@ def model(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[CausalMode
     torch.set_num_threads(1)
     changes: dict[str, Any] = {"hidden_size": 64, "max_position_embeddings": CONTEXT, "initializer_range": 0.02}
     tiny.build(tmp_path, request.param, tokenizer=False, vocab_size=COLUMNS, **changes)
-    yield language_models.load(str(tmp_path), "cpu", "float32")
+    yield loader.load(str(tmp_path), "cpu", "float32")
     torch.set_num_threads(before)
 
 
 def scores(model: CausalModel, sequence: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[float]:
     """NLL of every token, in the batches that the benchmark makes."""
     most = min(BATCH, MOST_LOGITS // COLUMNS) if model.head == "whole" else BATCH
-    windows = language_models.sliding_windows([len(sequence)], CONTEXT, CONTEXT // 2)
-    batches = language_models.batches(windows, most)
+    sliding = windows.sliding_windows([len(sequence)], CONTEXT, CONTEXT // 2)
+    batches = windows.batches(sliding, most)
     return [nll for batch in batches for nll in model.score(Layout.of([sequence], batch), COLUMNS)[1].tolist()]
 
 
@@ -69,8 +69,8 @@ def test_chunks_of_hidden_states_beside_all_logits(benchmark: Benchmark, model: 
     np.testing.assert_allclose(found[ours], found["whole"], atol=1e-5)
     assert np.mean(found[ours]) == pytest.approx(np.mean(found["whole"]), abs=1e-6)
     batch, most = list(sequence[: 4 * CONTEXT].reshape(4, CONTEXT)), 4 * CONTEXT
-    (windows,) = language_models.batches(language_models.sliding_windows(map(len, batch), CONTEXT, CONTEXT), most)
-    layout = Layout.of(batch, windows)
+    (one_batch,) = windows.batches(windows.sliding_windows(map(len, batch), CONTEXT, CONTEXT), most)
+    layout = Layout.of(batch, one_batch)
     taken = {way: tiny.largest_tensor(partial(one.score, layout, COLUMNS)) >> 20 for way, one in ways.items()}
     assert taken[ours] < taken["whole"]
     benchmark.pedantic(scores, args=(model, sequence), rounds=1)

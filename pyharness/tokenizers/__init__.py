@@ -10,56 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
-from pyharness.system.threads import require_one
 from pyharness.tokenizers import source
-from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
+from pyharness.tokenizers.timed_calls import Timed as Timed
+from pyharness.tokenizers.timed_calls import timed_call as timed_call
+from pyharness.tokenizers.timed_calls import timed_decode as timed_decode
+from pyharness.tokenizers.timed_calls import timed_single as timed_single
+from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A call to time, and how to read its result: ``timed.result(timed.call())`` is verified.
-
-    ``call`` makes the library's own call, or loops over it, and does little else. ``result`` turns the returned value
-    into ``Tokens`` (encoding) or into the joined bytes of all documents (decoding). It runs outside the timer.
-    """
-
-    call: Callable[[], object]
-    result: Callable[[Any], Tokens | bytes]
-
-
-@runtime_checkable
-class HasTimedCall(Protocol):
-    """Ability: prepare the library's own input, and return the one call to time."""
-
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
-        """Return the library's encode call for a batch."""
-        ...
-
-
-@runtime_checkable
-class HasTimedDecode(Protocol):
-    """Ability: the same for decoding."""
-
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
-        """Return the library's decode call for a batch."""
-        ...
-
-
-@runtime_checkable
-class HasTimedSingle(Protocol):
-    """Ability: the same for one text, as a server would encode it."""
-
-    def timed_single(self, text: str) -> Timed:
-        """Return the library's encode call for one text."""
-        ...
 
 
 @runtime_checkable
@@ -71,58 +34,9 @@ class HasNormalize(Protocol):
         ...
 
 
-def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Timed:
-    """Return the encode call to time; without ``HasTimedCall`` it is ``encode_batch``, conversions included.
-
-    Raises:
-        InputError: ``threads`` is less than 1.
-        Unsupported: the library cannot be timed on that many threads in this process.
-    """
-    _at_least_one(threads)
-    if isinstance(tokenizer, HasTimedCall):
-        return tokenizer.timed_call(texts, threads)
-    return Timed(lambda: tokenizer.encode_batch(texts, threads), _same)
-
-
-def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Timed:
-    """Return the decode call to time, on ids in the library's own layout.
-
-    Raises:
-        InputError: ``threads`` is less than 1.
-        Unsupported: the library cannot be timed on that many threads in this process.
-    """
-    _at_least_one(threads)
-    if isinstance(tokenizer, HasTimedDecode):
-        return tokenizer.timed_decode(tokens, threads)
-    require_one(type(tokenizer).__name__, "decoding", threads)
-    documents = [tokens.document(index) for index in range(len(tokens))]
-    return Timed(lambda: [tokenizer.decode(document) for document in documents], b"".join)
-
-
-def timed_single(tokenizer: Tokenizer, text: str) -> Timed:
-    """Return the call to time for one text, on one thread.
-
-    Raises:
-        Unsupported: the library's pool already has more threads in this process.
-    """
-    if isinstance(tokenizer, HasTimedSingle):
-        return tokenizer.timed_single(text)
-    texts = [text]
-    return Timed(lambda: tokenizer.encode_batch(texts, 1), _same)
-
-
 def mapped_strings(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return strings that this engine cannot treat as the home library does: texts with them are not compared."""
     return tuple(getattr(tokenizer, "mapped_strings", ()))
-
-
-def _at_least_one(threads: int) -> None:
-    if threads < 1:
-        raise InputError(f"cannot run on {threads} threads")
-
-
-def _same(tokens: Tokens) -> Tokens:
-    return tokens
 
 
 def specs() -> Mapping[str, TokenizerSpec]:

@@ -9,8 +9,8 @@ from typing import Any
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
 from pyharness.system.timing import in_libraries
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, variant
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, InputError, MergeModel, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies.encodings import PATTERNS
 from pyharness.vocabularies.files.vocabulary_file import Kind

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models import loader
 from pyharness.features.language_models import metrics as language_model
 from pyharness.features.language_models.metrics import Bits
 from pyharness.features.language_models.next_token_entropy import Scoring
@@ -51,7 +51,7 @@ def score(folder: Path, vocabulary: Vocabulary, held_out: HeldOut, base_ids: int
     Raises:
         InputError: there are bytes that the model gives no bits for; then models could not be compared.
     """
-    model = language_models.load(str(folder), "cpu", "float32")
+    model = loader.load(str(folder), "cpu", "float32")
     context = model.longest or BATCH_TOKENS
     scoring = SplitScoring(
         model, vocabulary.tokenizer, None, model.columns, context, context // 2, BATCH_TOKENS, base_ids=base_ids

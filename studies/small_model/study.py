@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pyharness.features.adaptation.surgery import vocabulary_transfer
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.types import InputError
 from small_model import networks
 from small_model.networks import Shape

@@ -105,7 +105,7 @@ def test_unknown_suite_names_are_suggested() -> None:
 
 
 def test_shipped_suites_say_what_they_are() -> None:
-    assert {"algorithms", "quick", "full", "encoding", "training"} <= set(suite.shipped())
+    assert {"quick", "full"} <= set(suite.shipped())
     assert all(suite.summary_of(path) for path in suite.shipped().values())
 
 

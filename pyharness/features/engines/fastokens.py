@@ -14,9 +14,9 @@ import numpy as np
 from pyharness.features.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.plugins.registry import suggest
 from pyharness.system.threads import ThreadPool, require_one
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, InputError, TokenizerSpec, Tokens
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 

@@ -24,10 +24,10 @@ from pyharness.features.engines.engine_row import (
     wrap,
 )
 from pyharness.system.threads import ThreadPool, require_one
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, InputError, Tokens
 from pyharness.vocabularies import encodings
 

@@ -20,11 +20,11 @@ from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.threads import require_one
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file

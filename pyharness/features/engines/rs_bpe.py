@@ -13,8 +13,8 @@ from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.threads import require_one
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 

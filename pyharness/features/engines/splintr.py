@@ -12,9 +12,9 @@ from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.system.threads import ThreadPool
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.rank_file import RankVocabulary, write_ranks

@@ -16,9 +16,9 @@ import numpy as np
 
 from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.system.threads import ThreadPool
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, Ids, InputError, Tokens
 
 POOL = ThreadPool("tokie", "RAYON_NUM_THREADS", even_one=True)

@@ -1,6 +1,6 @@
 """Language models: how well a causal model of ``transformers`` predicts the tokens of a text.
 
-``folder`` finds one, ``loader`` loads it and has the names of all, ``causal`` runs it over ``windows`` of tokens.
+``folder`` finds one, ``loader`` loads it, ``causal`` runs it over ``windows`` of tokens.
 ``next_token_entropy`` is the benchmark, and ``metrics`` has its numbers.
 """
 

@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.features.language_models.causal import CausalModel as CausalModel
-from pyharness.features.language_models.causal import Head
-from pyharness.features.language_models.folder import ModelFolder as ModelFolder
-from pyharness.features.language_models.folder import check as check
-from pyharness.features.language_models.folder import holds_model as holds_model
-from pyharness.features.language_models.folder import obtain
-from pyharness.features.language_models.windows import Layout as Layout
-from pyharness.features.language_models.windows import Window as Window
-from pyharness.features.language_models.windows import batches as batches
-from pyharness.features.language_models.windows import sliding_windows as sliding_windows
+from pyharness.features.language_models.causal import CausalModel, Head
+from pyharness.features.language_models.folder import ModelFolder, obtain
+from pyharness.features.language_models.windows import Layout
 from pyharness.plugins import libraries
 from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, PassRun, Work
 from pyharness.corpora.streaming import batches
-from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models import folder, loader, windows
 from pyharness.features.language_models import metrics as language_model
-from pyharness.features.language_models.loader import CausalModel, Layout, Window
+from pyharness.features.language_models.causal import CausalModel
 from pyharness.features.language_models.metrics import Bits, Scores
 from pyharness.metrics.counting import state_arrays, words
 from pyharness.metrics.counting.state import CorpusState
@@ -168,13 +168,13 @@ class Scoring:
     def _predictions(self, sequences: Sequence[NDArray[np.int64]]) -> tuple[list[Bits], list[Bits]]:
         """Return entropy and NLL in bits of every token of the sequences, NaN for the first."""
         entropy, nll = ([np.full(len(sequence), np.nan) for sequence in sequences] for _ in range(2))
-        windows = language_models.sliding_windows(map(len, sequences), self.context, self.stride)
-        for batch in language_models.batches(windows, self.batch_tokens):
-            scores = self.model.score(Layout.of(sequences, batch), self.columns, self.threads)
+        sliding = windows.sliding_windows(map(len, sequences), self.context, self.stride)
+        for batch in windows.batches(sliding, self.batch_tokens):
+            scores = self.model.score(windows.Layout.of(sequences, batch), self.columns, self.threads)
             self._distribute(batch, scores, (entropy, nll))
         return entropy, nll
 
-    def _distribute(self, batch: Sequence[Window], scores: Sequence[Any], into: Sequence[list[Bits]]) -> None:
+    def _distribute(self, batch: Sequence[windows.Window], scores: Sequence[Any], into: Sequence[list[Bits]]) -> None:
         offset = 0
         for window in batch:
             size = window.stop + 1 - window.first
@@ -208,9 +208,9 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> di
     if parameters["batch_tokens"] == 0:
         raise InputError("batch_tokens = 0 is too small; write the number of tokens that fit in memory at once")
     dtype = DTYPES[device] if parameters["dtype"] == AUTO else parameters["dtype"]
-    if dtype not in language_models.DTYPES:
-        raise InputError(f"unknown dtype {dtype!r}; known: {AUTO}, {', '.join(language_models.DTYPES)}")
-    language_models.check(model_name(parameters, row))
+    if dtype not in loader.DTYPES:
+        raise InputError(f"unknown dtype {dtype!r}; known: {AUTO}, {', '.join(loader.DTYPES)}")
+    folder.check(model_name(parameters, row))
     return {**parameters, "dtype": dtype}
 
 
@@ -225,7 +225,7 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
     home = TOKENIZER.parse(TOKENIZER.parse(row.name).home)
     if home.name == "hf" and home.argument:
         return home.argument
-    if row.path is not None and language_models.holds_model(Path(row.path).parent):
+    if row.path is not None and folder.holds_model(Path(row.path).parent):
         return str(Path(row.path).parent)
     raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: next_token_entropy?model=FOLDER")
 
@@ -302,7 +302,7 @@ class ScoringPass:
 def starts(work: Work) -> ScoringPass:
     """Load the model and start its pass over a corpus."""
     parameters = work.case.parameters
-    model = language_models.load(model_name(parameters, work.spec), work.device, parameters["dtype"])
+    model = loader.load(model_name(parameters, work.spec), work.device, parameters["dtype"])
     context, stride = model.window_sizes(parameters["context"], parameters["stride"])
     tokenizer, (own, pairing) = work.load(), own_tokenizer(model, work.spec)
     columns = min(model.columns, tokenizer.id_limit) if parameters["ignore_padding"] else model.columns

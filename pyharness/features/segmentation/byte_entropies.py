@@ -19,8 +19,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.language_models import loader as language_models
-from pyharness.features.language_models.loader import CausalModel
+from pyharness.features.language_models import windows
+from pyharness.features.language_models.causal import CausalModel
 from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.segmentation.text_bytes import Bytes
 from pyharness.types import InputError, Offsets
@@ -126,7 +126,9 @@ class CausalPredictor:
     @classmethod
     def load(cls, name: str, offset: int | None) -> CausalPredictor:
         """Load a folder; raise ``InputError`` for a model not over bytes."""
-        model = language_models.load(name, "cpu", "float32")
+        from pyharness.features.language_models import loader  # listing rows loads no model
+
+        model = loader.load(name, "cpu", "float32")
         first = OFFSETS.get(model.columns, 0) if offset is None else offset
         has_offset = model.columns in OFFSETS or offset is not None
         if not has_offset or not first + BYTES <= model.columns <= first + BYTES + MOST_MARKS:
@@ -143,16 +145,14 @@ class CausalPredictor:
         ids = data.astype(np.int64) + self.offset
         sequences = [np.append(np.array(bos, np.int64), ids[a:b]) for a, b in pairwise(texts)]
         context = min(self.model.longest or LONGEST_CONTEXT, LONGEST_CONTEXT)
-        windows = language_models.sliding_windows(map(len, sequences), context, max(context // 2, 1))
-        for batch in language_models.batches(windows, BATCH_TOKENS):
-            layout = language_models.Layout.of(sequences, batch)
+        sliding = windows.sliding_windows(map(len, sequences), context, max(context // 2, 1))
+        for batch in windows.batches(sliding, BATCH_TOKENS):
+            layout = windows.Layout.of(sequences, batch)
             bits, _ = self.model.score(layout, self.model.columns, threads)
             self._place(entropy, texts, batch, bits)
         return entropy
 
-    def _place(
-        self, found: Entropies, texts: Offsets, batch: Sequence[language_models.Window], bits: Entropies
-    ) -> None:
+    def _place(self, found: Entropies, texts: Offsets, batch: Sequence[windows.Window], bits: Entropies) -> None:
         begun, marks = 0, int(self.model.bos is not None)
         for window in batch:
             scored = window.stop - window.first + 1

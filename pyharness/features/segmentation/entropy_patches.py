@@ -24,7 +24,7 @@ import numpy as np
 from pyharness import corpora
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
-from pyharness.features.language_models import loader as language_models
+from pyharness.features.language_models import folder
 from pyharness.features.segmentation.byte_entropies import (
     BYTES,
     MODES,
@@ -185,7 +185,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
     if row.corpus is not None:
         _train(row, row.corpus, progress)
     elif _file(row) is None:
-        language_models.check(str(row.model))
+        folder.check(str(row.model))
         return
     kept = trained_cache.RecipeFolder.of(row.recipe).find()
     predictor = _predictor(row, None if kept is None else kept.path)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pyharness.system.threads import pool_of
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary

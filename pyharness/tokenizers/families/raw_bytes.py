@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyharness.system.threads import require_one
-from pyharness.tokenizers import Timed
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Ids, RoundTrip, Tokenizer, TokenizerSpec, Tokens, Vocabulary
 
 

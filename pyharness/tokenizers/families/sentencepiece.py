@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies import sentencepiece_file
 from pyharness.vocabularies.huggingface.file import AddedToken

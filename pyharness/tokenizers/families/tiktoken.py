@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Ids, InputError, MergeModel, RoundTrip, Tokens, Vocabulary
 from pyharness.vocabularies import rank_file
 from pyharness.vocabularies.encodings import PATTERNS, part_of

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import language_models as tiny
-from pyharness.features.language_models import causal, loader
-from pyharness.features.language_models import loader as language_models
-from pyharness.features.language_models.loader import CausalModel, Layout
+from pyharness.features.language_models import causal, loader, windows
+from pyharness.features.language_models.causal import CausalModel
+from pyharness.features.language_models.windows import Layout
 
 pytest.importorskip("torch", reason="needs the extra torch")
 pytest.importorskip("transformers", reason="needs the extra hub")
@@ -31,15 +31,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def loaded(folders: dict[str, Path]) -> Loaded:
     """Load a model anew: tests change it."""
     loader._LOADED.clear()
-    return lambda kind: language_models.load(str(folders[kind]), "cpu", "float32")
+    return lambda kind: loader.load(str(folders[kind]), "cpu", "float32")
 
 
 def layout() -> Layout:
     """Windows of three sequences of ids."""
     draw = np.random.default_rng(5)
     sequences = [draw.integers(0, tiny.IDS, size) for size in (50, 9, 2)]
-    windows = language_models.sliding_windows(map(len, sequences), tiny.CONTEXT, tiny.CONTEXT // 2)
-    return Layout.of(sequences, list(windows))
+    sliding = windows.sliding_windows(map(len, sequences), tiny.CONTEXT, tiny.CONTEXT // 2)
+    return Layout.of(sequences, list(sliding))
 
 
 @pytest.mark.parametrize("columns", [tiny.IDS, 200])

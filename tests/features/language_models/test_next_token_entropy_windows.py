@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import language_models as tiny
 from language_models import TEXTS, measured, values
-from pyharness.features.language_models import loader, next_token_entropy
-from pyharness.features.language_models import loader as language_models
-from pyharness.features.language_models.loader import Layout, Window, batches, sliding_windows
+from pyharness.features.language_models import loader, next_token_entropy, windows
+from pyharness.features.language_models.windows import Layout, Window, batches, sliding_windows
 
 
 @st.composite
@@ -94,7 +93,7 @@ def test_batches_are_smaller_where_logits_must_be_stored(tmp_path: Path, monkeyp
         return batches(found, batch_tokens)
 
     folder = tiny.build(tmp_path, "gemma2")
-    monkeypatch.setattr(language_models, "batches", noting)
+    monkeypatch.setattr(windows, "batches", noting)
     monkeypatch.setattr(next_token_entropy, "MOST_LOGITS", 40 * tiny.IDS)
     exact = measured(folder, TEXTS)
     monkeypatch.setattr(loader, "_LOADED", {})

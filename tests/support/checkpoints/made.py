@@ -16,7 +16,7 @@ from pyharness.bpe import BpeModel, import_model
 from pyharness.features.adaptation.surgery.checkpoint import adapted_files
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.features.language_models.weights_file import WeightsFile, header_of
 from pyharness.system.folders import write_folder
 from pyharness.types import Vocabulary

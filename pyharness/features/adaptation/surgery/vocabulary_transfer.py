@@ -15,8 +15,7 @@ from pyharness.features.adaptation.surgery.checkpoint import adapted_files, kept
 from pyharness.features.adaptation.surgery.initialisation import Method, PlanRequest, plan_of_map, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
-from pyharness.features.language_models.folder import find
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder, find
 from pyharness.features.training.trainers.phases import Phases
 from pyharness.system import atomic_file, folders
 from pyharness.system.folders import check_apart, check_new_folder, write_folder

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from pyharness.features.training.trainers.options import Options, declared
+from pyharness.features.training.trainers.options import Options as Options
+from pyharness.features.training.trainers.options import declared
 from pyharness.features.training.trainers.options import option as option
 from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress

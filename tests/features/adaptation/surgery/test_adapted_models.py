@@ -19,7 +19,7 @@ from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from tokenizer_files import byte_level
 
 torch: Any = pytest.importorskip("torch")

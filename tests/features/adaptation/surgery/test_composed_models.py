@@ -15,7 +15,7 @@ from checkpoints.made import PADDED, applied, extended, hashes, of_json, tensors
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.types import InputError
 from tokenizer_files import byte_level
 

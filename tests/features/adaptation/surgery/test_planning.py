@@ -19,7 +19,7 @@ from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
 from pyharness.features.adaptation.surgery.rows import PlannedRows, StoredMatrix
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.features.language_models.weights_file import WeightsFile
 from pyharness.types import InputError, TokenKind
 from tokenizer_files import byte_level, message, sentencepiece_data
