@@ -154,7 +154,7 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness.features.audit import comparison, comparison_report, sides
+    from pyharness.features.audit.differences import comparison, comparison_report, sides
     from pyharness.system import atomic_file
     from pyharness.system.environment import cores
 

@@ -12,8 +12,8 @@ import pytest
 from audited import plants
 from audited.checks import check_plant
 from layout.thoroughness import examples
-from pyharness.features.audit import sides
-from pyharness.features.audit.comparison import compare
+from pyharness.features.audit.differences import sides
+from pyharness.features.audit.differences.comparison import compare
 
 DATA = Path(os.environ.get("PYHARNESS_DATA", "/nowhere")) / "tokenizers"
 FILES = ["gpt2", "bert_base_cased", "clip", "gpt_neox", "qwen2_5", "deepseek_v3", "yi", "claude_legacy", "modernbert",

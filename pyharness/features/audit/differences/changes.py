@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.audit.definitions import PATTERN, Definition, Key, Rule, alternatives, expressions
+from pyharness.features.audit.differences.definitions import PATTERN, Definition, Key, Rule, alternatives, expressions
 from pyharness.vocabularies.huggingface.file import FLAGS, AddedToken
 
 Kind: TypeAlias = Literal[

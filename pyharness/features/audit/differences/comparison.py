@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
-from pyharness.features.audit.changes import Change, NewIds, Overlap, changes, id_map, overlap
-from pyharness.features.audit.sides import Reading, Side, same, unequal
-from pyharness.features.audit.witnesses import MOST_ATTRIBUTED, Cause, Witness, candidates, cause_of, witness
+from pyharness.features.audit.differences.changes import Change, NewIds, Overlap, changes, id_map, overlap
+from pyharness.features.audit.differences.sides import Reading, Side, same, unequal
+from pyharness.features.audit.differences.witnesses import (
+    MOST_ATTRIBUTED,
+    Cause,
+    Witness,
+    candidates,
+    cause_of,
+    witness,
+)
 from pyharness.types import ParallelCorpus, Tally
 
 DEFAULT_TEXTS = (
