@@ -31,6 +31,7 @@ ONLY_IF_GIVEN = {
     "audit": {"--output"},
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
+    "overlap": {"--output"},
     "coverage": set[str](),
     "history add": {"--revision"},
     "history check": {"--junit", "--markdown", "--since"},

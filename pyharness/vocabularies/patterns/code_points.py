@@ -6,6 +6,7 @@ Properties and case foldings are of one Unicode version for every dialect:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 0x110000
+_OF_ANY_SCRIPT = {"common", "zyyy", "inherited", "zinh", "qaai"}
 _GROUPS = {
     "l": ("letter", "lu ll lt lm lo"),
     "lc": ("casedletter", "lu ll lt"),
@@ -186,3 +188,23 @@ def _of_sorted(points: list[int]) -> CodePoints:
         else:
             edges += (point, point + 1)
     return CodePoints(tuple(edges))
+
+
+@cache
+def script_of(character: str) -> str:
+    """Return the name of a character's script; empty for characters that go with any.
+
+    >>> script_of("k"), script_of("к"), script_of("日"), script_of("5"), script_of("\u0301")
+    ('Latin', 'Cyrillic', 'Han', '', '')
+    """
+    return next((name for edges, name in _scripts().items() if bisect_right(edges, ord(character)) % 2), "")
+
+
+@cache
+def _scripts() -> Mapping[tuple[int, ...], str]:
+    """Return edges with the full names of their scripts; short forms have four letters (Hani for Han)."""
+    names: dict[tuple[int, ...], str] = {}
+    for (kind, name), edges in table().sets.items():
+        if kind == "sc" and name not in _OF_ANY_SCRIPT:
+            names[edges] = max(name.capitalize(), names.get(edges, name), key=lambda one: (len(one) < 4, len(one)))
+    return names

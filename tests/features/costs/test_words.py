@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from pyharness.corpora import open_corpus
 from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
 from pyharness.types import Case, Instead, Tokenizer, Unsupported
+from pyharness.vocabularies import encodings
+from tokenizer_files import rank_data
 
 
 @given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
@@ -30,6 +33,20 @@ def test_costs_are_counts_times_the_tokens_beyond_one(texts: list[str]) -> None:
         assert one.tokens == len(f" {one.word}".encode())  # a space and bytes
         assert one.cost == counts[one.word] * (one.tokens - 1)
     assert [one.cost for one in costs] == sorted((one.cost for one in costs), reverse=True)
+
+
+def test_no_token_saves_what_the_pattern_cuts(tmp_path: Path) -> None:
+    """cl100k cuts spaces from digits, digits into threes, and ``'t`` from its word; a slow reference is its regex."""
+    (tmp_path / "a.tiktoken").write_bytes(rank_data(()))
+    tokenizer = tokenizers.load(f"file:{tmp_path / 'a.tiktoken'}?pattern=cl100k")
+    counts = {"1": 9, "8,5": 9, "can't": 2, "word": 1, "12345": 1, "ἀ": 1}
+    costs = {one.word: one for one in costs_of(counts, tokenizer)}
+    for word, one in costs.items():
+        pieces = regex.findall(encodings.CL100K, f"a {word}")
+        assert (one.tokens, one.pieces) == (len(f" {word}".encode()), len(pieces) - 1)
+        assert one.cost == counts[word] * (one.tokens - one.pieces)
+    assert (costs["1"].cost, costs["8,5"].cost, costs["word"].cost) == (0, 0, 4)
+    assert next(iter(costs)) == "can't"
 
 
 def test_spaces_and_marks_are_no_words() -> None:

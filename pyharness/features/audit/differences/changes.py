@@ -82,6 +82,12 @@ def overlap(one: Definition, other: Definition) -> Overlap:
     return Overlap(len(mine.keys() & theirs.keys()), len(mine), len(theirs))
 
 
+def used_share(mine: Mapping[Key, int], theirs: Mapping[Key, int], use: NDArray[np.int64]) -> float:
+    """Return the share of the use of one side's ids, int64 [ids] with some use, whose tokens the other side has."""
+    common = [token for key, token in mine.items() if key in theirs and token < len(use)]
+    return float(use[common].sum() / use.sum())
+
+
 def id_map(one: Definition, other: Definition) -> NewIds:
     """Return the new id of each token of ``one``."""
     mine, theirs = keys_of(one, other)
