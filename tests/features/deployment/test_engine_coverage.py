@@ -135,6 +135,7 @@ def test_a_library_that_crashes_on_a_file_does_not_take_the_command_with_it(
         "import os\nfrom pyharness.types import TokenizerSpec\n"
         "TOKENIZERS = (TokenizerSpec('crashing', load=lambda _: os.abort(), library='numpy'),)\n"
     )
+    monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PYHARNESS_PLUGINS", "crashing")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
     with pytest.raises(InputError, match="signal 6"):
