@@ -146,7 +146,7 @@ def show(text: str) -> None:
         out.flush()
 
 
-def in_words(sheets: Sequence[Sheet], form: str = "text") -> str:
+def formatted(sheets: Sequence[Sheet], form: str = "text") -> str:
     """Return sheets as text of the width and colours of standard output, or as Markdown."""
     from pyharness import report
 

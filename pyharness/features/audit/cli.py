@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, in_words, reports_errors, show, show_json
+from pyharness.cli.console import check_output, formatted, reports_errors, show, show_json
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -73,7 +73,7 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
         if chosen == "json":
             show_json({"tokenizer": row, **length_tables.audit_json(checked)})
         else:
-            show(in_words(length_report.audit_sheets(row, checked)))
+            show(formatted(length_report.audit_sheets(row, checked)))
         sys.exit(1 if checked.wrong else 0)
     values = lengths.without_special() if special == "zero" else lengths.lengths
     if chosen == "npy" and output is not None:
@@ -85,7 +85,7 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
     else:
         facts = length_report.facts_of(lengths, tokenizer, corpora or (byte_lengths.SAMPLE,))
         in_json = chosen == "json"
-        text = length_tables.as_json(lengths, values, facts.json) if in_json else in_words(length_report.sheets(facts))
+        text = length_tables.as_json(lengths, values, facts.json) if in_json else formatted(length_report.sheets(facts))
     if output is None:
         show(text)
     else:
@@ -155,7 +155,7 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     if form == "json":
         show_json(comparison_report.as_json(compared))
     else:
-        show(in_words(comparison_report.sheets(compared), form))
+        show(formatted(comparison_report.sheets(compared), form))
     sys.exit(0 if compared.equal else 1)
 
 
@@ -204,7 +204,7 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
     if form == "json":
         show_json(audit_report.as_json(audited))
     else:
-        show(in_words(audit_report.sheets(audited), form))
+        show(formatted(audit_report.sheets(audited), form))
     sys.exit(audited.exit_status)
 
 
@@ -253,7 +253,7 @@ def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output:
     if form == "json":
         show_json(report.as_json())
     else:
-        show(in_words(report.sheets(), form))
+        show(formatted(report.sheets(), form))
 
 
 COMMANDS = (bytes_, diff, overlap, audit)

@@ -7,7 +7,7 @@ import sys
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, in_words, reports_errors, show, show_json
+from pyharness.cli.console import check_output, complain, formatted, reports_errors, show, show_json
 from pyharness.cli.usage import Example
 
 _SECONDS, _MOST_SECONDS = 300, 86_400
@@ -67,7 +67,7 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
     if form == "json":
         show_json(measuring.as_json(cells, texts))
     else:
-        show(in_words(measuring.sheets(cells, texts), form))
+        show(formatted(measuring.sheets(cells, texts), form))
     sys.exit(1 if any(cell.state in ("differs", "failed") for cell in cells) else 0)
 
 
