@@ -224,7 +224,7 @@ def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output:
 
     \b
     pyharness overlap mistral:v1 mistral:v3 deepseek
-    pyharness overlap o200k_base ./tokenizer.json -c path:corpus.jsonl -o overlap.html
+    pyharness overlap o200k_base ./tokenizer.json -c path:books.jsonl -o page.html
 
     It counts tokens by script, and those that begin with a space. For each pair it gives Jaccard's index and the share
     of the tokens of one that the other has, by tokens and by their use in your text. The page has them as heat maps.

@@ -132,8 +132,8 @@ def test_a_library_that_crashes_on_a_file_does_not_take_the_command_with_it(
     """The child loads a plug-in whose row ends the process."""
     folder = Path(home.removeprefix("file:")).parent
     (folder / "crashing.py").write_text(
-        "import os\nfrom pyharness.types import TokenizerSpec\n"
-        "TOKENIZERS = (TokenizerSpec('crashing', load=lambda _: os.abort(), library='numpy'),)\n"
+        "import os, pyharness.types\n"
+        "TOKENIZERS = (pyharness.types.TokenizerSpec('crashing', load=lambda _: os.abort(), library='numpy'),)\n"
     )
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PYHARNESS_PLUGINS", "crashing")
