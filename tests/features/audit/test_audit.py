@@ -316,6 +316,12 @@ def test_a_benchmark_that_is_installed_is_run() -> None:
     assert measured.check_benchmark(subject, "integrity").status == "pass"
 
 
+def test_a_benchmark_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "MOST_SECONDS", 0.01)  # no process has started by then
+    (fault,) = measured.check_benchmark(subjects.load("raw_bytes"), "integrity").faults
+    assert (fault.status, "time limit" in fault.text) == ("fail", True)
+
+
 def test_a_library_that_raises_fails_its_check_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(subject: object, threads: int) -> CheckResult:
         raise BaseException("panicked")

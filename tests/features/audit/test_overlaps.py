@@ -59,6 +59,17 @@ def test_overlaps_are_those_of_diff(rows: list[str], text: str) -> None:
     assert (pair_overlap(one, other).used, pair_overlap(other, one).used) == compared.used
 
 
+def test_a_letter_is_shared_where_the_other_file_also_spells_its_byte(rows: list[str], text: str) -> None:
+    """SentencePiece has ``<0x68>`` next to ``h``: texts have ``h``."""
+    pytest.importorskip("mistral_common")
+    one, other = contents([sides.load("mistral:v1"), sides.load(rows[0])], [text])
+    strings, ids = one.side.tokenizer.vocabulary().strings(), np.flatnonzero(one.use)  # type: ignore[attr-defined]
+    theirs = set(other.side.tokenizer.vocabulary().strings())  # type: ignore[attr-defined]
+    share = sum(int(one.use[token]) for token in ids if strings[token] in theirs) / one.use.sum()
+    assert pair_overlap(one, other).used == share
+    assert share > 0
+
+
 def test_without_text_nothing_is_used(rows: list[str]) -> None:
     one, other = contents([sides.load(row) for row in rows])
     assert pair_overlap(one, other).used is None
