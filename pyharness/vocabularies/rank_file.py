@@ -189,18 +189,9 @@ def _special(content: Members, count: int, label: str) -> dict[str, int]:
     names = {token: f"<SPECIAL_{token}>" for token in range(count)}
     if (listed := content.take("special_tokens", (list, type(None)))) is None:
         names |= dict(zip(range(count), TEKKEN_NAMES, strict=False))
-    for entry in listed or ():
-        if (
-            not isinstance(entry, dict)
-            or type(entry.get("rank")) is not int
-            or not isinstance(entry.get("token_str"), str)
-        ):
-            raise InputError(f"{label}: special token {str(entry)[:80]} has no rank or token_str")
-        if entry["rank"] not in names:
-            raise InputError(
-                f"{label}: special token {entry['token_str']!r} has rank {entry['rank']}, not below {count}"
-            )
-        names[entry["rank"]] = entry["token_str"]
+    for place, entry in enumerate(listed or ()):
+        token = Members(entry, f"{label}: special token {place}")
+        names[token.integer("rank", 0, count - 1)] = token.take("token_str", str)
     special = {name: token for token, name in names.items()}
     if len(special) != len(names):
         raise InputError(f"{label} names two special tokens alike")

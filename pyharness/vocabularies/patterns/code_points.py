@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 0x110000
-_OF_ANY_SCRIPT = {"common", "zyyy", "inherited", "zinh", "qaai"}
 _GROUPS = {
     "l": ("letter", "lu ll lt lm lo"),
     "lc": ("casedletter", "lu ll lt"),
@@ -197,14 +196,9 @@ def script_of(character: str) -> str:
     >>> script_of("k"), script_of("к"), script_of("日"), script_of("5"), script_of("\u0301")
     ('Latin', 'Cyrillic', 'Han', '', '')
     """
-    return next((name for edges, name in _scripts().items() if bisect_right(edges, ord(character)) % 2), "")
-
-
-@cache
-def _scripts() -> Mapping[tuple[int, ...], str]:
-    """Return edges with the full names of their scripts; short forms have four letters (Hani for Han)."""
-    names: dict[tuple[int, ...], str] = {}
-    for (kind, name), edges in table().sets.items():
-        if kind == "sc" and name not in _OF_ANY_SCRIPT:
-            names[edges] = max(name.capitalize(), names.get(edges, name), key=lambda one: (len(one) < 4, len(one)))
-    return names
+    held = [
+        name for (kind, name), edges in table().sets.items() if kind == "sc" and bisect_right(edges, ord(character)) % 2
+    ]
+    # A short form such as Hani, for Han, has four letters.
+    full = max(held, key=lambda name: (len(name) < 4, len(name)), default="")
+    return "" if full in ("common", "inherited") else full.capitalize()

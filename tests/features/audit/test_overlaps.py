@@ -19,7 +19,7 @@ from pyharness.features.audit.differences import sides
 from pyharness.features.audit.differences.comparison import compare
 from pyharness.features.audit.differences.overlap_report import VocabularyReport, heat_map
 from pyharness.features.audit.differences.overlaps import MIXED, NO_LETTER, PART, class_of, contents, pair_overlap
-from tokenizer_files import byte_level, rank_data
+from tokenizer_files import byte_level, rank_data, write
 
 
 def rank_file(folder: Path, name: str, *tokens: bytes) -> str:
@@ -68,6 +68,18 @@ def test_a_letter_is_shared_where_the_other_file_also_spells_its_byte(rows: list
     share = sum(int(one.use[token]) for token in ids if strings[token] in theirs) / one.use.sum()
     assert pair_overlap(one, other).used == share
     assert share > 0
+
+
+def test_pieces_within_words_are_spelled_as_text(tmp_path: Path) -> None:
+    """WordPiece has ``##ing`` where SentencePiece has ``ing``."""
+    pytest.importorskip("mistral_common")
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+             "max_input_chars_per_word": 9, "vocab": {"[UNK]": 0, "##ing": 1, "##▁the": 2}}  # fmt: skip
+    decoder = {"type": "WordPiece", "prefix": "##", "cleanup": False}
+    file = {**byte_level(), "model": model, "added_tokens": [], "decoder": decoder}
+    row = write(tmp_path, "tokenizer.json", file)
+    one, other = contents([sides.load(row), sides.load("mistral:v1")])
+    assert pair_overlap(one, other).tokens.both == 1
 
 
 def test_without_text_nothing_is_used(rows: list[str]) -> None:
