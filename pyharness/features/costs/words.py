@@ -11,7 +11,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,9 +104,17 @@ def _splitters(tokenizer: Tokenizer) -> list[TextSplitter]:
 
 
 def _pieces(texts: Sequence[str], splitters: Sequence[TextSplitter]) -> NDArray[np.int64]:
-    """Return the number of pieces of each text: every step only adds cuts."""
-    by_step = [splitter.split_batch(texts) for splitter in splitters]
-    return np.array([len({*chain.from_iterable(step.of(index) for step in by_step)}) for index in range(len(texts))])
+    """Return the number of pieces of each text: every step cuts the pieces of the step before."""
+    pieces, owners = [text.encode() for text in texts], np.arange(len(texts))
+    for splitter in splitters:
+        cut = splitter.split_batch(pieces)
+        owners = np.repeat(owners, np.diff(cut.offsets))
+        pieces = [
+            piece[start:end]
+            for index, piece in enumerate(pieces)
+            for start, end in pairwise([0, *cut.of(index).tolist()])
+        ]
+    return np.bincount(owners, minlength=len(texts))
 
 
 def run(work: Work) -> Findings:

