@@ -11,10 +11,10 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
 # Raised once: passes that add up, and parts of files (469 lines of the trunk), history, audit and parts (3,296).
-# Overlaps of vocabularies (242 lines). Of the trunk, 12: the script of a character, which two features use, sheets and
+# Overlaps of vocabularies (251 lines). Of the trunk, 12: the script of a character, which two features use, sheets and
 # JSON of commands, which features wrote each for itself, and the names of control tokens in tekken files.
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_633, 254
-MOST_LINES, MOST_MODULES = 53_283, 456
+MOST_LINES, MOST_MODULES = 53_292, 456
 MOST_SHARED_CLASSES = 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +309,15 @@ def test_alarms_of_benchmarks_are_warnings() -> None:
     record = type("Record", (), {"data": {}})
     faults = [*measured._of_answers(stand_in(Findings(), answers), record, [ok])]  # type: ignore[arg-type]
     assert [(fault.status, fault.text) for fault in faults] == [("warn", "bad")]
+
+
+def test_what_a_benchmark_had_no_time_for_is_open() -> None:
+    ok = CaseResult(Case("control", "raw_bytes", None), "ok")
+    record = type("Record", (), {"data": {}})
+    answered = stand_in(Findings(), lambda results, data: [Answer("a", "not reached"), Answer("b", "fine", "calm")])
+    timed = replace(answered, parameters={"seconds": 300})
+    statuses = [[fault.status for fault in measured._of_answers(one, record, [ok])] for one in (answered, timed)]  # type: ignore[arg-type]
+    assert statuses == [[], ["open"]]
 
 
 def test_a_benchmark_that_is_installed_is_run() -> None:
