@@ -5,20 +5,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import json
 import os
 import re
 import resource
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from pyharness.system import lifeline
 from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.report.sheet import Sheet
 
 F = TypeVar("F", bound=Callable[..., Any])
 ADDRESS_SPACE = 512 << 20  # Python and NumPy; tokenizer libraries need more, and report it themselves
@@ -140,6 +144,18 @@ def show(text: str) -> None:
         encoding = out.encoding or "utf-8"  # an ASCII terminal cannot show every file name
         out.write(text.encode(encoding, "backslashreplace").decode(encoding))
         out.flush()
+
+
+def formatted(sheets: Sequence[Sheet], form: str = "text") -> str:
+    """Return sheets as text of the width and colours of standard output, or as Markdown."""
+    from pyharness import report
+
+    return report.to_markdown(sheets) if form == "markdown" else report.to_text(sheets, width(), color())
+
+
+def show_json(content: Mapping[str, Any]) -> None:
+    """Write JSON values to standard output, as people read them."""
+    show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def show_in_pager(text: str) -> None:

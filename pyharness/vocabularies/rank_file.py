@@ -21,6 +21,13 @@ from pyharness.vocabularies.files.merge_model import byte_level_model
 from pyharness.vocabularies.files.stage_bounds import check_pattern
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
+# The first ids of a tekken file that lists no special tokens, as files before v8: mistral-common's code names them.
+TEKKEN_NAMES = [
+    "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
+    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class RankVocabulary:
@@ -164,9 +171,7 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
         ranks[token] = index + specials
     check_ranks(ranks, label)
     notes = (f"ids are rank + {specials}; {len(vocab) - size + specials:,} entries of the file are outside the model",)
-    return RankVocabulary(
-        ranks, _special(content.content, specials, label), pattern, pattern in PATTERNS.values(), notes
-    )
+    return RankVocabulary(ranks, _special(content, specials, label), pattern, pattern in PATTERNS.values(), notes)
 
 
 def _token(entry: Any, index: int, label: str) -> bytes:
@@ -180,21 +185,13 @@ def _token(entry: Any, index: int, label: str) -> bytes:
         raise InputError(f"{label}: token_bytes of vocab entry {index} is not base64: {error}") from None
 
 
-def _special(content: Mapping[str, Any], count: int, label: str) -> dict[str, int]:
-    # Files before v8 leave the names to mistral-common's code; ours are derived from the id.
+def _special(content: Members, count: int, label: str) -> dict[str, int]:
     names = {token: f"<SPECIAL_{token}>" for token in range(count)}
-    for entry in content.get("special_tokens") or ():
-        if (
-            not isinstance(entry, dict)
-            or type(entry.get("rank")) is not int
-            or not isinstance(entry.get("token_str"), str)
-        ):
-            raise InputError(f"{label}: special token {str(entry)[:80]} has no rank or token_str")
-        if entry["rank"] not in names:
-            raise InputError(
-                f"{label}: special token {entry['token_str']!r} has rank {entry['rank']}, not below {count}"
-            )
-        names[entry["rank"]] = entry["token_str"]
+    if (listed := content.take("special_tokens", (list, type(None)))) is None:
+        names |= dict(zip(range(count), TEKKEN_NAMES, strict=False))
+    for place, entry in enumerate(listed or ()):
+        token = Members(entry, f"{label}: special token {place}")
+        names[token.integer("rank", 0, count - 1)] = token.take("token_str", str)
     special = {name: token for token, name in names.items()}
     if len(special) != len(names):
         raise InputError(f"{label} names two special tokens alike")

@@ -24,7 +24,7 @@ from boards import table  # noqa: E402
 from checkpoints.planted import DTYPES, FRACTIONS, KINDS, PlantedRows  # noqa: E402
 from pyharness.features.glitch.indicators import UnusedIds, measure_rows  # noqa: E402
 from pyharness.features.glitch.matrices import IdMatrices  # noqa: E402
-from pyharness.features.language_models.loader import ModelFolder  # noqa: E402
+from pyharness.features.language_models.folder import ModelFolder  # noqa: E402
 
 WIDTHS = (32, 256, 1024)
 ROWS = 4000

@@ -30,6 +30,7 @@ ONLY_IF_GIVEN = {
     "audit": {"--output"},
     "bytes": {"--check", "--output"},
     "diff": {"--map"},
+    "overlap": {"--output"},
     "coverage": set[str](),
     "documents": {"--output"},
     "history add": {"--revision"},

@@ -2,8 +2,7 @@
 
 ``byte_lengths`` and ``length_tables`` are ``pyharness bytes``: how many bytes of a text each id stands for.
 
-``definitions``, ``changes``, ``sides`` and ``witnesses`` are ``pyharness diff``: what differs between two tokenizers.
-``sources`` unpacks files and reads revisions. ``comparison`` puts them together.
+``differences/`` is ``pyharness diff`` and ``pyharness overlap``: what differs between tokenizers, and what they share.
 
 ``checks/`` and ``auditing`` are ``pyharness audit``: all checks of one tokenizer or model folder.
 """

@@ -1,23 +1,17 @@
-"""``pyharness bytes``, ``pyharness diff`` and ``pyharness audit``."""
+"""``pyharness bytes``, ``pyharness diff``, ``pyharness overlap`` and ``pyharness audit``."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli import console, usage
-from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.cli import usage
+from pyharness.cli.console import check_output, formatted, reports_errors, show, show_json
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pyharness.report.sheet import Sheet
 
 _ADVICE_OF_MAP = "replace it with --force, or choose another --map"
 _SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
@@ -77,9 +71,9 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
             stated, str(table), lengths, lambda: byte_lengths.naive_lengths(tokenizer, lengths.vocabulary)
         )
         if chosen == "json":
-            _show_json({"tokenizer": row, **length_tables.audit_json(checked)})
+            show_json({"tokenizer": row, **length_tables.audit_json(checked)})
         else:
-            show(_in_words(length_report.audit_sheets(row, checked)))
+            show(formatted(length_report.audit_sheets(row, checked)))
         sys.exit(1 if checked.wrong else 0)
     values = lengths.without_special() if special == "zero" else lengths.lengths
     if chosen == "npy" and output is not None:
@@ -91,7 +85,7 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
     else:
         facts = length_report.facts_of(lengths, tokenizer, corpora or (byte_lengths.SAMPLE,))
         in_json = chosen == "json"
-        text = length_tables.as_json(lengths, values, facts.json) if in_json else _in_words(length_report.sheets(facts))
+        text = length_tables.as_json(lengths, values, facts.json) if in_json else formatted(length_report.sheets(facts))
     if output is None:
         show(text)
     else:
@@ -105,17 +99,6 @@ def _form(form: str | None, output: Path | None, at_start: bool) -> str:
     if at_start and chosen != "npy":
         raise InputError("--at-start is for arrays; other forms have both lengths: add --format npy, or leave it out")
     return chosen
-
-
-def _in_words(parts: Sequence[Sheet], form: str = "text") -> str:
-    """Return sheets as text or Markdown."""
-    from pyharness import report
-
-    return report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
-
-
-def _show_json(content: Mapping[str, Any]) -> None:
-    show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 @click.command()
@@ -154,7 +137,7 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness.features.audit import comparison, comparison_report, sides
+    from pyharness.features.audit.differences import comparison, comparison_report, sides
     from pyharness.system import atomic_file
     from pyharness.system.environment import cores
 
@@ -170,9 +153,9 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
         content = json.dumps(compared.ids.new.tolist()) + "\n"
         atomic_file.write(id_map, content, overwrite=force, advice=_ADVICE_OF_MAP)
     if form == "json":
-        _show_json(comparison_report.as_json(compared))
+        show_json(comparison_report.as_json(compared))
     else:
-        show(_in_words(comparison_report.sheets(compared), form))
+        show(formatted(comparison_report.sheets(compared), form))
     sys.exit(0 if compared.equal else 1)
 
 
@@ -219,15 +202,64 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
     if output is not None:
         atomic_file.write(output, page.render(audit_report.page_of(audited)), overwrite=force)
     if form == "json":
-        _show_json(audit_report.as_json(audited))
+        show_json(audit_report.as_json(audited))
     else:
-        show(_in_words(audit_report.sheets(audited), form))
+        show(formatted(audit_report.sheets(audited), form))
     sys.exit(audited.exit_status)
 
 
-COMMANDS = (bytes_, diff, audit)
+@click.command()
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, shell_complete=usage.tokenizers_or_files)
+@click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
+              help="Weight tokens by their use in this text; repeatable [default: sample].")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+              help="How to write the tables.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), too.")
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output: Path | None, threads: int | None,
+            force: bool) -> None:  # fmt: skip
+    """Say what vocabularies hold, and what they share.
+
+    \b
+    pyharness overlap mistral:v1 mistral:v3 deepseek
+    pyharness overlap o200k_base ./tokenizer.json -c path:books.jsonl -o page.html
+
+    It counts tokens by script, and those that begin with a space. For each pair it gives Jaccard's index and the share
+    of the tokens of one that the other has, by tokens and by their use in your text. The page has them as heat maps.
+
+    \b
+    Exit status:
+      0         done
+      2         bad input, such as a row without a vocabulary
+      129, 130, 143
+                hung up, interrupted, told to end
+    """
+    from pyharness.features.audit.differences import overlap_report, overlaps, sides
+    from pyharness.report import page
+    from pyharness.system import atomic_file
+    from pyharness.system.environment import cores
+
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
+        atomic_file.check_folder(output)
+    check_output()
+    texts = corpora or ("sample",)
+    rows = [sides.load(spec) for spec in dict.fromkeys(specs)]
+    report = overlap_report.VocabularyReport.of(overlaps.contents(rows, texts, threads or cores()), texts)
+    if output is not None:
+        atomic_file.write(output, page.render(report.page()), overwrite=force)
+    if form == "json":
+        show_json(report.as_json())
+    else:
+        show(formatted(report.sheets(), form))
+
+
+COMMANDS = (bytes_, diff, overlap, audit)
 EXAMPLES = (
     Example("pyharness bytes mistral:v3", "how many bytes each id stands for", 90),
     Example("pyharness diff mistral:v1 mistral:v3", "what differs between two tokenizers", 95),
+    Example("pyharness overlap mistral:v1 mistral:v3", "what vocabularies share", 96),
     Example("pyharness audit ./model-folder", "what fails in production", 96),
 )

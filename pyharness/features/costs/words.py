@@ -1,20 +1,24 @@
 """The benchmark ``words``: the words of a text that cost most, as a list to act on.
 
-The cost of a word is its count, times the tokens that it takes beyond one: what a token for it would save. Its tokens
-are those that it adds behind another word. Words are UAX #29 segments with a letter or number.
+The cost of a word is its count, times the tokens that it takes beyond its pieces: what tokens for these would save. A
+word is one piece unless the split pattern cuts it, as many cut "8,5": no token crosses a cut. Tokens and pieces are
+those that it adds behind another word. Words are UAX #29 segments with a letter or number.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.corpora.streaming import batches, keyed
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, segments_of
@@ -33,6 +37,7 @@ from pyharness.types import (
     Tally,
     Tokenizer,
 )
+from pyharness.vocabularies.stages import HasStages
 
 BEFORE = "a"  # the word before: "a word" less "a"
 MOST_SHOWN = 100
@@ -45,16 +50,17 @@ _COUNTS = ("words", "different", "tokens", "excess", "of the first", "left out")
 
 @dataclass(frozen=True, slots=True)
 class WordCost:
-    """A word with its count in the text, and the tokens that it takes."""
+    """A word with its count in the text, and the tokens and pieces that it takes."""
 
     word: str
     count: int
     tokens: int
+    pieces: int = 1
 
     @property
     def cost(self) -> int:
-        """Tokens that a token for the word would save."""
-        return self.count * (self.tokens - 1)
+        """Tokens that a token for each piece would save."""
+        return self.count * max(self.tokens - self.pieces, 0)
 
 
 def count_words(texts: Sequence[str], counts: Counter[str]) -> int:
@@ -78,14 +84,37 @@ def count_words(texts: Sequence[str], counts: Counter[str]) -> int:
 
 def costs_of(counts: Mapping[str, int], tokenizer: Tokenizer, threads: int = 1) -> list[WordCost]:
     """Return the cost of each word, the largest first."""
-    (alone,) = np.diff(tokenizer.encode_batch([BEFORE]).offsets).tolist()
     costs: list[WordCost] = []
+    splitters = _splitters(tokenizer)
     for words in batches(counts, count=_BATCH_WORDS):
-        lengths = np.diff(tokenizer.encode_batch([f"{BEFORE} {word}" for word in words], threads).offsets) - alone
-        costs += [
-            WordCost(word, counts[word], max(size, 0)) for word, size in zip(words, lengths.tolist(), strict=True)
-        ]
+        texts = [BEFORE, *(f"{BEFORE} {word}" for word in words)]
+        tokens, pieces = np.diff(tokenizer.encode_batch(texts, threads).offsets), _pieces(texts, splitters)
+        added = np.stack([tokens[1:] - tokens[0], pieces[1:] - pieces[0]]).clip(min=[[0], [1]])
+        costs += [WordCost(word, counts[word], *both) for word, both in zip(words, added.T.tolist(), strict=True)]
     return sorted(costs, key=lambda one: (-one.cost, one.word))
+
+
+def _splitters(tokenizer: Tokenizer) -> list[TextSplitter]:
+    """Return the steps of a row's split pattern, as far as it gives them and we read them."""
+    splitters = []
+    for step in tokenizer.stages().splits if isinstance(tokenizer, HasStages) else ():
+        with contextlib.suppress(InputError):
+            splitters.append(TextSplitter(step.expression, dialect=step.dialect))
+    return splitters
+
+
+def _pieces(texts: Sequence[str], splitters: Sequence[TextSplitter]) -> NDArray[np.int64]:
+    """Return the number of pieces of each text: every step cuts the pieces of the step before."""
+    pieces, owners = [text.encode() for text in texts], np.arange(len(texts))
+    for splitter in splitters:
+        cut = splitter.split_batch(pieces)
+        owners = np.repeat(owners, np.diff(cut.offsets))
+        pieces = [
+            piece[start:end]
+            for index, piece in enumerate(pieces)
+            for start, end in pairwise([0, *cut.of(index).tolist()])
+        ]
+    return np.bincount(owners, minlength=len(texts))
 
 
 def run(work: Work) -> Findings:
@@ -106,7 +135,7 @@ def run(work: Work) -> Findings:
 def _sums(costs: Sequence[WordCost], left_out: int) -> NDArray[np.int64]:
     return np.array([
         sum(one.count for one in costs), len(costs), sum(one.count * one.tokens for one in costs),
-        sum(max(one.cost, 0) for one in costs), sum(max(one.cost, 0) for one in costs[:MOST_SHOWN]), left_out,
+        sum(one.cost for one in costs), sum(one.cost for one in costs[:MOST_SHOWN]), left_out,
     ], np.int64)  # fmt: skip
 
 
@@ -125,7 +154,7 @@ def _findings(sums: NDArray[np.int64]) -> Findings:
     first = counts["of the first"] / excess if excess else None
     measurements = (
         Measurement("word_excess_share", share, reason=None if tokens else "the text has no words"),
-        Measurement("costliest_words_share", first, reason=None if excess else "every word is one token"),
+        Measurement("costliest_words_share", first, reason=None if excess else "every piece is one token"),
     )
     return Findings(measurements, {"words": counts})
 
@@ -155,11 +184,11 @@ def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterato
 
 def _legend(result: CaseResult) -> Iterator[str]:
     del result
-    yield "cost: tokens that a token for the word would save, its count times the tokens beyond one."
+    yield "cost: tokens that a token for the word would save: its count times the tokens beyond its pieces."
 
 
 REPORTED = (
-    Metric("word_excess_share", "share", "lower", "tokens of words beyond one for each, of all their tokens",
+    Metric("word_excess_share", "share", "lower", "tokens of words beyond one for each piece, of all their tokens",
            primary=True, exact=True, format=PERCENT),
     Metric("costliest_words_share", "share", "none", f"share of these tokens that the first {MOST_SHOWN} words cost",
            exact=True, format=PERCENT),
@@ -177,7 +206,7 @@ BENCHMARKS = (
             Table(
                 "Cost of words",
                 columns=(
-                    Column("word_excess_share", "beyond one %"),
+                    Column("word_excess_share", "to save %"),
                     Column("costliest_words_share", f"first {MOST_SHOWN} %"),
                 ),
                 notes=(_left_out,),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from pyharness.cli import console, usage
-from pyharness.cli.console import check_output, complain, reports_errors, show
+from pyharness.cli import usage
+from pyharness.cli.console import check_output, complain, formatted, reports_errors, show, show_json
 from pyharness.cli.usage import Example
 
 _SECONDS, _MOST_SECONDS = 300, 86_400
@@ -48,7 +47,7 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import report, tokenizers
+    from pyharness import report
     from pyharness.corpora import open_corpus
     from pyharness.corpora.options import size
     from pyharness.features.deployment import coverage as measuring
@@ -57,7 +56,7 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
     limit = None if memory is None else size("--memory-limit", memory)
     for row in rows:
         measuring.engines(row, wanted)
-        tokenizers.load(tokenizers.obtain(tokenizers.without_engine(row).text))  # all are compared with it
+        measuring.check_home(row, seconds, limit)
     for text in texts:
         open_corpus(text)
     check_output()
@@ -66,13 +65,9 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
         complain(f"{cell.engine} on {report.shorten(cell.tokenizer, 60)}: {cell.state}")
         cells.append(cell)
     if form == "json":
-        content = measuring.as_json(cells, texts)
-        show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        show_json(measuring.as_json(cells, texts))
     else:
-        parts = measuring.sheets(cells, texts)
-        show(
-            report.to_markdown(parts) if form == "markdown" else report.to_text(parts, console.width(), console.color())
-        )
+        show(formatted(measuring.sheets(cells, texts), form))
     sys.exit(1 if any(cell.state in ("differs", "failed") for cell in cells) else 0)
 
 

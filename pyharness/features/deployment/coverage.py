@@ -103,6 +103,18 @@ def cells(
         yield _cell(spec, engine, row, corpora, seconds, memory)
 
 
+def check_home(spec: str, seconds: float, memory: int | None) -> None:
+    """Load a tokenizer in its own library, with which all engines are compared, in a process of its own.
+
+    Raises:
+        InputError: it cannot be loaded, or the library crashes.
+    """
+    cell = _cell(spec, "", tokenizers.without_engine(spec).text, (), seconds, memory)
+    if cell.state == "failed":
+        reason = " ".join(cell.reason.split())
+        raise InputError(f"{spec!r} cannot be loaded by its own library, whose ids are compared: {reason}")
+
+
 def _cell(spec: str, engine: str, row: str, corpora: Sequence[str], seconds: float, memory: int | None) -> CoverageCell:
     child = Child([__name__, json.dumps([spec, engine, row, *corpora])], memory_limit=memory)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile
 from pyharness.types import InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID

@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.language_models.loader import CausalModel, Layout
+from pyharness.features.language_models.causal import CausalModel
+from pyharness.features.language_models.windows import Layout
 from pyharness.types import InputError, Tokenizer, Vocabulary
 
 STEPS = 3  # tokens that the model may write

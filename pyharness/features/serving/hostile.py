@@ -103,10 +103,18 @@ class KindTrial:
     message: str = ""
     confirmed: bool = False  # superlinear, twice
 
-    def measure(self, probe: Probe, sizes: Sequence[int], seed: int, limit: float) -> None:
-        """Encode fresh texts of rising size until one breaks the engine, or takes more than the limit in seconds."""
+    def measure(
+        self, probe: Probe, sizes: Sequence[int], seed: int, limit: float, budget: float = float("inf")
+    ) -> None:
+        """Encode fresh texts of rising size until one breaks the engine, or takes more than the limit in seconds.
+
+        No call begins behind ``budget``, in seconds of ``time.monotonic``.
+        """
         for size in sizes:
             for number in range(REPETITIONS):
+                if time.monotonic() > budget:
+                    self.ending, self.message = "not reached", f"no time was left for {size:,} bytes"
+                    return
                 self._once(probe, size, seed + number)
                 if self.ending:
                     return
@@ -139,15 +147,15 @@ class KindTrial:
         fit = self.fit()
         return fit is not None and fit.exponent > SUPERLINEAR[0]
 
-    def confirm(self, probe: Probe, limit: float) -> None:
+    def confirm(self, probe: Probe, limit: float, budget: float) -> None:
         """Measure the largest sizes again, on other texts: what only noise made steep is steep no more.
 
         Time grows faster than bytes if all times together say so, beyond the interval and by a plain factor, and the
         second ones alone are steep, too.
         """
         again = KindTrial(self.recipe)
-        again.measure(probe, sorted(self.seconds)[-LARGEST_SIZES:], REPETITIONS, limit * 4)
-        if again.broken and not self.ending:
+        again.measure(probe, sorted(self.seconds)[-LARGEST_SIZES:], REPETITIONS, limit * 4, budget)
+        if (again.broken or again.ending == "not reached") and not self.ending:
             self.ending, self.message, self.text = again.ending, again.message, again.text
         for size, seconds in again.seconds.items():
             self.seconds[size] += seconds
@@ -208,14 +216,11 @@ def run(work: Work) -> Findings:
 
 
 def trial_of(probe: Probe, recipe: TextRecipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
-    """Measure one kind, and confirm what looks superlinear; nothing of it behind the ``time.monotonic`` of budget."""
+    """Measure one kind, and confirm what looks superlinear; no call begins behind ``budget``."""
     trial = KindTrial(recipe)
-    if time.monotonic() > budget:
-        trial.ending = "not reached"
-        return trial
-    trial.measure(probe, sizes, 0, limit)
+    trial.measure(probe, sizes, 0, limit, budget)
     if trial.suspicious():
-        trial.confirm(probe, limit)
+        trial.confirm(probe, limit, budget)
     return trial
 
 

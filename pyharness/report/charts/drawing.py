@@ -120,7 +120,7 @@ def _is_kept(element: ET.Element, key: str, value: str) -> bool:
 
 def _write(key: str, value: str) -> str:
     """Round coordinates: no screen shows a hundredth of a pixel. Give a mark with spoken text the role of an image."""
-    if key.startswith("aria"):
+    if key.startswith("aria") or key.endswith("opacity"):
         return value
     return "img" if value == "graphics-symbol" else _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", value)
 

@@ -6,6 +6,7 @@ Properties and case foldings are of one Unicode version for every dialect:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
@@ -186,3 +187,18 @@ def _of_sorted(points: list[int]) -> CodePoints:
         else:
             edges += (point, point + 1)
     return CodePoints(tuple(edges))
+
+
+@cache
+def script_of(character: str) -> str:
+    """Return the name of a character's script; empty for characters that go with any.
+
+    >>> script_of("k"), script_of("к"), script_of("日"), script_of("5"), script_of("\u0301")
+    ('Latin', 'Cyrillic', 'Han', '', '')
+    """
+    held = [
+        name for (kind, name), edges in table().sets.items() if kind == "sc" and bisect_right(edges, ord(character)) % 2
+    ]
+    # A short form such as Hani, for Han, has four letters.
+    full = max(held, key=lambda name: (len(name) < 4, len(name)), default="")
+    return "" if full in ("common", "inherited") else full.capitalize()

@@ -18,7 +18,7 @@ from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files.byte_alphabet import byte_of
 from pyharness.vocabularies.patterns.split_patterns import GPT2
-from pyharness.vocabularies.rank_file import read_tekken
+from pyharness.vocabularies.rank_file import TEKKEN_NAMES, read_tekken
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, tekken
 
@@ -161,6 +161,14 @@ def test_tekken() -> None:
     assert model.splitter == "tekken"
     assert model.vocabulary[10 + ord("a")] == b"a"
     assert encode(model, "hel") == [267]
+
+
+def test_a_tekken_file_that_lists_no_special_tokens_has_those_of_its_library() -> None:
+    library = pytest.importorskip("mistral_common.tokens.tokenizers.tekken").Tekkenizer
+    names = [one["token_str"].value for one in library.DEPRECATED_SPECIAL_TOKENS]
+    special = read_tekken(json.dumps(tekken()).encode(), "x").special
+    assert (TEKKEN_NAMES, [*special]) == (names, names[:10])
+    assert "<SPECIAL_0>" in read_tekken(json.dumps({**tekken(), "special_tokens": []}).encode(), "x").special
 
 
 def test_a_tekken_pattern_of_ones_own_may_leave_text_out() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -289,10 +289,6 @@ def test_of_many_templates_the_first_are_rendered(tmp_path: Path, monkeypatch: p
     assert [(fault.name, fault.status) for fault in line.result.faults] == [("too many templates", "open")]
 
 
-def stand_in(findings: Findings, answers: Any = None) -> Benchmark:
-    return Benchmark("control", "a stand-in", lambda work: findings, "none", (), answers=answers)
-
-
 @pytest.mark.parametrize(("failure", "status"), [(Failure.WRONG, "fail"), (Failure.ERROR, "open"), (None, "open")])
 def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: str) -> None:
     case = Case("control", "raw_bytes", None)
@@ -302,19 +298,24 @@ def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: st
     assert not [*measured._of_case(CaseResult(case, "ok"))]
 
 
-def test_alarms_of_benchmarks_are_warnings() -> None:
+def test_alarms_of_benchmarks_are_warnings_and_what_they_had_no_time_for_is_open() -> None:
     ok = CaseResult(Case("control", "raw_bytes", None), "ok")
-    answers = lambda results, data: [Answer("a", "bad", "alarm"), Answer("b", "fine", "calm")]  # noqa: E731
+    given = [Answer("a", "bad", "alarm"), Answer("b", "fine", "calm"), Answer("c", "not reached")]
+    benchmark = Benchmark("control", "", lambda work: Findings(), "none", (), answers=lambda results, data: given)
     record = type("Record", (), {"data": {}})
-    faults = [*measured._of_answers(stand_in(Findings(), answers), record, [ok])]  # type: ignore[arg-type]
-    assert [(fault.status, fault.text) for fault in faults] == [("warn", "bad")]
+    for one, after in ((benchmark, []), (replace(benchmark, parameters={"seconds": 300}), ["open"])):
+        faults = [*measured._of_answers(one, record, [ok])]  # type: ignore[arg-type]
+        assert [fault.status for fault in faults] == ["warn", *after]
 
 
-def test_a_benchmark_that_is_installed_is_run() -> None:
+def test_a_benchmark_that_is_installed_is_run_and_ended_if_it_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = subjects.load("raw_bytes")
     for name in ("nowhere", "glitch"):  # glitch: the row comes with no weights
         assert measured.check_benchmark(subject, name).status == "none"
     assert measured.check_benchmark(subject, "integrity").status == "pass"
+    monkeypatch.setattr(measured, "MOST_SECONDS", 0.01)  # no process has started by then
+    (fault,) = measured.check_benchmark(subject, "integrity").faults
+    assert (fault.status, "time limit" in fault.text) == ("fail", True)
 
 
 def test_a_library_that_raises_fails_its_check_alone(monkeypatch: pytest.MonkeyPatch) -> None:

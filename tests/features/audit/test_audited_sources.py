@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import call, refused
-from pyharness.features.audit import sources
+from pyharness.features.audit.differences import sources
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 from tokenizer_files import byte_level, rank_data, write

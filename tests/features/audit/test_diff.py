@@ -15,11 +15,11 @@ from audited import plants
 from audited.checks import check_plant
 from cases.command_line import call, refused
 from layout.thoroughness import examples
-from pyharness.features.audit import sides
-from pyharness.features.audit.changes import Overlap, changes, id_map, keys_of, out_of_order, overlap
-from pyharness.features.audit.comparison import TokenizerComparison, compare
-from pyharness.features.audit.definitions import alternatives, definition, expressions
-from pyharness.features.audit.witnesses import Cause, shrink
+from pyharness.features.audit.differences import sides
+from pyharness.features.audit.differences.changes import Overlap, changes, id_map, keys_of, out_of_order, overlap
+from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
+from pyharness.features.audit.differences.definitions import alternatives, definition, expressions
+from pyharness.features.audit.differences.witnesses import Cause, shrink
 from pyharness.types import Unsupported
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write

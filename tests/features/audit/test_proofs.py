@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from audited import plants
 from cases.command_line import call
-from pyharness.features.audit import sides, witnesses
-from pyharness.features.audit.changes import Change
-from pyharness.features.audit.comparison import TokenizerComparison, compare
-from pyharness.features.audit.definitions import definition
+from pyharness.features.audit.differences import sides, witnesses
+from pyharness.features.audit.differences.changes import Change
+from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
+from pyharness.features.audit.differences.definitions import definition
 from tokenizer_files import byte_level, write
 
 

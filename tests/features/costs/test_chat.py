@@ -113,16 +113,21 @@ def mistral_ids(library: Any, messages: list[dict[str, str]]) -> list[int]:
     return ids
 
 
-def test_rendered_ids_are_those_of_mistral_common() -> None:
+@pytest.mark.parametrize(
+    ("version", "file"), [("v3", "mistral_instruct_tokenizer_240323.model.v3"), ("tekken", "tekken_240911.json")]
+)
+def test_rendered_ids_are_those_of_mistral_common(version: str, file: str) -> None:
     module = pytest.importorskip("mistral_common.tokens.tokenizers.mistral")
-    library = module.MistralTokenizer.v3()
-    encode, draw = encoder(tokenizers.resolve("mistral:v3")), random.Random(7)
-    chats = [RenderedChat(random_messages(draw)) for _ in range(200)]
-    texts = here(template(MISTRAL, **MARKS), chats)
+    path = Path(pytest.importorskip("mistral_common").__file__).parent / "data" / file
+    library = module.MistralTokenizer.from_file(str(path))
+    encode, draw = encoder(tokenizers.resolve(f"mistral:{version}")), random.Random(7)
+    one, chats = template(MISTRAL, **MARKS), [RenderedChat(random_messages(draw)) for _ in range(200)]
+    check_tokens(one, encode)
+    texts = here(one, chats)
     for chat, text in zip(chats, texts, strict=True):
         expected = mistral_ids(library, [dict(one) for one in chat.messages])
         assert encode(text).tolist() == expected, text
-        contents = sum(len(encode(one)) for one in chat.contents)
+        contents = sum(len(encode(content)) for content in chat.contents)
         assert len(encode(text)) - contents == len(expected) - contents
 
 

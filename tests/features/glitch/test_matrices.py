@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from checkpoints.made import weights
 from pyharness.features.glitch import matrices
 from pyharness.features.glitch.matrices import IdMatrices
-from pyharness.features.language_models.loader import ModelFolder
+from pyharness.features.language_models.folder import ModelFolder
 from pyharness.types import InputError
 
 ENTRY, HEAD = "model.embed_tokens.weight", "lm_head.weight"

@@ -212,6 +212,35 @@ def test_nothing_is_measured_when_the_time_is_up() -> None:
     assert trial_of(breaking("crash", 0), FIXED[0], SIZES, 1.0, -FOREVER).ending == "not reached"
 
 
+def test_no_call_begins_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call takes three seconds of a clock of our own: in a budget of ten, the fourth is the last that begins."""
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+
+    def slow(text: str) -> Mapping[str, Any]:
+        clock[0] += 3
+        return {"seconds": len(text) / 1e6, "bytes": 0, "tokens": 1}
+
+    trial = trial_of(slow, FIXED[0], SIZES, 1e9, 10.0)
+    assert trial.ending == "not reached"
+    assert sum(map(len, trial.seconds.values())) == 4
+    assert trial_of(slow, FIXED[0], SIZES, 1e9, 10.0).seconds == {}
+
+
+def test_what_no_time_is_left_to_confirm_is_not_calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    quadratic = engine(2.0)
+
+    def slow(text: str) -> Mapping[str, Any]:
+        clock[0] += 1
+        return quadratic(text)
+
+    trial = trial_of(slow, FIXED[0], SIZES, 1e9, len(SIZES) * hostile.REPETITIONS + 0.5)
+    assert (trial.ending, trial.confirmed) == ("not reached", False)
+    assert max(trial.seconds) == SIZES[-1]
+
+
 def test_numbers_of_a_row() -> None:
     trials = [
         trial_of(engine(1.0), FIXED[0], SIZES, 1e9, FOREVER),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from audited import plants
-from pyharness.features.audit import witnesses
-from pyharness.features.audit.comparison import TokenizerComparison
-from pyharness.features.audit.witnesses import Cause
+from pyharness.features.audit.differences import witnesses
+from pyharness.features.audit.differences.comparison import TokenizerComparison
+from pyharness.features.audit.differences.witnesses import Cause
 
 
 def check_plant(result: TokenizerComparison, plant: plants.Plant) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,10 +30,9 @@ from pyharness.features.training.trainers import TrainedTokenizer, TrainingReque
 from pyharness.features.training.trainers.feeding import Feed
 from pyharness.features.training.trainers.options import declared
 from pyharness.types import InputError
-from pyharness.vocabularies.patterns.code_points import table
+from pyharness.vocabularies.patterns.code_points import script_of
 
 # Kinds of learnt strings.
-_NEUTRAL = ("common", "inherited")
 _JAPANESE = frozenset({"Han", "Hiragana", "Katakana"})
 EXAMPLES = 5
 
@@ -70,7 +67,7 @@ def class_of(string: bytes) -> str:
         return "U+FFFD and private use"
     if not text.strip():
         return "white space"
-    scripts = {_script(character) for character in text if unicodedata.category(character)[0] in "LM"} - {""}
+    scripts = {script_of(character) for character in text if unicodedata.category(character)[0] in "LM"} - {""}
     if len(scripts) > 1:
         return "Han and kana" if scripts <= _JAPANESE else "mixed scripts"
     if scripts:
@@ -78,34 +75,6 @@ def class_of(string: bytes) -> str:
     if any(unicodedata.category(character)[0] == "N" for character in text):
         return "digits"
     return "runs of punctuation" if len(text.strip()) > 1 else "punctuation"
-
-
-@cache
-def _script(character: str) -> str:
-    """Return the name of the script; empty for characters that go with any."""
-    starts, ranges = _scripts()
-    _, end, name = ranges[max(bisect_right(starts, ord(character)) - 1, 0)]
-    return name if ord(character) < end else ""
-
-
-def _in_full(name: str) -> tuple[bool, int]:
-    """Return a sort key that puts a script's full name above its short form of four letters (Hani for Han)."""
-    return len(name) < 4, len(name)
-
-
-@cache
-def _scripts() -> tuple[list[int], list[tuple[int, int, str]]]:
-    """Return ascending ranges of code points with their scripts, and the starts of the ranges."""
-    names: dict[tuple[int, ...], str] = {}
-    for (kind, name), edges in table().sets.items():
-        if kind == "sc":
-            names[edges] = max(name, names.get(edges, name), key=_in_full)
-    ranges = [
-        (start, end, "" if name in _NEUTRAL else name.capitalize())
-        for edges, name in names.items()
-        for start, end in zip(edges[::2], edges[1::2], strict=True)
-    ]
-    return [start for start, _, _ in sorted(ranges)], sorted(ranges)
 
 
 def train_continued(request: TrainingRequest[ExtensionOptions]) -> TrainedTokenizer:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.features.audit import definitions
+from pyharness.features.audit.differences import definitions
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer

@@ -157,7 +157,7 @@ def test_tekken_files_that_are_refused() -> None:
     model = import_model(data)
     with pytest.raises(InputError, match="follow 267 one by one"):
         extend_file(data, [(300, b"hell")], [], "it")
-    for gone, why in (([3], "special token '<SPECIAL_3>' has id 3"), ([75], "the byte 0x41 has id 75")):
+    for gone, why in (([3], r"special token '\[INST\]' has id 3"), ([75], "the byte 0x41 has id 75")):
         with pytest.raises(InputError, match=why):
             prune_file(data, without(model, gone), "it")
     with pytest.raises(InputError, match="without gaps"):

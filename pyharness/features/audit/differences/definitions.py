@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from pyharness import tokenizers
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTables
@@ -27,7 +29,7 @@ from pyharness.vocabularies.stages import HasStages
 # The spelling of a token, and its number among tokens that are spelled alike: 0 but for rare files.
 Key: TypeAlias = tuple[bytes, int]
 Rule: TypeAlias = tuple[bytes, bytes]
-Form: TypeAlias = Literal["bytes", "pieces"]
+Form: TypeAlias = Literal["bytes", "pieces", "word pieces"]
 NORMALISER, PATTERN, POST_PROCESSOR, DECODER, OPTIONS = (
     "normaliser", "split pattern", "post-processor", "decoder", "model option",
 )  # fmt: skip
@@ -88,8 +90,10 @@ def home(spec: str) -> Tokenizer:
 
 
 def _present(vocabulary: Vocabulary) -> Iterable[tuple[int, bytes]]:
-    return ((token, string) for token, (string, kind) in enumerate(
-        zip(vocabulary.strings(), vocabulary.kinds.tolist(), strict=True)) if kind != TokenKind.ABSENT)  # fmt: skip
+    """Return tokens by id. Pieces such as ``<0x41>`` come last: a text has them only where no other piece is equal."""
+    strings, last = vocabulary.strings(), vocabulary.kinds == TokenKind.BYTE_FALLBACK
+    order = np.argsort(last, kind="stable")
+    return ((token, strings[token]) for token in order[vocabulary.kinds[order] != TokenKind.ABSENT].tolist())
 
 
 def _keys(tokens: Iterable[tuple[int, bytes]]) -> dict[Key, int]:
@@ -121,7 +125,8 @@ def _of_json(file: HuggingFaceFile, by_bytes: Mapping[Key, int]) -> Definition:
     settings = {**_stages(file.content), OPTIONS: options}
     rules = tuple((spell(left), spell(right)) for left, right in file.merges)
     added = {token.content: token for token in file.added}
-    kind, form = f"tokenizer.json of {file.model_type}", _FORMS[in_bytes]
+    kind = f"tokenizer.json of {file.model_type}"
+    form: Form = "word pieces" if file.model_type == "WordPiece" else _FORMS[in_bytes]
     return Definition(kind, form, tokens, by_bytes, rules, scores, added, settings, file.vocab)
 
 

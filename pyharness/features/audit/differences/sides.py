@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.features.audit import definitions, sources
-from pyharness.features.audit.changes import keys_of
-from pyharness.features.audit.definitions import Definition, Key
+from pyharness.features.audit.differences import definitions, sources
+from pyharness.features.audit.differences.changes import keys_of
+from pyharness.features.audit.differences.definitions import Definition, Key
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.audit.definitions import PATTERN, Definition, Key, Rule, alternatives, expressions
+from pyharness.features.audit.differences.definitions import PATTERN, Definition, Key, Rule, alternatives, expressions
 from pyharness.vocabularies.huggingface.file import FLAGS, AddedToken
 
 Kind: TypeAlias = Literal[
@@ -80,6 +80,12 @@ def overlap(one: Definition, other: Definition) -> Overlap:
     """Count the tokens that both have."""
     mine, theirs = keys_of(one, other)
     return Overlap(len(mine.keys() & theirs.keys()), len(mine), len(theirs))
+
+
+def used_share(mine: Mapping[Key, int], theirs: Mapping[Key, int], use: NDArray[np.int64]) -> float:
+    """Return the share of the use of one side's ids, int64 [ids] with some use, whose tokens the other side has."""
+    common = [token for key, token in mine.items() if key in theirs and token < len(use)]
+    return float(use[common].sum() / use.sum())
 
 
 def id_map(one: Definition, other: Definition) -> NewIds:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pyharness.features.audit.changes import Change, counts
-from pyharness.features.audit.comparison import TextCount, TokenizerComparison
-from pyharness.features.audit.witnesses import OF_ADDED, Cause, Witness
+from pyharness.features.audit.differences.changes import Change, counts
+from pyharness.features.audit.differences.comparison import TextCount, TokenizerComparison
+from pyharness.features.audit.differences.witnesses import OF_ADDED, Cause, Witness
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import shorten, visible, writable
 from pyharness.system.environment import version_of

@@ -17,9 +17,9 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from pyharness.features.audit.changes import Change, shown
-from pyharness.features.audit.definitions import Rule
-from pyharness.features.audit.sides import Reading, Side, unequal
+from pyharness.features.audit.differences.changes import Change, shown
+from pyharness.features.audit.differences.definitions import Rule
+from pyharness.features.audit.differences.sides import Reading, Side, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept

@@ -11,9 +11,25 @@ from numpy.typing import NDArray
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
-from pyharness.features.audit.changes import Change, NewIds, Overlap, changes, id_map, overlap
-from pyharness.features.audit.sides import Reading, Side, same, unequal
-from pyharness.features.audit.witnesses import MOST_ATTRIBUTED, Cause, Witness, candidates, cause_of, witness
+from pyharness.features.audit.differences.changes import (
+    Change,
+    NewIds,
+    Overlap,
+    changes,
+    id_map,
+    keys_of,
+    overlap,
+    used_share,
+)
+from pyharness.features.audit.differences.sides import Reading, Side, same, unequal
+from pyharness.features.audit.differences.witnesses import (
+    MOST_ATTRIBUTED,
+    Cause,
+    Witness,
+    candidates,
+    cause_of,
+    witness,
+)
 from pyharness.types import ParallelCorpus, Tally
 
 DEFAULT_TEXTS = (
@@ -178,9 +194,5 @@ def _labelled(name: str) -> Iterator[tuple[str, str]]:
 def _used(first: Side, second: Side, use: Use) -> tuple[float, float] | None:
     if not use.first.any() or not use.second.any():
         return None
-    shared = set(first.spelled.values()) & set(second.spelled.values())
-    shares = []
-    for side, total in ((first, use.first), (second, use.second)):
-        common = [token for token, key in side.spelled.items() if key in shared and token < len(total)]
-        shares.append(float(total[common].sum() / total.sum()))
-    return shares[0], shares[1]
+    mine, theirs = keys_of(first.definition, second.definition)
+    return used_share(mine, theirs, use.first), used_share(theirs, mine, use.second)
