@@ -34,7 +34,7 @@ MOST_LINES, LINES_ABOVE_THE_PICTURE = 100, 25
 OF_FEATURES = {
     "actions": {"actions"},
     "adaptation": {"adapt", "adaptation", "adaptation-own", "adaptation-curves"},
-    "audit": {"audit", "bytes", "diff"},
+    "audit": {"audit", "bytes", "diff", "overlap"},
     "code": {"code"},
     "costs": {"chat", "cost", "words"},
     "curriculum": {"curriculum"},

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness import language_models, tokenizers
+from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.features.glitch.indicators import Indicators, UnusedIds, measure_rows
 from pyharness.features.glitch.matrices import IdMatrices
 from pyharness.features.glitch.verification import VERIFIED_BELOW, largest_probabilities
-from pyharness.features.language_models.folder import ModelFolder, obtain
-from pyharness.features.language_models.loader import require_libraries
+from pyharness.features.language_models.folder import ModelFolder, check, holds_model, obtain
+from pyharness.features.language_models.loader import load, require_libraries
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.tokenizers.families import file
@@ -68,13 +68,13 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 def _model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
     """Return the given model, or the folder of the row's tokenizer, checked: no download without a name."""
     if given := str(parameters.get("model", "")):
-        language_models.check(given)
+        check(given)
         return given
     home = Path(row.path).parent if row.path is not None else None
-    if home is None or not language_models.holds_model(home):
+    if home is None or not holds_model(home):
         raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: glitch?model=FOLDER")
     try:
-        language_models.check(str(home))
+        check(str(home))
     except InputError as error:
         raise Unsupported(str(error)) from None
     return str(home)
@@ -154,7 +154,7 @@ def _verified(
     wanted = reached[: work.case.parameters.get("verify", 0)]
     if not wanted:
         return {}
-    model = language_models.load(folder.name, work.device, "float32" if work.device == "cpu" else "bfloat16")
+    model = load(folder.name, work.device, "float32" if work.device == "cpu" else "bfloat16")
     chances = largest_probabilities(model, work.load(), vocabulary, wanted)
     return dict(zip(wanted, chances.tolist(), strict=True))
 

@@ -12,7 +12,8 @@ import pytest
 
 from cases.command_line import call, refused
 from checkpoints.made import weights
-from pyharness import language_models, tokenizers
+from pyharness import tokenizers
+from pyharness.features.glitch import benchmark as glitch
 from pyharness.features.glitch.benchmark import cause_of, settle
 from pyharness.features.glitch.indicators import Indicators
 from pyharness.metrics.reachability import Verdict
@@ -80,7 +81,7 @@ def test_no_model_is_fetched_without_its_name(monkeypatch: pytest.MonkeyPatch) -
     def fetch(name: str) -> None:
         raise AssertionError(name)
 
-    monkeypatch.setattr(language_models, "check", fetch)
+    monkeypatch.setattr(glitch, "check", fetch)
     row = dataclasses.replace(tokenizers.resolve("raw_bytes"), name="hf:organisation/name")
     with pytest.raises(Unsupported):
         settle({"model": "", "verify": 0}, row, "cpu")

@@ -12,9 +12,10 @@ import pytest
 
 from cases.command_line import call
 from language_models import build
-from pyharness import language_models, tokenizers
+from pyharness import tokenizers
 from pyharness.features.glitch import verification
 from pyharness.features.glitch.verification import PROMPTS, STEPS, largest_probabilities
+from pyharness.features.language_models.loader import load
 from pyharness.types import HasVocabulary, InputError
 
 pytest.importorskip("torch", reason="a model computes with torch")
@@ -34,7 +35,7 @@ def test_probabilities_are_those_of_the_library(model: Path, monkeypatch: pytest
     assert isinstance(tokenizer, HasVocabulary)
     vocabulary = tokenizer.vocabulary()
     wanted = [5, 70, 258, 260]
-    ours = largest_probabilities(language_models.load(str(model), "cpu", "float32"), tokenizer, vocabulary, wanted)
+    ours = largest_probabilities(load(str(model), "cpu", "float32"), tokenizer, vocabulary, wanted)
     network = transformers.AutoModelForCausalLM.from_pretrained(model).eval()
     expected = np.zeros(len(wanted))
     for ids, holes in verification._built(tokenizer, vocabulary, None):
@@ -49,9 +50,7 @@ def test_probabilities_are_those_of_the_library(model: Path, monkeypatch: pytest
             expected[place] = max(expected[place], *chances)
     np.testing.assert_allclose(ours, expected, rtol=1e-4)
     monkeypatch.setattr(verification, "LOGITS_AT_ONCE", 1)
-    one_by_one = largest_probabilities(
-        language_models.load(str(model), "cpu", "float32"), tokenizer, vocabulary, wanted
-    )
+    one_by_one = largest_probabilities(load(str(model), "cpu", "float32"), tokenizer, vocabulary, wanted)
     np.testing.assert_allclose(one_by_one, ours, rtol=1e-4)
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from cases.command_line import call
 from cases.trained_rows import asked
-from pyharness import corpora, tokenizers, trainers
+from pyharness import corpora, tokenizers
 from pyharness.features.paper_trainers.documents import lines_of
+from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally
 
