@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, raw_lines
+from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, parsed_lines, raw_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.kernels.text import JsonStrings
 from pyharness.types import InputError
@@ -70,9 +70,10 @@ def documents(
     """
     # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
     strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
-    for number, line in raw_lines(file) if lines is None else lines:
-        if plain := strings.of(line):
-            yield Fragment(plain[0], work=_PART.sub("", plain[-1]) if work else "")
+    some = None if lines is None else ((number, strings.of(line)[0]) for number, line in lines)
+    for number, line in parsed_lines(file, strings.of) if some is None else some:
+        if isinstance(line, tuple):
+            yield Fragment(line[0], work=_PART.sub("", line[-1]) if work else "")
         elif (row := _row(file, number, line)) is not None:  # not plain: json says what it is
             yield _document(file, number, row, field, work)
 

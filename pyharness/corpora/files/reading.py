@@ -10,14 +10,16 @@ import codecs
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
+
+T = TypeVar("T")
 
 BLOCK_BYTES = 1 << 17
 LINE_BUFFER = 1 << 15  # bytes read ahead of the line that is wanted, at most: a part of a file reads little beyond it
@@ -151,23 +153,31 @@ def raw_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, by
     Raises:
         InputError: the file cannot be read, or has a line of more than about ``MAX_LINE_BYTES``.
     """
+    return parsed_lines(file, lambda lines: lines.split(b"\n"), size)
+
+
+def parsed_lines(
+    file: Readable, parse: Callable[[bytes], Sequence[T]], size: int = BLOCK_BYTES
+) -> Iterator[tuple[int, T]]:
+    r"""Yield what ``parse`` makes of every line, numbered like ``raw_lines``; it takes lines with ``\n`` between them."""
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
-        *ended, rest = block.split(b"\n")
-        for line in ended:
-            yield number, b"".join((*held, line)) if held else line
-            number, length = number + 1, 0
+        end = block.rfind(b"\n")
+        if end >= 0:
+            parsed = parse(b"".join((*held, memoryview(block)[:end])))
+            yield from enumerate(parsed, number)
+            number, length = number + len(parsed), 0
             held.clear()
-        if rest:
-            held.append(rest)
-            length += len(rest)
+        if end + 1 < len(block):
+            held.append(block[end + 1 :])
+            length += len(held[-1])
         if length > MAX_LINE_BYTES:
             raise InputError(
                 f"{file} line {number} is longer than {MAX_LINE_BYTES >> 20} MiB; "
                 "lines of this kind of file are read whole: split it, or read the file as plain text"
             )
     if held:
-        yield number, b"".join(held)
+        yield from enumerate(parse(b"".join(held)), number)
 
 
 def lines_within(file: CorpusFile, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
