@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
-from pyharness.corpora.streaming import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches, read_ahead
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
-from pyharness.metrics.counting.id_digests import IdDigests
+from pyharness.metrics.counting.id_digests import IdDigests, words_of
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.statistics.jackknife import group_of
@@ -75,18 +75,20 @@ class CorpusPass:
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
         counting = list(counters().values())  # a lookup searches modules
-        for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
+        read = batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text))
+        for batch in read if threads == 1 else read_ahead(read):
             texts = [one.text for one in batch]
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
             opens = np.array([one.opens for one in batch], np.bool_)
             tokens = self.tokenizer.encode_batch(texts, threads)
-            self.state.update(texts, tokens, groups, counting, threads, opens)
-            self.ids.add([one.digest for one in batch], tokens, [one.key for one in batch])
+            keys = words_of([one.digest for one in batch])
+            digested = self.state.update(texts, tokens, groups, counting, threads, opens, keys, self.ids.wanted_bytes)
+            self.ids.add_digested(keys, tokens, digested, [one.key for one in batch])
             for index, one in enumerate(batch):
                 if self.for_pairs.wants(one.digest) or self.for_words.wants(one.digest):
-                    size, ids = len(one.text.encode()), tokens.document(index).copy()
-                    self.for_pairs.add(one.digest, size, ids)
-                    self.for_words.add(one.digest, size, SampledWords(one.text, ids))
+                    ids = tokens.document(index).copy()
+                    self.for_pairs.add(one.digest, one.size, ids)
+                    self.for_words.add(one.digest, one.size, SampledWords(one.text, ids))
             progress(self.tally.bytes)
         return self
 

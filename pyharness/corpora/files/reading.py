@@ -159,7 +159,7 @@ def raw_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, by
 def parsed_lines(
     file: Readable, parse: Callable[[bytes], Sequence[T]], size: int = BLOCK_BYTES
 ) -> Iterator[tuple[int, T]]:
-    r"""Yield what ``parse`` makes of every line, numbered like ``raw_lines``; it takes lines with ``\n`` between them."""
+    r"""Yield what ``parse`` makes of lines with ``\n`` between them: one item for each, numbered like ``raw_lines``."""
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
         end = block.rfind(b"\n")

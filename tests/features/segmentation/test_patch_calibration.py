@@ -30,7 +30,9 @@ def predictor() -> SymbolPredictor:
 
 def calibration(texts: list[str]) -> CalibrationText:
     digests = [(text, digest_of(text)) for text in texts]
-    return CalibrationText.read(Read(text, digest, digest, opens=True) for text, digest in digests)
+    return CalibrationText.read(
+        Read(text, digest, digest, opens=True, size=len(text.encode())) for text, digest in digests
+    )
 
 
 class Level:
