@@ -29,9 +29,9 @@ def predictor() -> SymbolPredictor:
 
 
 def calibration(texts: list[str]) -> CalibrationText:
-    digests = [(text, digest_of(text)) for text in texts]
+    digests = [(text, digest_of(text), len(text.encode())) for text in texts]
     return CalibrationText.read(
-        Read(text, digest, digest, opens=True, size=len(text.encode())) for text, digest in digests
+        Read(text, digest, digest, True, size) for text, digest, size in digests
     )
 
 

@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def splits_of(tokens: Tokens, flags: Any) -> list[int]:
-    groups, out = np.zeros(max(len(tokens), 0), np.uint8), np.zeros((1, 1 << 10), np.uint64)
+    groups, out = np.zeros(len(tokens), np.uint8), np.zeros((1, 1 << 10), np.uint64)
     return count_ids(tokens.ids, tokens.offsets, groups, out, flags=flags).splits.tolist()
 
 
@@ -126,7 +126,7 @@ def test_splits_refuse_unknown_ids() -> None:
     with pytest.raises(ValueError, match=r"ids\[1\] = 7"):
         splits_of(tokens, np.zeros(7, np.uint8))
     with pytest.raises(ValueError, match="at least one value"):
-        splits_of(Tokens(tokens.ids, np.zeros(0, np.int64)), np.zeros(8, np.uint8))
+        count_ids(tokens.ids, np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros((1, 8), np.uint64))
 
 
 @given(
