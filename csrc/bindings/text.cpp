@@ -31,8 +31,8 @@ py::list content_digests_of(const py::sequence& texts) {
   return result;
 }
 
-// The strings of a line; the line itself where it is not plain, or a string is no UTF-8: who asks decides what
-// that means.
+// The strings of a line; the line itself where it is not plain, or a string is no UTF-8: who asks decides
+// what that means.
 py::object strings_of(const JsonStrings& strings, std::size_t line) {
   const auto whole = [&] { return py::bytes(strings.line(line).data(), strings.line(line).size()); };
   if (!strings.is_plain(line)) return whole();

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -160,14 +160,10 @@ _END = object()
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:
-    """Pass items on; a thread of its own takes the next one while the caller works with the last.
-
-    >>> list(read_ahead("abc"))
-    ['a', 'b', 'c']
-    """
+    """Pass items on; a thread of its own takes the next one while the caller works with the last."""
     iterator: Iterator[Any] = iter(items)
     with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, iterator, _END)
+        coming: Future[Any] = reader.submit(next, iterator, _END)
         while (item := coming.result()) is not _END:
             coming = reader.submit(next, iterator, _END)
             yield item

@@ -138,13 +138,6 @@ class DigestedIds(NamedTuple):
     bytes: NDArray[np.uint32] | None  # [blocks], bytes of text of the ids of each block
 
 
-class CountedIds(NamedTuple):
-    """Result of :func:`count_ids`."""
-
-    splits: NDArray[np.int64]  # [documents]; empty without ``flags``
-    digests: DigestedIds  # of nothing without ``keys``
-
-
 def count_ids(
     ids: Ids,
     offsets: Offsets,
@@ -155,36 +148,34 @@ def count_ids(
     token_bytes: NDArray[np.uint16] | None = None,
     flags: NDArray[np.uint8] | None = None,
     threads: int = 1,
-) -> CountedIds:
-    """Add the occurrences of every id to ``out``, in place; digest documents and count the characters that tokens cut.
-
-    A code point whose bytes fall in more than one token counts once, however many pieces it is in.
+) -> tuple[NDArray[np.int64], DigestedIds]:
+    """Add the occurrences of every id to ``out``; count the characters that tokens cut, and digest the ids.
 
     Args:
-        ids: uint32 [tokens], all documents end to end.
-        offsets: int64 [documents + 1].
+        ids, offsets, keys, token_bytes: as of :func:`id_digests`; without ``keys`` nothing is digested.
         groups: uint8 [documents], the row of ``out`` that a document counts in.
         out: uint64 [groups, id_limit], C-contiguous.
-        keys: uint64 [documents], to digest documents as :func:`id_digests` does.
-        token_bytes: uint16 [n], bytes of every id, for the digests.
-        flags: uint8 [n] from :func:`utf8_flags`, to count split characters.
+        flags: uint8 [n] from :func:`utf8_flags`; without it no characters are counted.
         threads: native threads, which share the groups; the result does not depend on them.
 
+    Returns:
+        int64 [documents], code points whose bytes fall in more than one token, each counted once; and the digests.
+
     Raises:
-        ValueError: an id is not below ``id_limit`` (the message names it) or has no flag, a group has no row, or
-            offsets or keys do not fit. Then nothing has been added.
+        ValueError: an id is not below ``id_limit`` or has no flag, a group has no row, or lengths do not fit. Then
+            nothing has been added.
         TypeError: an array has another dtype.
 
-    Source: docs/metrics.md "Integrity" (``character_split_share``), docs/measuring.md "Two records as a gate".
+    Source: docs/metrics.md "Integrity" (``character_split_share``).
 
     >>> import numpy as np
     >>> counts, flags = np.zeros((1, 4), np.uint64), np.array([0, 0, 3, 0], np.uint8)  # 1 and 2: the bytes of "é"
     >>> ids, offsets, groups = np.array([3, 1, 2, 3], np.uint32), np.array([0, 4]), np.zeros(1, np.uint8)
-    >>> count_ids(ids, offsets, groups, counts, flags=flags).splits.tolist(), counts.tolist()
+    >>> count_ids(ids, offsets, groups, counts, flags=flags)[0].tolist(), counts.tolist()
     ([1], [[0, 1, 1, 2]])
     """
     splits, digests = _core.count_ids(ids, offsets, groups, out, keys, token_bytes, flags, threads)
-    return CountedIds(splits, _digested(digests, token_bytes))
+    return splits, _digested(digests, token_bytes)
 
 
 def id_digests(

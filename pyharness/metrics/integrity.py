@@ -49,7 +49,7 @@ def character_split_share(counts: Counts) -> float:
 
 def _split_characters(batch: Batch) -> NDArray[np.int64]:
     hidden = batch.facts.utf8_flags is None
-    return np.zeros(len(batch.texts), np.int64) if hidden else batch.counted.splits
+    return np.zeros(len(batch.texts), np.int64) if hidden else batch.splits
 
 
 def invalid_utf8_vocabulary(vocabulary: Vocabulary) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import doctest
 import sys
+import threading
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.corpora.streaming import batches
+from pyharness.corpora.streaming import batches, read_ahead
 
 
 @given(st.lists(st.integers(0, 9)), st.none() | st.integers(1, 20), st.none() | st.integers(1, 5))
@@ -51,3 +53,34 @@ def test_a_size_is_asked_once_and_only_where_it_bounds() -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(sys.modules[batches.__module__]).failed == 0
+
+
+def test_items_that_are_read_ahead_keep_their_order_and_their_error() -> None:
+    main, readers = threading.get_ident(), set[int]()
+
+    def items() -> Iterator[int]:
+        for number in range(20):
+            readers.add(threading.get_ident())
+            yield number
+        raise ValueError("line 21")
+
+    taken = list[int]()
+    with pytest.raises(ValueError, match="line 21"):
+        taken.extend(read_ahead(items()))
+    assert list(read_ahead(range(20))) == list(range(20))
+    assert len(readers) == 1
+    assert main not in readers
+
+
+def test_no_more_than_one_item_is_read_ahead() -> None:
+    given_out = list[int]()
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            given_out.append(number)
+            yield number
+
+    reading = read_ahead(items())
+    assert [next(reading) for _ in range(3)] == [0, 1, 2]
+    reading.close()  # type: ignore[attr-defined] -- waits for the one that is being read
+    assert len(given_out) <= 4

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.kernels import CountedIds, DigestedIds
+from pyharness.kernels import DigestedIds
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import HasVocabulary, Measurement, Metric, Tokenizer, TokenKind, Tokens, Unsupported, Vocabulary
@@ -73,7 +73,7 @@ class Batch:
     texts: Sequence[str]
     statistics: NDArray[np.int64]  # [texts, 6], columns of kernels.text_statistics
     tokens: Tokens
-    counted: CountedIds  # characters that tokens cut, and digests of ids
+    splits: NDArray[np.int64]  # characters of every text that tokens cut; empty if the vocabulary is hidden
     lengths: NDArray[np.int64]  # tokens of every text
     groups: NDArray[np.uint8]
     opens: NDArray[np.bool_]  # whether a text is the first of a document
@@ -206,18 +206,18 @@ class CorpusState:
 
         With ``keys``, return the digests of ids, as of ``kernels.id_digests``.
         """
-        counted = kernels.count_ids(
+        splits, digests = kernels.count_ids(
             tokens.ids, tokens.offsets, groups, self.histogram, keys=keys, token_bytes=token_bytes,
             flags=self.facts.utf8_flags, threads=threads,
         )  # fmt: skip
         statistics = kernels.text_statistics(texts, threads=threads)
         opens = np.ones(len(texts), np.bool_) if opens is None else opens
-        batch = Batch(texts, statistics, tokens, counted, np.diff(tokens.offsets), groups, opens, self.facts)
+        batch = Batch(texts, statistics, tokens, splits, np.diff(tokens.offsets), groups, opens, self.facts)
         for counter in counters:
             sums = np.zeros(GROUPS, np.int64)
             np.add.at(sums, groups, counter.count(batch))  # 64 bits are enough for one batch
             self.add(counter.name, sums)
-        return counted.digests
+        return digests
 
     def merge(self, other: CorpusState) -> None:
         """Add the counts of another pass of the same tokenizer."""

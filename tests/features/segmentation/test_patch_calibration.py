@@ -30,9 +30,7 @@ def predictor() -> SymbolPredictor:
 
 def calibration(texts: list[str]) -> CalibrationText:
     digests = [(text, digest_of(text), len(text.encode())) for text in texts]
-    return CalibrationText.read(
-        Read(text, digest, digest, True, size) for text, digest, size in digests
-    )
+    return CalibrationText.read(Read(text, digest, digest, True, size) for text, digest, size in digests)
 
 
 class Level:

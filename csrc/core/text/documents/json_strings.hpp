@@ -21,8 +21,8 @@ class JsonStrings {
 
   std::size_t size() const { return lines_.size(); }
   std::string_view line(std::size_t index) const { return lines_[index].text; }
-  // True promises that json.loads takes the line and finds the same strings, provided that their bytes are valid
-  // UTF-8. False wherever anything is not plain: then a full parser says what it is.
+  // True promises that json.loads takes the line and finds the same strings, provided that their bytes are
+  // valid UTF-8. False wherever anything is not plain: then a full parser says what it is.
   bool is_plain(std::size_t index) const { return lines_[index].is_plain; }
   // UTF-8 of the strings in the fields of these names; the last of several of one name wins.
   std::span<const std::string_view> values(std::size_t index) const {
