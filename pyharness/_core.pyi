@@ -37,6 +37,8 @@ class JsonStrings:
     def __init__(self, names: Sequence[bytes]) -> None: ...
     def of(self, lines: bytes) -> list[tuple[str, ...] | bytes]: ...
 
+def character_splits(ids: _Ids, offsets: _Offsets, flags: _Bytes) -> _Offsets: ...
+
 # ---- splitting
 
 SPLIT_UNICODE_VERSION: str
@@ -185,16 +187,7 @@ def pair_histogram(
     tokens: Any, offsets: Any = None, weights: Any = None, *, threads: int = 1
 ) -> tuple[_Ids, _Ids, NDArray[np.uint64]]: ...
 def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) -> None: ...
-def count_ids(
-    ids: _Ids,
-    offsets: _Offsets,
-    groups: _Bytes,
-    out: NDArray[np.uint64],
-    keys: NDArray[np.uint64] | None = None,
-    token_bytes: NDArray[np.uint16] | None = None,
-    flags: _Bytes | None = None,
-    threads: int = 1,
-) -> tuple[_Offsets, tuple[int, _Ids, _Ids]]: ...
+def token_frequency(ids: _Ids, offsets: _Offsets, groups: _Bytes, out: NDArray[np.uint64]) -> None: ...
 def id_digests(
     ids: _Ids, offsets: _Offsets, keys: NDArray[np.uint64], token_bytes: NDArray[np.uint16] | None
 ) -> tuple[int, _Ids, _Ids]: ...

@@ -142,9 +142,7 @@ def _encoded(
         opens = np.array([piece.opens for piece in batch], np.bool_)
         nowhere = np.zeros(len(texts), np.uint8)
         lengths = np.diff(tokens.offsets)
-        histogram = np.zeros((1, tokenizer.id_limit), np.uint64)
-        splits, _ = kernels.count_ids(tokens.ids, tokens.offsets, nowhere, histogram, flags=facts.utf8_flags)
-        counted = Batch(texts, kernels.text_statistics(texts), tokens, splits, lengths, nowhere, opens, facts)
+        counted = Batch(texts, kernels.text_statistics(texts), tokens, lengths, nowhere, opens, facts)
         keys = np.repeat(np.arange(len(texts)), lengths) << 32 | tokens.ids.astype(np.int64)
         distinct, counts = np.unique(keys, return_counts=True)
         yield (

@@ -14,7 +14,7 @@ from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
 from pyharness.corpora.streaming import BATCH_SIZE, batches, read_ahead
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
-from pyharness.metrics.counting.id_digests import IdDigests, words_of
+from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.statistics.jackknife import group_of
@@ -81,14 +81,13 @@ class CorpusPass:
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
             opens = np.array([one.opens for one in batch], np.bool_)
             tokens = self.tokenizer.encode_batch(texts, threads)
-            keys = words_of([one.digest for one in batch])
-            digested = self.state.update(texts, tokens, groups, counting, threads, opens, keys, self.ids.wanted_bytes)
-            self.ids.add_digested(keys, tokens, digested, [one.key for one in batch])
+            self.state.update(texts, tokens, groups, counting, threads, opens)
+            self.ids.add([one.digest for one in batch], tokens, [one.key for one in batch])
             for index, one in enumerate(batch):
                 if self.for_pairs.wants(one.digest) or self.for_words.wants(one.digest):
-                    ids = tokens.document(index).copy()
-                    self.for_pairs.add(one.digest, one.size, ids)
-                    self.for_words.add(one.digest, one.size, SampledWords(one.text, ids))
+                    size, ids = len(one.text.encode()), tokens.document(index).copy()
+                    self.for_pairs.add(one.digest, size, ids)
+                    self.for_words.add(one.digest, size, SampledWords(one.text, ids))
             progress(self.tally.bytes)
         return self
 

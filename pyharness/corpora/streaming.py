@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -94,10 +94,8 @@ def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
 
 def _piece(corpus: str, item: object) -> Piece:
     """Check the text and key of a corpus, which may be a plug-in's."""
-    if isinstance(item, tuple) and 2 <= len(item) <= 5 and isinstance(item[0], str) and isinstance(item[1], str):
-        piece = item if type(item) is Piece else Piece(*item)
-        if isinstance(piece.work, str):
-            return piece
+    if isinstance(item, tuple) and 2 <= len(item) <= 5 and all(isinstance(one, str) for one in (*item[:2], *item[4:])):
+        return Piece(*item)
     raise InputError(
         f"corpus {corpus!r}: keyed_documents yields {type(item).__name__}; it must yield pyharness.types.Piece, "
         "or pairs of text and key"
@@ -111,7 +109,6 @@ class Read(NamedTuple):
     digest: Digest  # of the text
     key: Digest  # of its document, or of its work where the corpus names it: decides the group of the jackknife
     opens: bool  # whether it is the first text of a document that was not read before
-    size: int  # bytes of the text in UTF-8
 
 
 def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
@@ -119,15 +116,11 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     tally.beginnings = []
     previous, digest = "", digest_of("")
     for (text, beginning, opens, again, work), own in _digested(keyed(corpus, tally)):
-        size = utf8_size(text) or 0  # never None: the digest would have failed
-        tally.count(own, size)
+        tally.count(own, utf8_size(text) or 0)  # never None: the digest would have failed
         key = work_key(work) if work else beginning
-        if key == text:
-            yield Read(text, own, own, opens and not again, size)
-            continue
         if key != previous:  # pieces of one document, and often of a work, are consecutive
-            previous, digest = key, digest_of(key)
-        yield Read(text, own, digest, opens and not again, size)
+            previous, digest = key, own if key == text else digest_of(key)
+        yield Read(text, own, digest, opens and not again)
 
 
 def _digested(texts: Iterator[Piece]) -> Iterator[tuple[Piece, Digest]]:
@@ -156,19 +149,6 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
         raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")
 
 
-_END = object()
-
-
-def read_ahead(items: Iterable[T]) -> Iterator[T]:
-    """Pass items on; a thread of its own takes the next one while the caller works with the last."""
-    iterator: Iterator[Any] = iter(items)
-    with ThreadPoolExecutor(1) as reader:
-        coming: Future[Any] = reader.submit(next, iterator, _END)
-        while (item := coming.result()) is not _END:
-            coming = reader.submit(next, iterator, _END)
-            yield item
-
-
 BATCH_SIZE = 1 << 20  # characters of text, by default
 DIGESTED_SIZE = 1 << 18  # characters, read ahead
 
@@ -190,8 +170,7 @@ def batches(
     [['a', 'b'], ['c', 'd'], ['e']]
     """
     measure: Callable[[Any], int] = size_of or len
-    batch: list[T] = []
-    held = 0
+    batch, held = list[T](), 0
     for item in items:
         batch.append(item)
         if size is not None:
@@ -201,3 +180,12 @@ def batches(
             batch, held = [], 0
     if batch:
         yield batch
+
+
+def read_ahead(groups: Iterator[list[T]]) -> Iterator[list[T]]:
+    """Pass ``batches`` on; a thread reads the next one while the caller works with the last."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, groups, None)
+        while batch := coming.result():
+            coming = reader.submit(next, groups, None)
+            yield batch

@@ -6,11 +6,11 @@ Arrays where a kernel runs, and of a dtype that it reads, are passed without a c
 from pyharness.kernels.entropy import EntropyOutputs, entropy
 from pyharness.kernels.entropy_states import entropy_finish, entropy_merge, entropy_states
 from pyharness.kernels.linear_entropy import linear_entropy
-from pyharness.kernels.pair_histogram import DigestedIds, PairHistogram, count_ids, id_digests, pair_histogram
-from pyharness.kernels.text import TextColumn, segment_ends, text_statistics, utf8_flags
+from pyharness.kernels.pair_histogram import DigestedIds, PairHistogram, id_digests, pair_histogram, token_frequency
+from pyharness.kernels.text import TextColumn, character_splits, segment_ends, text_statistics, utf8_flags
 
 __all__ = [
-    "DigestedIds", "EntropyOutputs", "PairHistogram", "TextColumn", "count_ids", "entropy",
-    "entropy_finish", "entropy_merge", "entropy_states", "id_digests", "linear_entropy", "pair_histogram",
-    "segment_ends", "text_statistics", "utf8_flags",
+    "DigestedIds", "EntropyOutputs", "PairHistogram", "TextColumn", "character_splits", "entropy", "entropy_finish",
+    "entropy_merge", "entropy_states", "id_digests", "linear_entropy", "pair_histogram", "segment_ends",
+    "text_statistics", "token_frequency", "utf8_flags",
 ]  # fmt: skip

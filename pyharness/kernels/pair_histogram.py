@@ -124,6 +124,29 @@ def _ids(tokens: Any) -> NDArray[Any]:
     return ids.astype(np.uint32)
 
 
+def token_frequency(ids: Ids, offsets: Offsets, groups: NDArray[np.uint8], out: NDArray[np.uint64]) -> None:
+    """Add the occurrences of every id to ``out``, in place.
+
+    Args:
+        ids: uint32 [tokens], all documents end to end.
+        offsets: int64 [documents + 1].
+        groups: uint8 [documents], the row of ``out`` that a document counts in.
+        out: uint64 [groups, id_limit], C-contiguous.
+
+    Raises:
+        ValueError: an id is not below ``id_limit`` (the message names it), a group has no row, or offsets do not fit.
+            Then nothing has been added.
+        TypeError: an array has another dtype.
+
+    >>> import numpy as np
+    >>> counts = np.zeros((1, 4), np.uint64)
+    >>> token_frequency(np.array([3, 1, 3], np.uint32), np.array([0, 3]), np.zeros(1, np.uint8), counts)
+    >>> counts.tolist()
+    [[0, 1, 0, 2]]
+    """
+    _core.token_frequency(ids, offsets, groups, out)
+
+
 class DigestedIds(NamedTuple):
     """Result of :func:`id_digests`.
 
@@ -136,46 +159,6 @@ class DigestedIds(NamedTuple):
     total: int  # of all documents, below 2**64; independent of their order
     blocks: NDArray[np.uint32]  # [blocks], document by document
     bytes: NDArray[np.uint32] | None  # [blocks], bytes of text of the ids of each block
-
-
-def count_ids(
-    ids: Ids,
-    offsets: Offsets,
-    groups: NDArray[np.uint8],
-    out: NDArray[np.uint64],
-    *,
-    keys: NDArray[np.uint64] | None = None,
-    token_bytes: NDArray[np.uint16] | None = None,
-    flags: NDArray[np.uint8] | None = None,
-    threads: int = 1,
-) -> tuple[NDArray[np.int64], DigestedIds]:
-    """Add the occurrences of every id to ``out``; count the characters that tokens cut, and digest the ids.
-
-    Args:
-        ids, offsets, keys, token_bytes: as of :func:`id_digests`; without ``keys`` nothing is digested.
-        groups: uint8 [documents], the row of ``out`` that a document counts in.
-        out: uint64 [groups, id_limit], C-contiguous.
-        flags: uint8 [n] from :func:`utf8_flags`; without it no characters are counted.
-        threads: native threads, which share the groups; the result does not depend on them.
-
-    Returns:
-        int64 [documents], code points whose bytes fall in more than one token, each counted once; and the digests.
-
-    Raises:
-        ValueError: an id is not below ``id_limit`` or has no flag, a group has no row, or lengths do not fit. Then
-            nothing has been added.
-        TypeError: an array has another dtype.
-
-    Source: docs/metrics.md "Integrity" (``character_split_share``).
-
-    >>> import numpy as np
-    >>> counts, flags = np.zeros((1, 4), np.uint64), np.array([0, 0, 3, 0], np.uint8)  # 1 and 2: the bytes of "é"
-    >>> ids, offsets, groups = np.array([3, 1, 2, 3], np.uint32), np.array([0, 4]), np.zeros(1, np.uint8)
-    >>> count_ids(ids, offsets, groups, counts, flags=flags)[0].tolist(), counts.tolist()
-    ([1], [[0, 1, 1, 2]])
-    """
-    splits, digests = _core.count_ids(ids, offsets, groups, out, keys, token_bytes, flags, threads)
-    return splits, _digested(digests, token_bytes)
 
 
 def id_digests(
@@ -202,9 +185,5 @@ def id_digests(
     >>> one.total == other.total, (one.blocks == other.blocks).tolist(), one.bytes.tolist()
     (False, [False, True], [4, 1])
     """
-    return _digested(_core.id_digests(ids, offsets, keys, token_bytes), token_bytes)
-
-
-def _digested(digests: tuple[int, Ids, Ids], token_bytes: NDArray[np.uint16] | None) -> DigestedIds:
-    total, blocks, sizes = digests
+    total, blocks, sizes = _core.id_digests(ids, offsets, keys, token_bytes)
     return DigestedIds(total, blocks, None if token_bytes is None else sizes)

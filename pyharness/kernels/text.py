@@ -1,4 +1,4 @@
-"""Counts of texts: bytes, characters and words, and ends of segments."""
+"""Counts of texts: bytes, characters and words, characters that tokens cut, and ends of segments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.types import Segments, Vocabulary, offsets_of
+from pyharness.types import Ids, Offsets, Segments, Vocabulary, offsets_of
 
-JsonStrings = (
-    _core.JsonStrings
-)  # JsonStrings(names).of(lines): of each, the strings of these fields, or itself: ask json
+JsonStrings = _core.JsonStrings  # JsonStrings(names).of(lines): strings of these fields; or the line, which is for json
 content_digests = _core.content_digests  # of texts: what pyharness.types.digest_of gives for each
 utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
@@ -60,7 +58,7 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
 
 
 def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """Return the position of every id's bytes in UTF-8: uint8 [n], bits as above, for :func:`count_ids`.
+    """Return the position of every id's bytes in UTF-8: uint8 [n], bits as above, for :func:`character_splits`.
 
     >>> from pyharness.types import Vocabulary
     >>> vocabulary = Vocabulary.from_tokens({0: b"a", 1: "é".encode()[:1], 2: "é".encode()[1:], 3: b""}, {})
@@ -76,6 +74,30 @@ def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     flags[present[continuation[starts[present]]]] |= STARTS_INSIDE
     flags[(lengths > 0) & (inside == lengths)] |= ONLY_CONTINUATION
     return flags
+
+
+def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Count the code points whose bytes fall in more than one token, each once however many pieces it is in.
+
+    Args:
+        ids: uint32 [tokens].
+        offsets: int64 [documents + 1].
+        flags: uint8 [n] from :func:`utf8_flags`.
+
+    Returns:
+        int64 [documents].
+
+    Raises:
+        ValueError: an id has no flag, or offsets do not fit.
+
+    Source: docs/metrics.md "Integrity" (``character_split_share``).
+
+    >>> import numpy as np
+    >>> flags = np.array([0, 0, STARTS_INSIDE | ONLY_CONTINUATION], np.uint8)  # of "a" and of the two bytes of "é"
+    >>> character_splits(np.array([0, 1, 2, 0], np.uint32), np.array([0, 4]), flags).tolist()
+    [1]
+    """
+    return _core.character_splits(ids, offsets, flags)
 
 
 def segment_ends(texts: Sequence[str | bytes], threads: int = 1) -> Segments:

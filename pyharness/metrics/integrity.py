@@ -7,6 +7,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness import kernels
 from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import COUNT, Metric, TokenKind, Vocabulary
@@ -48,8 +49,10 @@ def character_split_share(counts: Counts) -> float:
 
 
 def _split_characters(batch: Batch) -> NDArray[np.int64]:
-    hidden = batch.facts.utf8_flags is None
-    return np.zeros(len(batch.texts), np.int64) if hidden else batch.splits
+    flags = batch.facts.utf8_flags
+    if flags is None:
+        return np.zeros(len(batch.texts), np.int64)
+    return kernels.character_splits(batch.tokens.ids, batch.tokens.offsets, flags)
 
 
 def invalid_utf8_vocabulary(vocabulary: Vocabulary) -> int:

@@ -22,12 +22,15 @@ from pyharness import corpora, kernels, tokenizers
 from pyharness.benchmarks import compression
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora.streaming import BATCH_SIZE, batches
+from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.types import Tally, Tokenizer
 
 ROWS = ("native+tiktoken:o200k_base", "tiktoken:o200k_base")
 WATCHED: tuple[tuple[Any, str, str], ...] = (  # owner, its function, the stage
     (kernels, "text_statistics", "statistics of the text"),
-    (kernels, "count_ids", "frequencies, digests and split characters of ids"),
+    (kernels, "token_frequency", "frequency of ids by group"),
+    (kernels, "character_splits", "split characters"),
+    (IdDigests, "add", "digests of ids"),
 )
 READING, ENCODING, REST = "reading and digests of documents", "encoding", "samples, sums and the rest"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -55,33 +55,37 @@ def test_the_examples_hold() -> None:
     assert doctest.testmod(sys.modules[batches.__module__]).failed == 0
 
 
-def test_items_that_are_read_ahead_keep_their_order_and_their_error() -> None:
-    main, readers = threading.get_ident(), set[int]()
+def test_batches_that_are_read_ahead_keep_their_order_and_their_error() -> None:
+    readers = set[int]()
 
-    def items() -> Iterator[int]:
+    def groups() -> Iterator[list[int]]:
         for number in range(20):
             readers.add(threading.get_ident())
-            yield number
+            yield [number]
         raise ValueError("line 21")
 
-    taken = list[int]()
+    taken = list[list[int]]()
     with pytest.raises(ValueError, match="line 21"):
-        taken.extend(read_ahead(items()))
-    assert list(read_ahead(range(20))) == list(range(20))
-    assert len(readers) == 1
-    assert main not in readers
+        taken.extend(read_ahead(groups()))
+    assert list(read_ahead(iter(taken))) == taken == [[number] for number in range(20)]
+    assert len(readers - {threading.get_ident()}) == len(readers) == 1
 
 
-def test_no_more_than_one_item_is_read_ahead() -> None:
-    given_out = list[int]()
+def test_one_batch_is_read_ahead_and_a_caller_that_fails_leaves_no_thread() -> None:
+    places, before = [threading.Event() for _ in range(5)], threading.active_count()
 
-    def items() -> Iterator[int]:
-        for number in range(100):
-            given_out.append(number)
-            yield number
+    def groups() -> Iterator[list[int]]:
+        for number, place in enumerate(places):
+            place.set()
+            yield [number]
 
-    reading = read_ahead(items())
-    assert [next(reading) for _ in range(3)] == [0, 1, 2]
-    assert isinstance(reading, Generator)
-    reading.close()  # waits for the one that is being read
-    assert len(given_out) <= 4
+    def work() -> None:
+        for (number,) in read_ahead(groups()):
+            assert places[number + 1].wait(60)
+            if number == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert threading.active_count() == before
+    assert not places[4].is_set()

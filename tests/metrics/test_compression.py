@@ -163,7 +163,7 @@ def test_documents_of_any_size_have_a_fixed_point_ratio(size: int) -> None:
     lengths = np.array([0, 1, 3, size], np.int64)
     statistics = np.full((len(lengths), 6), size, np.int64)
     nothing = np.zeros(0, np.uint8)
-    batch = Batch([], statistics, Tokens.from_lists([]), lengths, lengths, nothing, nothing > 0, Facts.of(RawBytes()))
+    batch = Batch([], statistics, Tokens.from_lists([]), lengths, nothing, nothing > 0, Facts.of(RawBytes()))
     high, low = compression._fixed_point_halves(batch)
     found = [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
     assert found == [(size << 40) // length if length else 0 for length in lengths.tolist()]

@@ -55,48 +55,40 @@ void fetch(std::span<const std::uint16_t> token_bytes) {
   for (std::size_t id = 0; id < token_bytes.size(); id += kLine) __builtin_prefetch(&token_bytes[id]);
 }
 
+std::size_t block_count(std::span<const std::int64_t> offsets) {
+  std::size_t count = 0;
+  for (std::size_t d = 0; d + 1 < offsets.size(); ++d)
+    count += (static_cast<std::size_t>(offsets[d + 1] - offsets[d]) + kDigestBlock - 1) / kDigestBlock;
+  return count;
+}
+
 }  // namespace
-
-DocumentDigests::DocumentDigests(std::span<const std::int64_t> offsets,
-                                 std::optional<std::span<const std::uint16_t>> token_bytes)
-    : token_bytes_(token_bytes) {
-  std::size_t blocks = 0;
-  first_.reserve(offsets.size());
-  for (std::size_t d = 0; d + 1 < offsets.size(); ++d) {
-    first_.push_back(blocks);
-    blocks += (static_cast<std::size_t>(offsets[d + 1] - offsets[d]) + kDigestBlock - 1) / kDigestBlock;
-  }
-  blocks_.resize(blocks);
-  if (!token_bytes_) return;
-  fetch(*token_bytes_);
-  bytes_.resize(blocks);
-}
-
-std::uint64_t DocumentDigests::add(std::size_t d, std::span<const std::uint32_t> document,
-                                   std::uint64_t key) {
-  std::uint64_t of_ids = 0;
-  for (std::uint64_t number = 0; number * kDigestBlock < document.size(); ++number) {
-    const std::size_t start = number * kDigestBlock, place = first_[d] + number;
-    const auto block = document.subspan(start, std::min(kDigestBlock, document.size() - start));
-    blocks_[place] = digest_of(block);
-    if (token_bytes_) bytes_[place] = bytes_of(block, *token_bytes_);
-    of_ids += mixed(blocks_[place] | number << 32);
-  }
-  return mixed(of_ids ^ mixed(key + document.size() * kStep));
-}
 
 IdDigests id_digests(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
                      std::span<const std::uint64_t> keys,
                      std::optional<std::span<const std::uint16_t>> token_bytes) {
   check_offsets(offsets, ids.size(), "offsets");
   check_length(keys.size(), offsets.size() - 1, "keys");
-  DocumentDigests digests(offsets, token_bytes);
-  std::uint64_t total = 0;
+  IdDigests digests;
+  digests.blocks.reserve(block_count(offsets));
+  if (token_bytes) {
+    fetch(*token_bytes);
+    digests.bytes.reserve(digests.blocks.capacity());
+  }
   for (std::size_t d = 0; d < keys.size(); ++d) {
     const auto begin = static_cast<std::size_t>(offsets[d]);
-    total += digests.add(d, ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin), keys[d]);
+    const auto document = ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin);
+    std::uint64_t of_ids = 0;
+    for (std::uint64_t number = 0; number * kDigestBlock < document.size(); ++number) {
+      const std::size_t start = number * kDigestBlock;
+      const auto block = document.subspan(start, std::min(kDigestBlock, document.size() - start));
+      digests.blocks.push_back(digest_of(block));
+      if (token_bytes) digests.bytes.push_back(bytes_of(block, *token_bytes));
+      of_ids += mixed(digests.blocks.back() | number << 32);
+    }
+    digests.total += mixed(of_ids ^ mixed(keys[d] + document.size() * kStep));
   }
-  return digests.take(total);
+  return digests;
 }
 
 }  // namespace pyharness

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace pyharness {
@@ -18,25 +17,8 @@ struct IdDigests {
   std::vector<std::uint32_t> bytes;   // that the ids of each block stand for; empty without `token_bytes`
 };
 
-// Digests of documents, in any order and on any thread.
-class DocumentDigests {
- public:
-  // An id that `token_bytes` does not have stands for no bytes.
-  DocumentDigests(std::span<const std::int64_t> offsets,
-                  std::optional<std::span<const std::uint16_t>> token_bytes);
-
-  // Writes the blocks of document d; returns what it adds to the total. `key` is of its text.
-  std::uint64_t add(std::size_t d, std::span<const std::uint32_t> document, std::uint64_t key);
-
-  IdDigests take(std::uint64_t total) { return {total, std::move(blocks_), std::move(bytes_)}; }
-
- private:
-  std::optional<std::span<const std::uint16_t>> token_bytes_;
-  std::vector<std::size_t> first_;  // block of every document
-  std::vector<std::uint32_t> blocks_, bytes_;
-};
-
-// `keys` are one per document, of its text. Throws std::invalid_argument where offsets or keys do not fit.
+// `keys` are one per document, of its text. An id that `token_bytes` does not have stands for no bytes.
+// Throws std::invalid_argument where offsets or keys do not fit.
 IdDigests id_digests(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
                      std::span<const std::uint64_t> keys,
                      std::optional<std::span<const std::uint16_t>> token_bytes);

@@ -11,9 +11,10 @@ inline constexpr std::uint8_t kStartsInsideCharacter = 1;
 inline constexpr std::uint8_t kOnlyContinuationBytes = 2;
 inline constexpr std::uint8_t kEmptyToken = 4;
 
-// Code points of a document whose bytes fall in more than one token, each counted once however many pieces it
-// is in. `flags` is indexed by id and has every id. Assumes that the tokens spell valid UTF-8; other bytes
-// give some number and no error.
-std::int64_t character_splits(std::span<const std::uint32_t> ids, std::span<const std::uint8_t> flags);
+// splits[d] = code points of document d whose bytes fall in more than one token, each counted once however
+// many pieces it is in. `flags` is indexed by id. Assumes that the tokens of a document spell valid UTF-8;
+// other bytes give some number and no error.
+void character_splits(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
+                      std::span<const std::uint8_t> flags, std::span<std::int64_t> splits);
 
 }  // namespace pyharness

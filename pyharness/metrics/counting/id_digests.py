@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.kernels import DigestedIds
 from pyharness.metrics.counting.state import Facts
 from pyharness.metrics.counting.state_arrays import compact, taken
 from pyharness.types import Digest, InputError, State, Tokens, offsets_of
@@ -86,25 +85,15 @@ class IdDigests:
         lengths = facts.lengths
         return cls(None if lengths is None or lengths.max(initial=0) >= 1 << 16 else lengths.astype(np.uint16))
 
-    @property
-    def wanted_bytes(self) -> NDArray[np.uint16] | None:
-        """Bytes of every id, uint16 [ids], as long as the bytes of blocks are kept."""
-        return None if self.closed else self.token_bytes
-
     def add(self, digests: Sequence[Digest], tokens: Tokens, units: Sequence[Digest] | None = None) -> None:
         """Add documents with the digests of their texts, and of the larger texts (units) they are parts of."""
-        keys = words_of(digests)
-        digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, self.wanted_bytes)
-        self.add_digested(keys, tokens, digested, units)
-
-    def add_digested(
-        self, keys: Words, tokens: Tokens, digested: DigestedIds, units: Sequence[Digest] | None = None
-    ) -> None:
-        """Add documents by ``keys`` (``words_of`` the digests of their texts) whose ids were digested."""
+        keys = _words(digests)
+        token_bytes = None if self.closed else self.token_bytes  # a closed pass keeps no bytes
+        digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
         lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
         self.total = (self.total + digested.total) % _MODULUS
         self.documents += len(tokens)
-        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes, None if units is None else words_of(units)))
+        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes, None if units is None else _words(units)))
 
     def merge(self, other: IdDigests) -> None:
         """Add the digests of another pass."""
@@ -154,7 +143,7 @@ class IdDigests:
         self.total, self.documents, self.closed = total, documents, bool(taken(arrays, "ids closed", 1)[0])
 
 
-def words_of(digests: Sequence[Digest]) -> Words:
+def _words(digests: Sequence[Digest]) -> Words:
     """Return the first half of every digest."""
     return np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.kernels import DigestedIds
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import HasVocabulary, Measurement, Metric, Tokenizer, TokenKind, Tokens, Unsupported, Vocabulary
@@ -59,7 +58,7 @@ class Facts:
 
     @cached_property
     def utf8_flags(self) -> NDArray[np.uint8] | None:
-        """uint8 [id_limit]: how every token's bytes sit in UTF-8, for ``kernels.count_ids``."""
+        """uint8 [id_limit]: how every token's bytes sit in UTF-8, for ``kernels.character_splits``."""
         return None if self.vocabulary is None else kernels.utf8_flags(self.vocabulary)
 
 
@@ -73,7 +72,6 @@ class Batch:
     texts: Sequence[str]
     statistics: NDArray[np.int64]  # [texts, 6], columns of kernels.text_statistics
     tokens: Tokens
-    splits: NDArray[np.int64]  # characters of every text that tokens cut; empty if the vocabulary is hidden
     lengths: NDArray[np.int64]  # tokens of every text
     groups: NDArray[np.uint8]
     opens: NDArray[np.bool_]  # whether a text is the first of a document
@@ -199,25 +197,16 @@ class CorpusState:
         counters: Iterable[Counter],
         threads: int = 1,
         opens: NDArray[np.bool_] | None = None,
-        keys: NDArray[np.uint64] | None = None,
-        token_bytes: NDArray[np.uint16] | None = None,
-    ) -> DigestedIds:
-        """Add a batch of texts; ``groups`` uint8 [texts], ``opens`` bool [texts]: without it, each is a document.
-
-        With ``keys``, return the digests of ids, as of ``kernels.id_digests``.
-        """
-        splits, digests = kernels.count_ids(
-            tokens.ids, tokens.offsets, groups, self.histogram, keys=keys, token_bytes=token_bytes,
-            flags=self.facts.utf8_flags, threads=threads,
-        )  # fmt: skip
+    ) -> None:
+        """Add a batch of texts; ``groups`` uint8 [texts], ``opens`` bool [texts]: without it, each is a document."""
         statistics = kernels.text_statistics(texts, threads=threads)
         opens = np.ones(len(texts), np.bool_) if opens is None else opens
-        batch = Batch(texts, statistics, tokens, splits, np.diff(tokens.offsets), groups, opens, self.facts)
+        batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, opens, self.facts)
         for counter in counters:
             sums = np.zeros(GROUPS, np.int64)
             np.add.at(sums, groups, counter.count(batch))  # 64 bits are enough for one batch
             self.add(counter.name, sums)
-        return digests
+        kernels.token_frequency(tokens.ids, tokens.offsets, groups, self.histogram)
 
     def merge(self, other: CorpusState) -> None:
         """Add the counts of another pass of the same tokenizer."""

@@ -29,8 +29,8 @@ def predictor() -> SymbolPredictor:
 
 
 def calibration(texts: list[str]) -> CalibrationText:
-    digests = [(text, digest_of(text), len(text.encode())) for text in texts]
-    return CalibrationText.read(Read(text, digest, digest, True, size) for text, digest, size in digests)
+    digests = [(text, digest_of(text)) for text in texts]
+    return CalibrationText.read(Read(text, digest, digest, opens=True) for text, digest in digests)
 
 
 class Level:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.kernels import count_ids, id_digests, utf8_flags
+from pyharness.kernels import character_splits, token_frequency, utf8_flags
 from pyharness.types import Tokens, Vocabulary
 
 
@@ -26,7 +26,7 @@ def test_counts_are_added(rows: list[tuple[list[int], int]], *, twice: bool) -> 
     tokens = Tokens.from_lists(documents)
     out = np.zeros((4, 10), np.uint64)
     for _ in range(1 + twice):
-        count_ids(tokens.ids, tokens.offsets, np.array(groups, np.uint8), out)
+        token_frequency(tokens.ids, tokens.offsets, np.array(groups, np.uint8), out)
     assert (out == reference(documents, groups, (4, 10)) * np.uint64(1 + twice)).all()
 
 
@@ -34,7 +34,7 @@ def test_long_documents_are_counted_to_their_last_id() -> None:
     documents = [[(7 * place + size) % 10 for place in range(size)] for size in (23, 24, 25, 26, 1000, 0, 1)]
     tokens, groups = Tokens.from_lists(documents), [0, 1, 1, 0, 1, 0, 1]
     out = np.zeros((2, 10), np.uint64)
-    count_ids(tokens.ids, tokens.offsets, np.array(groups, np.uint8), out)
+    token_frequency(tokens.ids, tokens.offsets, np.array(groups, np.uint8), out)
     assert (out == reference(documents, groups, (2, 10))).all()
 
 
@@ -42,7 +42,7 @@ def test_nothing_is_added_when_an_id_is_out_of_range() -> None:
     out = np.zeros((1, 3), np.uint64)
     tokens = Tokens.from_lists([[0, 1], [2, 3]])
     with pytest.raises(ValueError, match=r"ids\[3\] = 3\b"):
-        count_ids(tokens.ids, tokens.offsets, np.zeros(2, np.uint8), out)
+        token_frequency(tokens.ids, tokens.offsets, np.zeros(2, np.uint8), out)
     assert not out.any()
 
 
@@ -50,44 +50,26 @@ def test_what_does_not_fit_is_refused() -> None:
     tokens = Tokens.from_lists([[0], [1]])
     groups, out = np.zeros(2, np.uint8), np.zeros((1, 3), np.uint64)
     with pytest.raises(ValueError, match=r"groups\[0\] = 5\b"):
-        count_ids(tokens.ids, tokens.offsets, groups + np.uint8(5), out)
+        token_frequency(tokens.ids, tokens.offsets, groups + np.uint8(5), out)
     with pytest.raises(ValueError, match=r"groups.* 2\b"):
-        count_ids(tokens.ids, tokens.offsets, groups[:1], out)
+        token_frequency(tokens.ids, tokens.offsets, groups[:1], out)
     with pytest.raises(ValueError, match="must end at 2"):
-        count_ids(tokens.ids, np.array([0, 1, 9]), groups, out)
+        token_frequency(tokens.ids, np.array([0, 1, 9]), groups, out)
     with pytest.raises(ValueError, match="two dimensions"):
-        count_ids(tokens.ids, tokens.offsets, groups, out[0])
+        token_frequency(tokens.ids, tokens.offsets, groups, out[0])
     with pytest.raises(ValueError, match="C-contiguous"):
-        count_ids(tokens.ids, tokens.offsets, groups, np.zeros((3, 2), np.uint64).T)
+        token_frequency(tokens.ids, tokens.offsets, groups, np.zeros((3, 2), np.uint64).T)
     with pytest.raises(ValueError, match="not below"):
-        count_ids(tokens.ids, tokens.offsets, groups, np.zeros((1, 0), np.uint64))
+        token_frequency(tokens.ids, tokens.offsets, groups, np.zeros((1, 0), np.uint64))
     with pytest.raises(TypeError, match=r"out.*uint64"):
-        count_ids(tokens.ids, tokens.offsets, groups, out.astype(np.int64))
+        token_frequency(tokens.ids, tokens.offsets, groups, out.astype(np.int64))
     frozen = np.zeros((1, 3), np.uint64)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="writeable"):
-        count_ids(tokens.ids, tokens.offsets, groups, frozen)
+        token_frequency(tokens.ids, tokens.offsets, groups, frozen)
 
 
-# ------------------------------------------------------------------------------------------ split characters
-
-
-def splits_of(tokens: Tokens, flags: Any) -> list[int]:
-    groups, out = np.zeros(len(tokens), np.uint8), np.zeros((1, 1 << 10), np.uint64)
-    splits, _ = count_ids(tokens.ids, tokens.offsets, groups, out, flags=flags)
-    return list(map(int, splits))
-
-
-def slow_splits(ids: list[int], flags: list[int]) -> int:
-    """Token by token: those that start inside a character, and not of one that was counted already."""
-    count, started, counted = 0, False, False
-    for flag in (flags[token] for token in ids):
-        if flag & 4:  # empty
-            continue
-        inside = started and bool(flag & 1)
-        count += inside and not counted
-        started, counted = True, inside and bool(flag & 2)
-    return count
+# ------------------------------------------------------------------------------------------ character_splits
 
 
 def splits(text: str, cuts: list[int]) -> int:
@@ -113,7 +95,7 @@ def test_character_splits(rows: list[tuple[str, list[int]]]) -> None:
         expected.append(splits(text, cuts))
     table = Vocabulary.from_tokens({token: piece for piece, token in vocabulary.items()}, {})
     tokens = Tokens.from_lists(documents)
-    assert splits_of(tokens, utf8_flags(table)) == expected
+    assert character_splits(tokens.ids, tokens.offsets, utf8_flags(table)).tolist() == expected
 
 
 def test_flags() -> None:
@@ -125,36 +107,6 @@ def test_flags() -> None:
 def test_splits_refuse_unknown_ids() -> None:
     tokens = Tokens.from_lists([[0, 7]])
     with pytest.raises(ValueError, match=r"ids\[1\] = 7"):
-        splits_of(tokens, np.zeros(7, np.uint8))
+        character_splits(tokens.ids, tokens.offsets, np.zeros(7, np.uint8))
     with pytest.raises(ValueError, match="at least one value"):
-        count_ids(tokens.ids, np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros((1, 8), np.uint64))
-
-
-@given(
-    rows=st.lists(st.tuples(st.lists(st.integers(0, 9), max_size=200), st.integers(0, 31))),
-    threads=st.integers(1, 5),
-    data=st.data(),
-)
-def test_one_sweep_answers_all(rows: list[tuple[list[int], int]], threads: int, data: st.DataObject) -> None:
-    tokens, groups = Tokens.from_lists([ids for ids, _ in rows]), np.array([group for _, group in rows], np.uint8)
-    keys = np.array([data.draw(st.integers(0, (1 << 64) - 1)) for _ in rows], np.uint64)
-    sizes, flags = np.arange(10, dtype=np.uint16), np.array([0, 0, 0, 1, 3, 4, 0, 3, 1, 5], np.uint8)
-    out = np.zeros((32, 10), np.uint64)
-    splits, digested = count_ids(
-        tokens.ids, tokens.offsets, groups, out, keys=keys, token_bytes=sizes, flags=flags, threads=threads
-    )
-    wanted = id_digests(tokens.ids, tokens.offsets, keys, sizes)
-    assert digested.total == wanted.total
-    assert np.array_equal(digested.blocks, wanted.blocks)
-    assert digested.bytes is not None
-    assert wanted.bytes is not None
-    assert np.array_equal(digested.bytes, wanted.bytes)
-    assert splits.tolist() == [slow_splits(ids, flags.tolist()) for ids, _ in rows]
-    assert (out == reference([ids for ids, _ in rows], groups.tolist(), (32, 10))).all()
-
-
-def test_keys_that_do_not_fit_are_refused() -> None:
-    tokens, out = Tokens.from_lists([[0], [1]]), np.zeros((1, 3), np.uint64)
-    with pytest.raises(ValueError, match=r"keys.* 2\b"):
-        count_ids(tokens.ids, tokens.offsets, np.zeros(2, np.uint8), out, keys=np.zeros(3, np.uint64))
-    assert not out.any()
+        character_splits(tokens.ids, np.zeros(0, np.int64), np.zeros(8, np.uint8))

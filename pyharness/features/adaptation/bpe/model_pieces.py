@@ -177,4 +177,4 @@ class TokenCounter:
         """
         tokens = self._tokenizer.encode_batch(texts, threads, allowed_special="all")
         groups = np.zeros(len(tokens), np.uint8)
-        _core.count_ids(tokens.ids, tokens.offsets, groups, self.counts[np.newaxis])
+        _core.token_frequency(tokens.ids, tokens.offsets, groups, self.counts[np.newaxis])

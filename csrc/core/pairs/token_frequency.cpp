@@ -1,0 +1,46 @@
+#include "core/pairs/token_frequency.hpp"
+
+#include "core/machine/checks.hpp"
+
+namespace pyharness {
+namespace {
+
+void check(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
+           std::span<const std::uint8_t> groups, std::size_t id_limit, std::size_t n_groups) {
+  check_offsets(offsets, ids.size(), "offsets");
+  check_length(groups.size(), offsets.size() - 1, "groups");
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    if (groups[d] >= n_groups) {
+      throw std::invalid_argument("groups[" + std::to_string(d) + "] = " + std::to_string(groups[d]) +
+                                  " is not below the " + std::to_string(n_groups) + " rows of out");
+    }
+  }
+  check_ids(ids, id_limit, "ids");
+}
+
+// A row is larger than the near caches and ids come in no order: asked for ahead, lines come while others are
+// counted.
+void add(std::span<const std::uint32_t> ids, std::uint64_t* row) {
+  constexpr std::size_t kAhead = 24;
+  std::size_t i = 0;
+  for (; i + kAhead < ids.size(); ++i) {
+    __builtin_prefetch(row + ids[i + kAhead], 1);
+    ++row[ids[i]];
+  }
+  for (; i < ids.size(); ++i) ++row[ids[i]];
+}
+
+}  // namespace
+
+void token_frequency(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
+                     std::span<const std::uint8_t> groups, std::size_t id_limit,
+                     std::span<std::uint64_t> counts) {
+  check(ids, offsets, groups, id_limit, id_limit == 0 ? 0 : counts.size() / id_limit);
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    const auto begin = static_cast<std::size_t>(offsets[d]);
+    add(ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin),
+        counts.data() + groups[d] * id_limit);
+  }
+}
+
+}  // namespace pyharness
