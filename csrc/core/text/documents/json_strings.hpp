@@ -11,12 +11,12 @@
 
 namespace pyharness {
 
-// The strings of the lines that were read last. The next ones take their memory.
+// The strings of the lines that were read last: views, until the next are read.
 class JsonStrings {
  public:
   explicit JsonStrings(std::vector<std::string> names) : names_(std::move(names)) {}
 
-  // Reads lines, which a newline parts. Names differ.
+  // Reads lines with a newline between them. Names differ.
   void read(std::string_view lines);
 
   std::size_t size() const { return lines_.size(); }
