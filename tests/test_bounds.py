@@ -11,8 +11,8 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
 # Raised once: passes that add up, and parts of files (469 lines of the trunk), history, audit and parts (3,296).
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_621, 254
-MOST_LINES, MOST_MODULES = 53_041, 454
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_620, 254
+MOST_LINES, MOST_MODULES = 53_040, 454
 MOST_SHARED_CLASSES = 0
 
 
