@@ -32,32 +32,35 @@ py::list content_digests_of(const py::sequence& texts) {
   return result;
 }
 
-// None where the text is no UTF-8: who asks decides what that means.
-py::object str_of(const std::string& utf8) {
-  PyObject* const text = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), nullptr);
-  if (text == nullptr) PyErr_Clear();
-  return text == nullptr ? py::object(py::none()) : py::reinterpret_steal<py::object>(text);
+// The strings of a line; the line itself where it is not plain, or a string is no UTF-8: who asks decides
+// what that means.
+py::object strings_of(const JsonStrings& strings, std::size_t line) {
+  const auto whole = [&] { return py::bytes(strings.line(line).data(), strings.line(line).size()); };
+  if (!strings.is_plain(line)) return whole();
+  const auto values = strings.values(line);
+  py::tuple texts(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* const text =
+        PyUnicode_DecodeUTF8(values[i].data(), static_cast<Py_ssize_t>(values[i].size()), nullptr);
+    if (text == nullptr) {
+      PyErr_Clear();
+      return whole();
+    }
+    texts[i] = py::reinterpret_steal<py::object>(text);
+  }
+  return texts;
 }
 
-// One line of JSON Lines at a time; it keeps the room that values take.
-class JsonStrings {
- public:
-  explicit JsonStrings(std::vector<std::string> names) : names_(std::move(names)), values_(names_.size()) {}
-
-  py::object of(const py::bytes& line) {
-    if (!json_strings(std::string_view(line), names_, values_)) return py::none();
-    py::tuple texts(values_.size());
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      py::object text = str_of(values_[i]);
-      if (text.is_none()) return text;
-      texts[i] = std::move(text);
-    }
-    return texts;
+py::list strings_of_lines(JsonStrings& strings, const py::bytes& lines) {
+  {
+    const std::string_view text(lines);
+    const py::gil_scoped_release release;
+    strings.read(text);
   }
-
- private:
-  std::vector<std::string> names_, values_;
-};
+  py::list result(strings.size());
+  for (std::size_t i = 0; i < strings.size(); ++i) result[i] = strings_of(strings, i);
+  return result;
+}
 
 py::array_t<std::int64_t> text_statistics_of(const py::sequence& texts, int threads) {
   const Texts held(texts);
@@ -102,7 +105,7 @@ void bind_text(py::module_& module) {
   module.def("utf8_size", &utf8_size_of, py::arg("text"));
   py::class_<JsonStrings>(module, "JsonStrings")
       .def(py::init<std::vector<std::string>>(), py::arg("names"))
-      .def("of", &JsonStrings::of, py::arg("line"));
+      .def("of", &strings_of_lines, py::arg("lines"));
   module.def("text_statistics", &text_statistics_of, py::arg("texts"), py::arg("threads") = 1);
   module.def("segment_ends", &segment_ends_of, py::arg("texts"), py::arg("threads") = 1);
   module.def("character_splits", &character_splits_of, py::arg("ids"), py::arg("offsets"), py::arg("flags"));

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -117,11 +118,8 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     for (text, beginning, opens, again, work), own in _digested(keyed(corpus, tally)):
         tally.count(own, utf8_size(text) or 0)  # never None: the digest would have failed
         key = work_key(work) if work else beginning
-        if key == text:
-            yield Read(text, own, own, opens and not again)
-            continue
         if key != previous:  # pieces of one document, and often of a work, are consecutive
-            previous, digest = key, digest_of(key)
+            previous, digest = key, own if key == text else digest_of(key)
         yield Read(text, own, digest, opens and not again)
 
 
@@ -172,8 +170,7 @@ def batches(
     [['a', 'b'], ['c', 'd'], ['e']]
     """
     measure: Callable[[Any], int] = size_of or len
-    batch: list[T] = []
-    held = 0
+    batch, held = list[T](), 0
     for item in items:
         batch.append(item)
         if size is not None:
@@ -183,3 +180,12 @@ def batches(
             batch, held = [], 0
     if batch:
         yield batch
+
+
+def read_ahead(groups: Iterator[list[T]]) -> Iterator[list[T]]:
+    """Pass ``batches`` on; a thread reads the next one while the caller works with the last."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, groups, None)
+        while batch := coming.result():
+            coming = reader.submit(next, groups, None)
+            yield batch

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.types import Ids, Offsets, Segments, Vocabulary, offsets_of
 
-JsonStrings = _core.JsonStrings  # JsonStrings(names).of(line): the strings of these fields, or None to ask json
+JsonStrings = _core.JsonStrings  # JsonStrings(names).of(lines): strings of these fields; or the line, which is for json
 content_digests = _core.content_digests  # of texts: what pyharness.types.digest_of gives for each
 utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx

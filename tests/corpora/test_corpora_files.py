@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -11,12 +12,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyharness.corpora import open_corpus
+from pyharness.corpora.files.reading import decode, numbered_lines, parsed_lines
 from pyharness.types import InputError, Tally
 from texts import documents, parallel, read, write
 
@@ -53,6 +58,18 @@ def test_lines_keep_all_but_the_newline(tmp_path: Path) -> None:
     texts, tally = read(f"path:{file}?split=line")
     assert texts == ["\ufeffa\r", "b\u2028c\rd", "  ", "\ufffd\ufffd", "last"]
     assert (tally.empty_documents, tally.replaced_sequences) == (2, 2)
+
+
+LINE = st.binary(max_size=9) | st.sampled_from([b"", b"\n", b"\r\n", b"\xe2\x82\n", b"\xf0\x9f\n\x99", "é\n€".encode()])
+
+
+@given(st.lists(LINE).map(b"".join), st.integers(1, 40))
+def test_runs_of_lines_are_those_of_one_line_after_the_other(data: bytes, size: int) -> None:
+    with TemporaryDirectory() as folder:
+        file = write(Path(folder) / "a.jsonl", data)
+        lines = [line.removesuffix(b"\n") for line in io.BytesIO(data)]
+        assert list(numbered_lines(file, size)) == list(enumerate(map(decode, lines), 1))
+        assert list(parsed_lines(file, lambda run: run.split(b"\n"), size)) == list(enumerate(lines, 1))
 
 
 def test_json_lines_with_another_field_and_lone_surrogates(tmp_path: Path) -> None:
@@ -153,6 +170,7 @@ MEMORY_PROBE = """
 import sys
 from pyharness.benchmarks.load import peak_memory
 from pyharness.corpora import open_corpus
+from pyharness.corpora.files.reading import decode, numbered_lines, parsed_lines
 from pyharness.types import Tally
 tally, total = Tally(), 0
 for text in open_corpus(sys.argv[1]).documents(tally):

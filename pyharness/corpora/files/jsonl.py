@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, raw_lines
+from pyharness.corpora.files import reading
+from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, numbered_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.kernels.text import JsonStrings
 from pyharness.types import InputError
@@ -17,11 +18,11 @@ _PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.m
 
 def rows(file: Readable) -> Iterator[tuple[int, dict[str, Any]]]:
     """Stream the objects of a file with their line numbers; blank lines do not count as rows."""
-    return ((number, row) for number, line in raw_lines(file) if (row := _row(file, number, line)) is not None)
+    return ((number, row) for number, line in numbered_lines(file) if (row := _row(file, number, line)) is not None)
 
 
-def _row(file: Readable, number: int, line: bytes) -> dict[str, Any] | None:
-    text = decode(line).removeprefix("\ufeff" if number == 1 else "")
+def _row(file: Readable, number: int, line: str) -> dict[str, Any] | None:
+    text = line.removeprefix("\ufeff" if number == 1 else "")
     if not text.strip():
         return None
     try:
@@ -70,10 +71,11 @@ def documents(
     """
     # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
     strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
-    for number, line in raw_lines(file) if lines is None else lines:
-        if plain := strings.of(line):
-            yield Fragment(plain[0], work=_PART.sub("", plain[-1]) if work else "")
-        elif (row := _row(file, number, line)) is not None:  # not plain: json says what it is
+    some = None if lines is None else ((number, strings.of(line)[0]) for number, line in lines)
+    for number, line in some or reading.parsed_lines(file, strings.of):
+        if isinstance(line, tuple):
+            yield Fragment(line[0], work=_PART.sub("", line[-1]) if work else "")
+        elif (row := _row(file, number, decode(line))) is not None:  # not plain: json says what it is
             yield _document(file, number, row, field, work)
 
 

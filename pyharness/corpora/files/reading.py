@@ -11,13 +11,15 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
+
+T = TypeVar("T")
 
 BLOCK_BYTES = 1 << 17
 LINE_BUFFER = 1 << 15  # bytes read ahead of the line that is wanted, at most: a part of a file reads little beyond it
@@ -80,18 +82,11 @@ def compression(name: str) -> str:
 
 def blocks(file: Readable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Read a file, decompressed by its suffix, in blocks of at most ``size`` bytes."""
-    suffix = compression(file.name)
-    position = 0
-    with named_errors(file, lambda: f"after {position:,} bytes of its content"), file.open("rb") as raw:
-        if not suffix:
-            while block := raw.read(size):
-                position += len(block)
-                yield block
-            return
-        with OPENERS[suffix](raw) as stream:
-            while block := stream.read(size):
-                position += len(block)
-                yield block
+    opener, at = OPENERS.get(compression(file.name), nullcontext), 0
+    with named_errors(file, lambda: f"after {at:,} bytes of its content"), file.open("rb") as raw, opener(raw) as data:
+        while block := data.read(size):
+            at += len(block)
+            yield block
 
 
 @contextmanager
@@ -141,37 +136,38 @@ def decode(data: bytes) -> str:
 
 
 def numbered_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
-    """Read the lines of ``raw_lines`` as text."""
-    return ((number, decode(line)) for number, line in raw_lines(file, size))
+    r"""Read the lines of a file as text without their ``\n``, numbered like ``parsed_lines``."""
+    return parsed_lines(file, lambda lines: decode(lines).split("\n"), size)
 
 
-def raw_lines(file: Readable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
-    r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line.
+def parsed_lines(file: Readable, parse: Callable[[bytes], list[T]], size: int = BLOCK_BYTES) -> Iterator[tuple[int, T]]:
+    r"""Yield the items of ``parse``, one for each line, numbered from 1. Only ``\n`` ends a line.
+
+    ``parse`` gets runs of whole lines with ``\n`` between them, none at the end.
 
     Raises:
         InputError: the file cannot be read, or has a line of more than about ``MAX_LINE_BYTES``.
     """
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
-        *ended, rest = block.split(b"\n")
-        for line in ended:
-            yield number, b"".join((*held, line)) if held else line
-            number, length = number + 1, 0
-            held.clear()
-        if rest:
-            held.append(rest)
-            length += len(rest)
+        ended, newline, rest = block.rpartition(b"\n")
+        if newline:
+            items = parse(b"".join((*held, ended)))
+            yield from enumerate(items, number)
+            number, held, length = number + len(items), [], 0
+        held.append(rest)
+        length += len(rest)
         if length > MAX_LINE_BYTES:
             raise InputError(
                 f"{file} line {number} is longer than {MAX_LINE_BYTES >> 20} MiB; "
                 "lines of this kind of file are read whole: split it, or read the file as plain text"
             )
-    if held:
-        yield number, b"".join(held)
+    if length:
+        yield from enumerate(parse(b"".join(held)), number)
 
 
 def lines_within(file: CorpusFile, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-    r"""Read the lines that begin in a range of an uncompressed file, without their ``\n``, like ``raw_lines``.
+    r"""Read the lines that begin in a range of an uncompressed file, without their ``\n``.
 
     Lines are numbered from 1 if the range begins with the file, else from 2.
     """

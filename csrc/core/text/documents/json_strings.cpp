@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
-#include <vector>
 
 #include "core/text/bytes64.hpp"
 
@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostDepth = 32;
 constexpr std::size_t kLongestNumber = 64;  // Python refuses integers of thousands of digits
+constexpr std::size_t kWindow = 64;         // bytes that are searched, and copied, at once
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -23,8 +24,8 @@ constexpr std::optional<std::uint32_t> hexadecimal(char c) {
   return static_cast<std::uint32_t>(lower - 'a' + 10);
 }
 
-void append_utf8(std::string& out, std::uint32_t point) {
-  const auto add = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+char* put_utf8(char* out, std::uint32_t point) {
+  const auto add = [&](std::uint32_t byte) { *out++ = static_cast<char>(byte); };
   const auto continuation = [&](int shift) { add(0x80 | (point >> shift & 0x3F)); };
   if (point < 0x80) {
     add(point);
@@ -41,39 +42,43 @@ void append_utf8(std::string& out, std::uint32_t point) {
     continuation(6);
     continuation(0);
   }
+  return out;
 }
 
 // Every function returns false where it does not know what to make of the line.
-class Line {
+class LineReader {
  public:
-  explicit Line(std::string_view text) : text_(text) {}
+  // Values are written to `out`, which has room for as many bytes as the text, and a window.
+  LineReader(std::string_view text, char* out) : text_(text), out_(out) {}
 
-  bool read(std::span<const std::string> names, std::span<std::string> values) {
-    std::vector<bool> found(names.size());
+  bool read(std::span<const std::string> names, std::span<std::string_view> values) {
+    std::ranges::fill(values, std::string_view());
     if (!next('{')) return false;
     if (!next('}')) {
       do {
-        if (!member(names, values, found)) return false;
+        if (!member(names, values)) return false;
       } while (next(','));
       if (!next('}')) return false;
     }
     skip_space();
-    for (const bool one : found)
-      if (!one) return false;
+    for (const std::string_view value : values)
+      if (value.data() == nullptr) return false;
     return at_ == text_.size();
   }
 
+  char* out() const { return out_; }
+
  private:
-  bool member(std::span<const std::string> names, std::span<std::string> values, std::vector<bool>& found) {
+  bool member(std::span<const std::string> names, std::span<std::string_view> values) {
     const std::optional<std::string_view> key = plain_string();
     if (!key || !next(':')) return false;
     skip_space();
     const auto name = std::ranges::find(names, *key);
     if (name == names.end()) return skip_value(0);
-    const auto index = static_cast<std::size_t>(name - names.begin());
-    found[index] = true;
-    values[index].clear();
-    return next('"') && string(&values[index]);
+    const char* const begin = out_;
+    if (!next('"') || !string<true>()) return false;
+    values[static_cast<std::size_t>(name - names.begin())] = {begin, static_cast<std::size_t>(out_ - begin)};
+    return true;
   }
 
   void skip_space() {
@@ -99,62 +104,71 @@ class Line {
   std::optional<std::string_view> plain_string() {
     if (!next('"')) return std::nullopt;
     const std::size_t start = at_;
-    skip_plain();
+    pass_plain<false>();
     if (at_ == text_.size() || text_[at_] != '"') return std::nullopt;
     return text_.substr(start, at_++ - start);
   }
 
   // Goes to the next quote, backslash or control character, or to the end.
-  void skip_plain() {
+  template <bool kKeep>
+  void pass_plain() {
 #if defined(__SSE2__)
-    for (; text_.size() - at_ >= 64; at_ += 64) {
-      const masks::Bytes64 bytes(text_.data() + at_);
+    while (text_.size() - at_ >= kWindow) {
+      const char* const window = text_.data() + at_;
+      const masks::Bytes64 bytes(window);
       const masks::Mask special = bytes.equal('"') | bytes.equal('\\') | bytes.between('\0', 0x20);
-      if (special == 0) continue;
-      at_ += static_cast<std::size_t>(std::countr_zero(special));
-      return;
+      const auto plain = static_cast<std::size_t>(std::countr_zero(special));  // 64 if there is none
+      if constexpr (kKeep) {
+        std::memcpy(out_, window, kWindow);
+        out_ += plain;
+      }
+      at_ += plain;
+      if (special != 0) return;
     }
 #endif
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
-           static_cast<unsigned char>(text_[at_]) >= 0x20)
-      ++at_;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) return;
+      if constexpr (kKeep) *out_++ = c;
+    }
   }
 
   // Behind the opening quote, to behind the closing one.
-  bool string(std::string* out) {
+  template <bool kKeep>
+  bool string() {
     while (true) {
-      const std::size_t start = at_;
-      skip_plain();
-      if (out) out->append(text_, start, at_ - start);
+      pass_plain<kKeep>();
       if (at_ == text_.size()) return false;
       const char special = text_[at_++];
       if (special == '"') return true;
-      if (special != '\\' || !escape(out)) return false;
+      if (special != '\\' || !escape<kKeep>()) return false;
     }
   }
 
-  bool escape(std::string* out) {
+  template <bool kKeep>
+  bool escape() {
     if (at_ == text_.size()) return false;
     const char kind = text_[at_++];
-    if (kind == 'u') return code_point(out);
+    if (kind == 'u') return code_point<kKeep>();
     constexpr std::string_view kKinds = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
     const std::size_t index = kKinds.find(kind);
     if (index == std::string_view::npos) return false;
-    if (out) out->push_back(kMeant[index]);
+    if constexpr (kKeep) *out_++ = kMeant[index];
     return true;
   }
 
-  bool code_point(std::string* out) {
+  template <bool kKeep>
+  bool code_point() {
     const auto first = four_digits();
     if (!first) return false;
-    if (*first < 0xD800 || *first >= 0xE000) {
-      if (out) append_utf8(*out, *first);
-      return true;
+    std::uint32_t point = *first;
+    if (point >= 0xD800 && point < 0xE000) {
+      if (point >= 0xDC00 || !skip_word("\\u")) return false;
+      const auto second = four_digits();
+      if (!second || *second < 0xDC00 || *second >= 0xE000) return false;
+      point = 0x10000 + ((point - 0xD800) << 10) + (*second - 0xDC00);
     }
-    if (*first >= 0xDC00 || !skip_word("\\u")) return false;
-    const auto second = four_digits();
-    if (!second || *second < 0xDC00 || *second >= 0xE000) return false;
-    if (out) append_utf8(*out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
+    if constexpr (kKeep) out_ = put_utf8(out_, point);
     return true;
   }
 
@@ -175,7 +189,7 @@ class Line {
     switch (text_[at_]) {
       case '"':
         ++at_;
-        return string(nullptr);
+        return string<false>();
       case '{':
         return skip_items('}', depth, true);
       case '[':
@@ -195,7 +209,7 @@ class Line {
     ++at_;
     if (next(close)) return true;
     do {
-      if (keyed && (!next('"') || !string(nullptr) || !next(':'))) return false;
+      if (keyed && (!next('"') || !string<false>() || !next(':'))) return false;
       if (!skip_value(depth + 1)) return false;
     } while (next(','));
     return next(close);
@@ -229,12 +243,26 @@ class Line {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  char* out_;
 };
 
 }  // namespace
 
-bool json_strings(std::string_view line, std::span<const std::string> names, std::span<std::string> values) {
-  return Line(line).read(names, values);
+void JsonStrings::read(std::string_view lines) {
+  lines_.clear();
+  values_.clear();
+  if (room_.size() < lines.size() + kWindow) room_.resize(lines.size() + kWindow);
+  std::vector<std::string_view> values(names_.size());
+  char* out = room_.data();
+  for (std::size_t begin = 0; begin <= lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    const std::string_view line = lines.substr(begin, end - begin);
+    LineReader reader(line, out);
+    lines_.push_back({line, reader.read(names_, values)});
+    values_.insert(values_.end(), values.begin(), values.end());
+    out = reader.out();
+    begin = end + 1;
+  }
 }
 
 }  // namespace pyharness
