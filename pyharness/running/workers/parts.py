@@ -7,6 +7,7 @@ anything is allocated. It names its part and the listing of the files that it wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,23 @@ from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pass, Work
 from pyharness.corpora.document_keys import Watched
 from pyharness.corpora.parts import FileListing, PartCorpus, whole_of
 from pyharness.metrics.counting.state_arrays import taken, tally_of
+from pyharness.system import bounded_file
 from pyharness.types import Corpus, InputError, State
 
 _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
+
+
+@dataclass(frozen=True, slots=True)
+class LastWhole:
+    """The only part of a text, as this process has read it last: it need not be restored from its file."""
+
+    path: Path
+    sha256: str  # of the file
+    passed: Pass
+    about: State  # the arrays about the part
+
+
+_last: list[LastWhole] = []  # one at most
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -30,6 +45,7 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
     corpus = _unwatched(work.text)
     if not isinstance(corpus, PartCorpus):
         raise InputError(f"corpus {corpus.name!r} is no part of a text; write part:INDEX/COUNT:CORPUS")
+    _last.clear()
     passed, listing = _start(benchmark, work), FileListing.of(corpus.whole).digest
     try:
         passed.read(work.text, work.threads, work.progress)
@@ -49,6 +65,8 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
         store.write_case_state(path, work.case.key, {**arrays, **about})
     except (ValueError, OSError) as error:
         raise InputError(f"cannot keep a part in {str(path)!r}: {error}") from None
+    if corpus.count == 1:
+        _last.append(LastWhole(path, bounded_file.digest(path), passed, about))
     return Findings(tally=tally_of(arrays))
 
 
@@ -61,17 +79,20 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         InputError: a file is damaged, is of another part, vocabulary or text, or there are no documents.
     """
     listing = bytes.fromhex(FileListing.of(whole_of(_unwatched(work.text))).digest)
-    whole, other = _start(benchmark, work), None
-    there = [(index, path) for index, path in enumerate(paths) if path]
+    there = [(index, Path(path)) for index, path in enumerate(paths) if path]
+    whole = other = None
     for index, path in there:
-        arrays = _arrays(Path(path), work.case.key, (index, len(paths)), listing)
+        last = _taken_back(path)
+        arrays = _arrays(path, work.case.key) if last is None else last.about
+        _check(arrays, path, (index, len(paths)), listing)
         _add_counts(work.text, arrays)
-        if index == there[0][0]:
-            whole.restore(arrays)
+        passed = last.passed if last is not None else _restored(other or _start(benchmark, work), arrays)
+        if whole is None:
+            whole = passed
         else:
-            other = other or _start(benchmark, work)
-            other.restore(arrays)
-            whole.merge(other)
+            whole.merge(passed)
+            other = passed
+    whole = whole or _start(benchmark, work)
     try:
         findings = whole.findings()
     except NoFindings as none:
@@ -83,14 +104,27 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     return findings
 
 
-def _arrays(path: Path, case: str, part: tuple[int, int], listing: bytes) -> State:
+def _taken_back(path: Path) -> LastWhole | None:
+    """Return the pass that this process has left in a file, if it is still the last and the file is as it was."""
+    last = _last.pop() if _last else None
+    return last if last and last.path == path and bounded_file.digest(path) == last.sha256 else None
+
+
+def _arrays(path: Path, case: str) -> State:
     with store.StateReader(path) as states:
-        arrays = states.of(case)
+        return states.of(case)
+
+
+def _restored(passed: Pass, arrays: State) -> Pass:
+    passed.restore(arrays)
+    return passed
+
+
+def _check(arrays: State, path: Path, part: tuple[int, int], listing: bytes) -> None:
     if taken(arrays, _PART, 2).tolist() != list(part):
         raise InputError(f"{str(path)!r} is not part {part[0]} of {part[1]}")
     if taken(arrays, _LISTING).astype(np.uint8).tobytes() != listing:
         raise InputError(f"{str(path)!r} was read from other files than there are now: plan again, in another folder")
-    return arrays
 
 
 def _start(benchmark: Benchmark, work: Work) -> Pass:
