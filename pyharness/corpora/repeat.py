@@ -11,33 +11,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyharness.corpora import open_corpus
-from pyharness.corpora.streaming import keyed
+from pyharness.corpora.streaming import DerivedCorpus, keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_PASSES = 10**9
 
 
 @dataclass(slots=True)
-class RepeatedCorpus:
-    """``passes`` passes over ``once``, as plain documents even if it is aligned."""
+class RepeatedCorpus(DerivedCorpus):
+    """``passes`` passes over ``whole``, as plain documents even if it is aligned."""
 
-    once: Corpus
     passes: int
-    name: str
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream all passes; each counts what it leaves out, cuts or replaces."""
-        for _ in range(self.passes):
-            yield from self.once.documents(tally)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream all passes with the keys of the documents in one pass; only the first pass is evidence."""
-        for number in range(self.passes):
-            for piece in keyed(self.once, tally):
+        """Stream all passes; each counts what it leaves out, cuts or replaces, and only the first is evidence."""
+        return self.during(range(self.passes), tally)
+
+    def during(self, passes: range, tally: Tally) -> Iterator[Piece]:
+        """Stream some of the passes, with the keys of the documents in one."""
+        for number in passes:
+            for piece in keyed(self.whole, tally):
                 yield piece._replace(again=True) if number else piece
 
 
@@ -45,8 +38,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
     match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
     if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
         raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
-    once = open_corpus(match[2])
-    return RepeatedCorpus(once, int(match[1]), spec, once.language, once.domain, once.licence, once.smoke_test)
+    return RepeatedCorpus(open_corpus(match[2]), spec, int(match[1]))
 
 
 CORPORA = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
@@ -41,6 +41,40 @@ class TextCorpus:
         """Stream the same documents; the pieces of a cut one share its beginning as their key."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
+
+
+@dataclass(slots=True)
+class DerivedCorpus:
+    """Documents of another corpus, ``whole``, with its facts and its kind, but for alignment."""
+
+    whole: Corpus
+    name: str
+    language: str = field(init=False)
+    domain: str = field(init=False)
+    licence: str = field(init=False)
+    smoke_test: bool = field(init=False)
+    kind: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the facts over."""
+        whole = self.whole
+        self.language, self.domain, self.licence = whole.language, whole.domain, whole.licence
+        self.smoke_test, self.kind = whole.smoke_test, getattr(whole, "kind", "text")
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream the documents of ``keyed_documents``."""
+        return (piece.text for piece in self.keyed_documents(tally))
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream documents with the keys that they have in the whole."""
+        return keyed(self.whole, tally)
+
+
+def source_of(corpus: Corpus) -> Corpus:
+    """Return the corpus that a derived one is made of in the end, or a corpus itself."""
+    while isinstance(corpus, DerivedCorpus):
+        corpus = corpus.whole
+    return corpus
 
 
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:

@@ -14,9 +14,9 @@ from pyharness.commands.streams import Stream
 from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
-from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
+from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, refuse_others
 from pyharness.features.actions.declarations import TRAINER, FastOptions
-from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
+from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_behind, clips_of
 from pyharness.system import folders
 from pyharness.system.folders import check_new_folder, write_folder
 from pyharness.types import InputError, Tally
@@ -49,7 +49,7 @@ def train(
     """
     check_new_folder(folder, RECORD, force)
     for corpus in corpora:
-        open_motions(corpus)
+        clips_behind(open_corpus(corpus))
     tally = Tally()
     fitted = recipe.fit(corpora, tally, progress)
     record = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyharness import corpora
 from pyharness.corpora.options import COMMON_OPTIONS, described
-from pyharness.corpora.streaming import fits, keyed, never_empty
+from pyharness.corpora.streaming import fits, never_empty
 from pyharness.features.logs.entries import OPTIONS, LogEntry, LogFields, check_log, entries_of
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, Digest, InputError, Piece, Tally
@@ -29,10 +29,6 @@ class Logs:
     smoke_test: bool = False
     kind: str = KIND
 
-    def shard(self, part: Corpus) -> Corpus:
-        """Return a shard of the entries."""
-        return LogShard(part, part.name, part.language, part.domain, part.licence, part.smoke_test)
-
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream entries as rows of JSON."""
         return (piece.text for piece in self.keyed_documents(tally))
@@ -49,27 +45,6 @@ class Logs:
             if not fits(total, len(row), self.max_bytes):
                 return
             yield Piece(row, str(entry.ids) if entry.text is None else entry.text)
-
-
-@dataclass(slots=True)
-class LogShard:
-    """Some entries of a log."""
-
-    part: Corpus
-    name: str
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-    kind: str = KIND
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream entries as rows of JSON."""
-        return self.part.documents(tally)
-
-    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream entries with keys."""
-        return keyed(self.part, tally)
 
 
 def read_entries(corpus: Corpus, tally: Tally) -> Iterator[tuple[LogEntry, Digest]]:
