@@ -4,8 +4,7 @@ The files of a corpus such as ``path:`` are laid end to end, in their order, and
 bytes. **A document belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where
 it begins, a row group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where
 its file begins, and a pass of ``repeat:`` to where it begins. So the parts, in their order, are the documents of the
-whole, and nothing needs to know of the others.
-A part may be empty.
+whole, and nothing needs to know of the others. A part may be empty.
 
 ``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
 """
@@ -15,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
@@ -41,7 +40,7 @@ class FileListing:
         """List the files of a corpus, in their order; raise ``InputError`` for one that cannot be looked at."""
         passes = 1
         while isinstance(corpus, RepeatedCorpus):
-            passes, corpus = passes * corpus.passes, whole_of(corpus.whole)
+            passes, corpus = passes * len(corpus.passes), whole_of(corpus.whole)
         files = tuple(corpus.files())
         return cls(files, tuple(map(state_of, files)), passes)
 
@@ -90,7 +89,8 @@ class PartCorpus(DerivedCorpus):
         """Stream the documents that begin in this part, with the keys they have in the whole."""
         listing, whole = FileListing.of(self.whole), self.whole
         if isinstance(whole, RepeatedCorpus):
-            return whole.during(listing.passes_of(self.index, self.count, whole.passes), tally)
+            passes = listing.passes_of(self.index, self.count, len(whole.passes))
+            return replace(whole, passes=passes).keyed_documents(tally)
         extents = listing.part(self.index, self.count)
         return admitted(pieces(whole.fragments(extents), whole.max_document_bytes), None, tally)
 

@@ -19,17 +19,13 @@ MOST_PASSES = 10**9
 
 @dataclass(slots=True)
 class RepeatedCorpus(DerivedCorpus):
-    """``passes`` passes over ``whole``, as plain documents even if it is aligned."""
+    """Passes over ``whole``, as plain documents even if it is aligned."""
 
-    passes: int
+    passes: range  # their numbers, from 0
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream all passes; each counts what it leaves out, cuts or replaces, and only the first is evidence."""
-        return self.during(range(self.passes), tally)
-
-    def during(self, passes: range, tally: Tally) -> Iterator[Piece]:
-        """Stream some of the passes, with the keys of the documents in one."""
-        for number in passes:
+        """Stream the passes; each counts what it leaves out, cuts or replaces, and only the first is evidence."""
+        for number in self.passes:
             for piece in keyed(self.whole, tally):
                 yield piece._replace(again=True) if number else piece
 
@@ -38,7 +34,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
     match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
     if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
         raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
-    return RepeatedCorpus(open_corpus(match[2]), spec, int(match[1]))
+    return RepeatedCorpus(open_corpus(match[2]), spec, range(int(match[1])))
 
 
 CORPORA = (

@@ -57,24 +57,13 @@ class DerivedCorpus:
 
     def __post_init__(self) -> None:
         """Take the facts over."""
-        whole = self.whole
-        self.language, self.domain, self.licence = whole.language, whole.domain, whole.licence
-        self.smoke_test, self.kind = whole.smoke_test, getattr(whole, "kind", "text")
+        for fact in ("language", "domain", "licence", "smoke_test"):
+            setattr(self, fact, getattr(self.whole, fact))
+        self.kind = getattr(self.whole, "kind", "text")
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream the documents of ``keyed_documents``."""
-        return (piece.text for piece in self.keyed_documents(tally))
-
-    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream documents with the keys that they have in the whole."""
-        return keyed(self.whole, tally)
-
-
-def source_of(corpus: Corpus) -> Corpus:
-    """Return the corpus that a derived one is made of in the end, or a corpus itself."""
-    while isinstance(corpus, DerivedCorpus):
-        corpus = corpus.whole
-    return corpus
+        return (piece.text for piece in keyed(self, tally))
 
 
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:

@@ -26,7 +26,7 @@ from pyharness import corpora
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.corpora.streaming import fits, never_empty, source_of
+from pyharness.corpora.streaming import DerivedCorpus, fits, never_empty
 from pyharness.features.actions.types import KIND, ActionChunk, MotionCorpus
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
@@ -153,9 +153,12 @@ def read_chunks(corpus: Corpus, tally: Tally) -> Iterator[ActionChunk]:
 
 def clips_behind(corpus: Corpus) -> MotionCorpus:
     """Return the clips that a corpus such as a shard is made of; raise ``InputError`` for text."""
-    if not isinstance(source := source_of(corpus), MotionCorpus):
+    clips = corpus
+    while isinstance(clips, DerivedCorpus):
+        clips = clips.whole
+    if not isinstance(clips, MotionCorpus):
         raise _no_motion(corpus)
-    return source
+    return clips
 
 
 def _no_motion(corpus: Corpus) -> InputError:

@@ -7,7 +7,6 @@ anything is allocated. It names its part and the listing of the files that it wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +22,9 @@ from pyharness.types import Corpus, InputError, State
 _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
 
 
-@dataclass(frozen=True, slots=True)
-class LastWhole:
-    """The only part of a text, as this process has read it last: it need not be restored from its file."""
-
-    path: Path
-    sha256: str  # of the file
-    passed: Pass
-    about: State  # the arrays about the part
-
-
-_last: list[LastWhole] = []  # one at most
+# By its file, the only part of a text if that is what this process has read last: the file's SHA-256, the pass, and the
+# arrays about the part. It need not be restored.
+_last: dict[Path, tuple[str, Pass | None, State]] = {}
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -66,7 +57,7 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
     except (ValueError, OSError) as error:
         raise InputError(f"cannot keep a part in {str(path)!r}: {error}") from None
     if corpus.count == 1:
-        _last.append(LastWhole(path, bounded_file.digest(path), passed, about))
+        _last[path] = bounded_file.digest(path), passed, about
     return Findings(tally=tally_of(arrays))
 
 
@@ -82,16 +73,18 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     there = [(index, Path(path)) for index, path in enumerate(paths) if path]
     whole = other = None
     for index, path in there:
-        last = _taken_back(path)
-        arrays = _arrays(path, work.case.key) if last is None else last.about
+        sha256, last, arrays = _last.pop(path, ("", None, {}))
+        if last is None or bounded_file.digest(path) != sha256:
+            last, arrays = None, _arrays(path, work.case.key)
         _check(arrays, path, (index, len(paths)), listing)
         _add_counts(work.text, arrays)
-        passed = last.passed if last is not None else _restored(other or _start(benchmark, work), arrays)
-        if whole is None:
-            whole = passed
-        else:
+        passed = last or other or _start(benchmark, work)
+        if last is None:
+            passed.restore(arrays)
+        if whole is not None:
             whole.merge(passed)
             other = passed
+        whole = whole or passed
     whole = whole or _start(benchmark, work)
     try:
         findings = whole.findings()
@@ -104,20 +97,9 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     return findings
 
 
-def _taken_back(path: Path) -> LastWhole | None:
-    """Return the pass that this process has left in a file, if it is still the last and the file is as it was."""
-    last = _last.pop() if _last else None
-    return last if last and last.path == path and bounded_file.digest(path) == last.sha256 else None
-
-
 def _arrays(path: Path, case: str) -> State:
     with store.StateReader(path) as states:
         return states.of(case)
-
-
-def _restored(passed: Pass, arrays: State) -> Pass:
-    passed.restore(arrays)
-    return passed
 
 
 def _check(arrays: State, path: Path, part: tuple[int, int], listing: bytes) -> None:
@@ -137,15 +119,15 @@ def _unwatched(corpus: Corpus) -> Corpus:
     return corpus.whole if isinstance(corpus, Watched) else corpus
 
 
-def _counts(corpus: Corpus) -> tuple[int, ...]:
+_MET_COUNTS = ("long", "long_known", "short", "short_known")
+
+
+def _counts(corpus: Corpus) -> list[int]:
     """Return what a watched corpus has met of known documents; zeros for any other."""
-    met = corpus.met if isinstance(corpus, Watched) else None
-    return (0, 0, 0, 0) if met is None else (met.long, met.long_known, met.short, met.short_known)
+    return [getattr(corpus.met, name) if isinstance(corpus, Watched) else 0 for name in _MET_COUNTS]
 
 
 def _add_counts(corpus: Corpus, arrays: State) -> None:
-    if isinstance(corpus, Watched):
-        long, long_known, short, short_known = taken(arrays, _MET, 4).tolist()
-        met = corpus.met
-        met.long, met.long_known = met.long + long, met.long_known + long_known
-        met.short, met.short_known = met.short + short, met.short_known + short_known
+    for name, count in zip(_MET_COUNTS, taken(arrays, _MET, 4).tolist(), strict=True):
+        if isinstance(corpus, Watched):
+            setattr(corpus.met, name, getattr(corpus.met, name) + count)

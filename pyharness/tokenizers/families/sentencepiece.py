@@ -29,10 +29,6 @@ class SentencePieceTables:
 
     def vocabulary(self) -> Vocabulary:
         """Return pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
-        return self._vocabulary
-
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
         return sentencepiece_file.vocabulary(self.model)
 
     def added_tokens(self) -> Mapping[str, int]:
