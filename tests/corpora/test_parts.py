@@ -160,7 +160,6 @@ def test_a_listing_names_what_changed(tmp_path: Path) -> None:
     assert len({first, touched, FileListing.of(corpus).digest}) == 3
 
 
-@pytest.mark.parametrize("shares", ["0/0", "3/3", "1", "-1/2", "0/10000000", "a/b"])
 def test_a_part_of_passes_reads_its_passes_alone(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", ["a", "b"])
     parts = [read(open_corpus(part_name(f"repeat:10:path:{tmp_path / 'a.jsonl'}", index, 4)))[0] for index in range(4)]
@@ -168,6 +167,7 @@ def test_a_part_of_passes_reads_its_passes_alone(tmp_path: Path) -> None:
     assert [all(piece.again for piece in pieces) for pieces in parts] == [False, True, True, True]
 
 
+@pytest.mark.parametrize("shares", ["0/0", "3/3", "1", "-1/2", "0/10000000", "a/b"])
 def test_shares_that_are_none_are_refused(shares: str) -> None:
     with pytest.raises(InputError, match="part:"):
         open_corpus(f"part:{shares}:path:{__file__}")

@@ -47,7 +47,7 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
             f"files of {corpus.whole.name!r} changed while they were read; measure a text that stays as it is"
         )
     arrays = passed.arrays()
-    about = {
+    about: State = {
         _PART: np.array([corpus.index, corpus.count], np.int64),
         _LISTING: np.frombuffer(bytes.fromhex(listing), np.uint8),
         _MET: np.array(_counts(work.text), np.int64),
@@ -85,9 +85,8 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
             whole.merge(passed)
             other = passed
         whole = whole or passed
-    whole = whole or _start(benchmark, work)
     try:
-        findings = whole.findings()
+        findings = (whole or _start(benchmark, work)).findings()
     except NoFindings as none:
         return none.findings
     if findings.tally is None or not findings.tally.documents:
