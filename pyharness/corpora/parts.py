@@ -7,6 +7,9 @@ its file begins, and a pass of ``repeat:`` to where it begins. So the parts, in 
 whole, and nothing needs to know of the others. A part may be empty.
 
 ``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
+
+``repeat:N:SPEC`` reads another corpus N times, for load tests that need more text than exists. The passes are the same
+to the last byte: code that remembers text looks faster on the second, so throughput must not be measured here.
 """
 
 from __future__ import annotations
@@ -20,11 +23,24 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
 from pyharness.corpora.files.splitting import pieces
 from pyharness.corpora.path import FileCorpus
-from pyharness.corpora.repeat import RepeatedCorpus
-from pyharness.corpora.streaming import DerivedCorpus, admitted
+from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_PARTS = 10**6
+MOST_PASSES = 10**9
+
+
+@dataclass(slots=True)
+class RepeatedCorpus(DerivedCorpus):
+    """Passes over ``whole``, as plain documents even if it is aligned."""
+
+    passes: range  # their numbers, from 0
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream the passes; each counts what it leaves out, cuts or replaces, and only the first is evidence."""
+        for number in self.passes:
+            for piece in keyed(self.whole, tally):
+                yield piece._replace(again=True) if number else piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +141,13 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
     return PartCorpus(whole_of(open_corpus(match[3])), spec, int(match[1]), int(match[2]))
 
 
+def _open_repeated(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
+    match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
+    if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
+        raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
+    return RepeatedCorpus(open_corpus(match[2]), spec, range(int(match[1])))
+
+
 CORPORA = (
     CorpusFamily(
         name="part",
@@ -132,6 +155,14 @@ CORPORA = (
         open=_open,
         summary="one of N shares of files, which reads its share alone (options are those of path:)",
         example="part:0/20:path:texts/",
+        wraps=True,
+    ),
+    CorpusFamily(
+        name="repeat",
+        place=5,
+        open=_open_repeated,
+        summary="N identical passes over another corpus (options are those of that corpus)",
+        example="repeat:10:sample",
         wraps=True,
     ),
 )
