@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,14 +50,20 @@ def test_the_only_part_is_not_restored(text: str, tmp_path: Path) -> None:
         parts.added_up(benchmark, work(text), [str(path)])
 
 
-def test_a_file_that_is_no_longer_what_was_written_is_read(text: str, tmp_path: Path) -> None:
-    benchmark, path, other = benchmarks()["compression"], tmp_path / "0.part.zip", tmp_path / "other.part.zip"
-    share = Path(text.removeprefix("path:")).with_name("b.jsonl")
-    share.write_text('{"text": "other"}\n', encoding="utf-8")
-    parts.read(benchmark, work(part_name(f"path:{share}", 0, 1)), other)
+def test_the_only_part_of_a_text_that_changed_is_refused(text: str, tmp_path: Path) -> None:
+    benchmark, path = benchmarks()["compression"], tmp_path / "0.part.zip"
     parts.read(benchmark, work(part_name(text, 0, 1)), path)
-    path.write_bytes(other.read_bytes())
+    Path(text.removeprefix("path:")).write_text('{"text": "other"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="other files"):
+        parts.added_up(benchmark, work(text), [str(path)])
+
+
+def test_a_pass_needs_no_file_and_a_missing_file_without_one_is_named(text: str, tmp_path: Path) -> None:
+    benchmark, path = benchmarks()["compression"], tmp_path / "0.part.zip"
+    parts.read(benchmark, work(part_name(text, 0, 1)), path)
+    path.unlink()
+    parts.added_up(benchmark, work(text), [str(path)])
+    with pytest.raises(InputError, match=re.escape(str(path))):
         parts.added_up(benchmark, work(text), [str(path)])
 
 

@@ -16,15 +16,13 @@ from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pass, Work
 from pyharness.corpora.document_keys import Watched
 from pyharness.corpora.parts import FileListing, PartCorpus, whole_of
 from pyharness.metrics.counting.state_arrays import taken, tally_of
-from pyharness.system import bounded_file
 from pyharness.types import Corpus, InputError, State
 
 _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
-
-
-# By its file, the only part of a text if that is what this process has read last: the file's SHA-256, the pass, and the
-# arrays about the part. It need not be restored.
-_last: dict[Path, tuple[str, Pass | None, State]] = {}
+_MET_COUNTS = ("long", "long_known", "short", "short_known")
+# The pass over the only part of a text if this process has read that last, by its file, with the arrays about the part.
+# It need not be restored.
+_last: dict[Path, tuple[Pass, State]] = {}
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -57,7 +55,7 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
     except (ValueError, OSError) as error:
         raise InputError(f"cannot keep a part in {str(path)!r}: {error}") from None
     if corpus.count == 1:
-        _last[path] = bounded_file.digest(path), passed, about
+        _last[path] = passed, about
     return Findings(tally=tally_of(arrays))
 
 
@@ -73,9 +71,7 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     there = [(index, Path(path)) for index, path in enumerate(paths) if path]
     whole = other = None
     for index, path in there:
-        sha256, last, arrays = _last.pop(path, ("", None, {}))
-        if last is None or bounded_file.digest(path) != sha256:
-            last, arrays = None, _arrays(path, work.case.key)
+        last, arrays = _last.pop(path, None) or (None, _arrays(path, work.case.key))
         _check(arrays, path, (index, len(paths)), listing)
         _add_counts(work.text, arrays)
         passed = last or other or _start(benchmark, work)
@@ -116,9 +112,6 @@ def _start(benchmark: Benchmark, work: Work) -> Pass:
 
 def _unwatched(corpus: Corpus) -> Corpus:
     return corpus.whole if isinstance(corpus, Watched) else corpus
-
-
-_MET_COUNTS = ("long", "long_known", "short", "short_known")
 
 
 def _counts(corpus: Corpus) -> list[int]:

@@ -1,4 +1,4 @@
-"""A real Slurm does the parts of a script. docs/parts.md says how one of a single node is set up for this."""
+"""A real Slurm does the parts of a script."""
 
 from __future__ import annotations
 
