@@ -41,6 +41,14 @@ def test_the_record_is_that_of_one_process(texts: Path, whole: store.Record, tmp
     assert all(one["whole"] for one in record.data["corpora"].values())
 
 
+def test_passes_are_those_of_one_process(texts: Path, tmp_path: Path) -> None:
+    suite = divided.write_suite(texts, ["raw_bytes"], ["plain"]).rename(tmp_path / "passes.toml")
+    divided.write_suite(texts)
+    suite.write_text(suite.read_text(encoding="utf-8").replace("path:", "repeat:3:path:"), encoding="utf-8")
+    expected = divided.in_one_process(suite, tmp_path / "whole.json")
+    divided.assert_equal(divided.in_parts(suite, 5, tmp_path / "run", tmp_path / "record.json"), expected)
+
+
 def test_a_record_of_parts_derives_again(texts: Path, whole: store.Record, tmp_path: Path) -> None:
     divided.in_parts(texts / "suite.toml", 3, tmp_path / "run", tmp_path / "record.json")
     done = call("report", str(tmp_path / "record.json"), "--rederive")
