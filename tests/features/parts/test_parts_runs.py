@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from cases.command_line import call
+from cases.command_line import call, refused
 from divided import runs as divided
 from pyharness import store
+from pyharness.features.parts import merging
 from pyharness.running.workers.process import Workers
 
 
@@ -63,6 +64,23 @@ def test_one_command_does_it_all_and_leaves_nothing_else(texts: Path, whole: sto
     divided.assert_equal(store.read(output), whole)
     assert {path.name for path in tmp_path.iterdir()} == {"record.json", "record.json.state.zip"}
     assert "Compression" in done.stdout
+
+
+def test_a_file_lost_before_the_merge_is_read_again_by_resume(
+    texts: Path, whole: store.Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("run", str(texts / "suite.toml"), "--parts", "2", "-q", "-o", str(tmp_path / "record.json"))
+    merge = merging.merge
+
+    def losing(run: Any, *others: Any, **more: Any) -> store.Record:
+        next(run.folder.path.glob("1/*.part.zip")).unlink()
+        return merge(run, *others, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(merging, "merge", losing)
+        assert "--part" in refused(*words)
+    assert call(*words, "--resume").returncode == 0
+    divided.assert_equal(store.read(tmp_path / "record.json"), whole)
 
 
 def test_what_a_killed_merge_leaves_is_no_hindrance(texts: Path, whole: store.Record, tmp_path: Path) -> None:
