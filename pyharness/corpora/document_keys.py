@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.corpora.streaming import keyed
+from pyharness.corpora.streaming import DerivedCorpus, keyed
 from pyharness.system import atomic_file, bounded_file, folders
 from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
 
@@ -143,20 +143,10 @@ class Met:
 
 
 @dataclass(slots=True)
-class Watched:
+class Watched(DerivedCorpus):
     """A corpus that also counts how much of its text is of known documents."""
 
-    whole: Corpus
     met: Met
-    name: str
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream the documents of the corpus."""
-        return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the documents of the corpus with their keys."""
@@ -183,7 +173,6 @@ class WatchedRows(Watched):
 
 def watched(corpus: Corpus, keys: DocumentKeys) -> Watched:
     """Return an equivalent corpus that counts how much of its text is of known documents."""
-    about = (Met(keys), corpus.name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
     if isinstance(corpus, ParallelCorpus):
-        return WatchedRows(corpus, *about, corpus.languages, corpus.reference)
-    return Watched(corpus, *about)
+        return WatchedRows(corpus, corpus.name, Met(keys), corpus.languages, corpus.reference)
+    return Watched(corpus, corpus.name, Met(keys))

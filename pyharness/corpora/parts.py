@@ -3,10 +3,13 @@
 The files of a corpus such as ``path:`` are laid end to end, in their order, and cut into ``COUNT`` equal ranges of
 bytes. **A document belongs to the part in which its first byte lies.** A line of plain JSON Lines goes whole to where
 it begins, a row group of Parquet to where its first page is. Anything compressed, and plain text, goes whole to where
-its file begins. So the parts, in their order, are the documents of the whole, and nothing needs to know of the others.
-A part may be empty.
+its file begins, and a pass of ``repeat:`` to where it begins. So the parts, in their order, are the documents of the
+whole, and nothing needs to know of the others. A part may be empty.
 
 ``shard:`` deals documents out one by one and reads all text for each shard; it is right for halves of one text.
+
+``repeat:N:SPEC`` reads another corpus N times, for load tests that need more text than exists. The passes are the same
+to the last byte: code that remembers text looks faster on the second, so throughput must not be measured here.
 """
 
 from __future__ import annotations
@@ -14,16 +17,30 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
 from pyharness.corpora.files.splitting import pieces
 from pyharness.corpora.path import FileCorpus
-from pyharness.corpora.streaming import admitted
+from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_PARTS = 10**6
+MOST_PASSES = 10**9
+
+
+@dataclass(slots=True)
+class RepeatedCorpus(DerivedCorpus):
+    """Passes over ``whole``, as plain documents even if it is aligned."""
+
+    passes: range  # their numbers, from 0
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream the passes; each counts what it leaves out, cuts or replaces, and only the first is evidence."""
+        for number in self.passes:
+            for piece in keyed(self.whole, tally):
+                yield piece._replace(again=True) if number else piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +49,21 @@ class FileListing:
 
     files: tuple[CorpusFile, ...]
     states: tuple[FileState, ...]
+    passes: int = 1
 
     @classmethod
-    def of(cls, corpus: FileCorpus) -> FileListing:
+    def of(cls, corpus: FileCorpus | RepeatedCorpus) -> FileListing:
         """List the files of a corpus, in their order; raise ``InputError`` for one that cannot be looked at."""
+        passes = 1
+        while isinstance(corpus, RepeatedCorpus):
+            passes, corpus = passes * len(corpus.passes), whole_of(corpus.whole)
         files = tuple(corpus.files())
-        return cls(files, tuple(map(state_of, files)))
+        return cls(files, tuple(map(state_of, files)), passes)
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
-        return sum(size for size, _ in self.states)
+        """Bytes of all files, in all passes."""
+        return self.passes * sum(size for size, _ in self.states)
 
     @property
     def digest(self) -> str:
@@ -51,6 +72,12 @@ class FileListing:
         for file, (size, version) in zip(self.files, self.states, strict=True):
             digest.update(f"{len(str(file))} {file} {size} {version}\n".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+    def passes_of(self, index: int, count: int, passes: int) -> range:
+        """Return which of ``passes`` over all files begin in a part; those over empty files are of the last."""
+        whole, once = self.size, self.size // passes
+        bounds = (whole * one // count if once else passes * (one // count) for one in (index, index + 1))
+        return range(*(-(-at // max(once, 1)) for at in bounds))
 
     def part(self, index: int, count: int) -> Iterator[Extent]:
         """Yield what part ``index`` of ``count`` has of each file that begins or goes on in it."""
@@ -67,30 +94,28 @@ class FileListing:
 
 
 @dataclass(slots=True)
-class PartCorpus:
-    """One part of the files of ``whole``. It may be empty, unlike other corpora."""
+class PartCorpus(DerivedCorpus):
+    """One part of the files of ``whole``, or of the passes over them. It may be empty, unlike other corpora."""
 
-    whole: FileCorpus
+    whole: FileCorpus | RepeatedCorpus
     index: int
     count: int
-    name: str
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream the documents that begin in this part."""
-        return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the documents that begin in this part, with the keys they have in the whole."""
-        extents = FileListing.of(self.whole).part(self.index, self.count)
-        return admitted(pieces(self.whole.fragments(extents), self.whole.max_document_bytes), None, tally)
+        listing, whole = FileListing.of(self.whole), self.whole
+        if isinstance(whole, RepeatedCorpus):
+            passes = listing.passes_of(self.index, self.count, len(whole.passes))
+            return replace(whole, passes=passes).keyed_documents(tally)
+        extents = listing.part(self.index, self.count)
+        return admitted(pieces(whole.fragments(extents), whole.max_document_bytes), None, tally)
 
 
-def whole_of(corpus: Corpus) -> FileCorpus:
+def whole_of(corpus: Corpus) -> FileCorpus | RepeatedCorpus:
     """Return a corpus that can be read in parts; raise ``InputError`` for any other, with what to do instead."""
+    if isinstance(corpus, RepeatedCorpus):
+        whole_of(corpus.whole)
+        return corpus
     if not isinstance(corpus, FileCorpus):
         raise InputError(
             f"corpus {corpus.name!r} cannot be read in parts: only files of plain text, JSON Lines and Parquet can; "
@@ -113,9 +138,14 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
             f"cannot read {spec!r}; write part:INDEX/COUNT:CORPUS with INDEX from 0 to COUNT - 1 and at most "
             f"{MOST_PARTS:,} parts, like 'part:0/20:path:texts/'"
         )
-    whole = whole_of(open_corpus(match[3]))
-    about = (whole.language, whole.domain, whole.licence, whole.smoke_test)
-    return PartCorpus(whole, int(match[1]), int(match[2]), spec, *about)
+    return PartCorpus(whole_of(open_corpus(match[3])), spec, int(match[1]), int(match[2]))
+
+
+def _open_repeated(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
+    match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
+    if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
+        raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
+    return RepeatedCorpus(open_corpus(match[2]), spec, range(int(match[1])))
 
 
 CORPORA = (
@@ -125,6 +155,14 @@ CORPORA = (
         open=_open,
         summary="one of N shares of files, which reads its share alone (options are those of path:)",
         example="part:0/20:path:texts/",
+        wraps=True,
+    ),
+    CorpusFamily(
+        name="repeat",
+        place=5,
+        open=_open_repeated,
+        summary="N identical passes over another corpus (options are those of that corpus)",
+        example="repeat:10:sample",
         wraps=True,
     ),
 )

@@ -13,32 +13,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyharness.corpora import open_corpus
-from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, HasShards, InputError, Piece, Tally, digest_of
+from pyharness.corpora.streaming import DerivedCorpus, keyed
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally, digest_of
 
 
 @dataclass(slots=True)
-class Shard:
+class Shard(DerivedCorpus):
     """Documents of ``whole`` whose number, or whose work's hash, modulo ``count`` is in ``wanted``.
 
     It may be empty, unlike other corpora.
     """
 
-    whole: Corpus
     wanted: range
     count: int
-    name: str
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream this shard's documents; merging the tallies of all shards gives the tally of the whole."""
-        return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream this shard's documents with the keys they have in the whole."""
+        """Stream this shard's documents; merging the tallies of all shards gives the tally of the whole."""
         # Every shard meets all omissions, cuts and replacements; the one with the first documents reports them.
         met = tally if 0 in self.wanted else Tally()
         number = -1
@@ -56,9 +46,7 @@ def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Co
         between = "" if last is None else f" to {last}"
         raise InputError(f"there is no shard {index}{between} of {count}; shards are 0 to {count - 1}")
     indices = f"{index}" if last is None else f"{index}-{last}"
-    about = (corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
-    part = Shard(corpus, wanted, count, f"shard:{indices}/{count}:{corpus.name}", *about)
-    return corpus.shard(part) if isinstance(corpus, HasShards) else part
+    return Shard(corpus, f"shard:{indices}/{count}:{corpus.name}", wanted, count)
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

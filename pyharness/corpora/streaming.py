@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
@@ -42,6 +42,29 @@ class TextCorpus:
         """Stream the same documents; the pieces of a cut one share its beginning as their key."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
+
+
+@dataclass(slots=True)
+class DerivedCorpus:
+    """Documents of another corpus, ``whole``, with its facts and its kind, but for alignment."""
+
+    whole: Corpus
+    name: str
+    language: str = field(init=False)
+    domain: str = field(init=False)
+    licence: str = field(init=False)
+    smoke_test: bool = field(init=False)
+    kind: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the facts over."""
+        for fact in ("language", "domain", "licence", "smoke_test"):
+            setattr(self, fact, getattr(self.whole, fact))
+        self.kind = getattr(self.whole, "kind", "text")
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream the documents of ``keyed_documents``."""
+        return (piece.text for piece in keyed(self, tally))
 
 
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:

@@ -87,8 +87,9 @@ class SampleSegments:
         """Return whether a segment is a word, and whether it is one of a script without spaces: bool [segments]."""
         kinds = np.maximum.reduceat(_BYTE_KINDS[np.frombuffer(self.data, np.uint8)], self.starts)
         kind_of = cache(_kind)
-        for index in np.flatnonzero(kinds == _NOT_ASCII).tolist():
-            kinds[index] = kind_of(self.data[self.starts[index] : self.stops[index]])
+        others = np.flatnonzero(kinds == _NOT_ASCII)
+        places = zip(self.starts[others].tolist(), self.stops[others].tolist(), strict=True)
+        kinds[others] = [kind_of(self.data[start:stop]) for start, stop in places]
         return kinds > 0, kinds > 1
 
     def cuts(self, tokens: Tokens, vocabulary: Vocabulary, normalize: Normalize | None) -> tuple[Flags, Flags]:

@@ -132,15 +132,6 @@ class HasKeys(Protocol):
         ...
 
 
-@runtime_checkable
-class HasShards(Protocol):
-    """Ability of a corpus whose parts must be corpora of the same kind."""
-
-    def shard(self, part: Corpus) -> Corpus:
-        """Return a corpus of this kind for ``part``, which streams some of the documents."""
-        ...
-
-
 def kind_of(corpus: Corpus) -> str:
     """Return the kind of a corpus, for benchmarks that need one: "text", "parallel", or its own attribute ``kind``."""
     return "parallel" if isinstance(corpus, ParallelCorpus) else str(getattr(corpus, "kind", "text"))

@@ -94,6 +94,14 @@ def test_extents_are_the_bytes_of_the_whole_each_once(sizes: list[int], count: i
         assert own[-1][1] == size
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS.filter(any), st.sampled_from(["repeat:1:", "repeat:7:", "repeat:3:repeat:2:"]), st.integers(1, 20))
+def test_passes_are_divided(tmp_path: Path, texts: list[str], repeated: str, count: int) -> None:
+    write(tmp_path / "a.jsonl", texts)
+    spec = f"{repeated}path:{tmp_path / 'a.jsonl'}"
+    assert read_parts(spec, count) == read(open_corpus(spec))
+
+
 def test_works_and_copies_keep_their_keys(tmp_path: Path) -> None:
     rows = [{"text": f"text {number % 7}", "of": f"work {number % 3}#{number}"} for number in range(50)]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -152,19 +160,26 @@ def test_a_listing_names_what_changed(tmp_path: Path) -> None:
     assert len({first, touched, FileListing.of(corpus).digest}) == 3
 
 
+def test_a_part_of_passes_reads_its_passes_alone(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", ["a", "b"])
+    parts = [read(open_corpus(part_name(f"repeat:10:path:{tmp_path / 'a.jsonl'}", index, 4)))[0] for index in range(4)]
+    assert [len(pieces) // 2 for pieces in parts] == [3, 2, 3, 2]
+    assert [all(piece.again for piece in pieces) for pieces in parts] == [False, True, True, True]
+
+
 @pytest.mark.parametrize("shares", ["0/0", "3/3", "1", "-1/2", "0/10000000", "a/b"])
 def test_shares_that_are_none_are_refused(shares: str) -> None:
     with pytest.raises(InputError, match="part:"):
         open_corpus(f"part:{shares}:path:{__file__}")
 
 
-@pytest.mark.parametrize("spec", ["sample", "repeat:2:path:{}", "shard:0/2:path:{}", "path:{}?max_bytes=2kB"])
+@pytest.mark.parametrize("spec", ["sample", "repeat:2:sample", "shard:0/2:path:{}", "path:{}?max_bytes=2kB"])
 def test_what_has_no_parts_is_refused_by_name(tmp_path: Path, spec: str) -> None:
     write(tmp_path / "a.jsonl", ["a"])
     whole = spec.format(tmp_path / "a.jsonl")
     with pytest.raises(InputError) as refused:
         open_corpus(f"part:0/2:{whole}")
-    assert repr(whole) in str(refused.value)
+    assert repr(whole.removeprefix("repeat:2:")) in str(refused.value)
 
 
 def test_a_damaged_line_is_an_error_of_its_part(tmp_path: Path) -> None:

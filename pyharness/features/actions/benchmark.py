@@ -14,18 +14,12 @@ from pyharness.features.actions import metrics as metrics
 from pyharness.features.actions import motions
 from pyharness.features.actions.codecs.recipe import refuse_others, refuse_training
 from pyharness.features.actions.metrics import ActionState
-from pyharness.features.actions.types import ActionChunk, ActionCodec, Damaged, MotionCorpus
+from pyharness.features.actions.types import ActionChunk, ActionCodec, Damaged
 from pyharness.types import Case, CaseResult, Column, Fact, Ids, InputError, State, Table, Tally, Unsupported, counted
 
 
 class Unfaithful(Exception):
     """A codec that claims to be lossless returned other numbers."""
-
-
-def _motions(work: Work) -> MotionCorpus:
-    if not isinstance(work.corpus, MotionCorpus):
-        raise InputError(f"benchmark {work.case.benchmark!r} needs clips of motion, such as -c motions:made")
-    return work.corpus
 
 
 def _codec(work: Work) -> ActionCodec:
@@ -37,8 +31,9 @@ def _codec(work: Work) -> ActionCodec:
 
 def run(work: Work) -> Findings:
     """Read the clips once, and measure."""
-    corpus, codec, tally = _motions(work), _codec(work), Tally()
-    refuse_others(codec, corpus)
+    corpus, codec, tally = work.text, _codec(work), Tally()
+    clips = motions.clips_behind(corpus)
+    refuse_others(codec, clips)
     state = ActionState.empty(codec.half_widths)
     try:
         for chunk in motions.read_chunks(corpus, tally):
@@ -47,9 +42,9 @@ def run(work: Work) -> Findings:
     except Unfaithful as reason:
         return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
     if not state.clips:
-        raise InputError(f"corpus {corpus.name!r} has no chunk of {corpus.chunk_frames} frames: give longer clips")
+        raise InputError(f"corpus {corpus.name!r} has no chunk of {clips.chunk_frames} frames: give longer clips")
     findings = _findings(state)
-    about = {"chunk_frames": corpus.chunk_frames, "clips_left_out": tally.empty_documents}
+    about = {"chunk_frames": clips.chunk_frames, "clips_left_out": tally.empty_documents}
     return replace(findings, details={**findings.details, **about}, tally=tally, state=state.arrays())
 
 

@@ -12,9 +12,9 @@ from typing import IO
 
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
-from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
+from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, refuse_others
 from pyharness.features.actions.declarations import TRAINER, FastOptions
-from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
+from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_behind, clips_of
 from pyharness.features.pipes.documents import Stream
 from pyharness.features.training.commands import RECORD
 from pyharness.system import folders
@@ -49,7 +49,7 @@ def train(
     """
     check_new_folder(folder, RECORD, force)
     for corpus in corpora:
-        open_motions(corpus)
+        clips_behind(open_corpus(corpus))
     tally = Tally()
     fitted = recipe.fit(corpora, tally, progress)
     record = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),

@@ -26,8 +26,8 @@ from pyharness import corpora
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.corpora.streaming import fits, keyed, never_empty
-from pyharness.features.actions.types import KIND, ActionChunk
+from pyharness.corpora.streaming import DerivedCorpus, fits, never_empty
+from pyharness.features.actions.types import KIND, ActionChunk, MotionCorpus
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
@@ -64,11 +64,6 @@ class Motions:
     smoke_test: bool = False
     kind: str = KIND
 
-    def shard(self, part: Corpus) -> Corpus:
-        """Return a shard of the clips."""
-        about = (part.language, part.domain, part.licence)
-        return MotionShard(part, part.name, self.chunk_frames, self.skip, *about, part.smoke_test)
-
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream chunks as rows of JSON."""
         return (piece.text for piece in self.keyed_documents(tally))
@@ -96,29 +91,6 @@ class Motions:
         if 0 < longest < self.chunk_frames:
             reason = f"no clip has chunk={self.chunk_frames} frames, the longest has {longest}"
             raise InputError(f"corpus {self.name!r}: {reason}; give a smaller chunk=")
-
-
-@dataclass(slots=True)
-class MotionShard:
-    """Some clips of motion."""
-
-    part: Corpus
-    name: str
-    chunk_frames: int
-    skip: int
-    language: str
-    domain: str
-    licence: str
-    smoke_test: bool
-    kind: str = KIND
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream chunks as rows of JSON."""
-        return self.part.documents(tally)
-
-    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream chunks with keys: the frames of their clip."""
-        return keyed(self.part, tally)
 
 
 def _rows(clip: Clip, chunk: int) -> Iterator[str]:
@@ -177,6 +149,16 @@ def read_chunks(corpus: Corpus, tally: Tally) -> Iterator[ActionChunk]:
         if frames.ndim != 2 or not frames.size:
             raise _no_motion(corpus)
         yield ActionChunk(frames, one.key, one.opens, left_out)
+
+
+def clips_behind(corpus: Corpus) -> MotionCorpus:
+    """Return the clips that a corpus such as a shard is made of; raise ``InputError`` for text."""
+    clips = corpus
+    while isinstance(clips, DerivedCorpus):
+        clips = clips.whole
+    if not isinstance(clips, MotionCorpus):
+        raise _no_motion(corpus)
+    return clips
 
 
 def _no_motion(corpus: Corpus) -> InputError:

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files
-from pyharness.features.actions.codecs.recipe import DEFAULT_BINS, CodecRecipe, FittedCodec, open_motions
+from pyharness.features.actions.codecs.recipe import DEFAULT_BINS, CodecRecipe, FittedCodec
 from pyharness.features.actions.declarations import DEFAULT_SCALE, DEFAULT_VOCABULARY
+from pyharness.features.actions.motions import clips_behind
 from pyharness.features.actions.types import ActionCodec
 from pyharness.plugins.registry import suggest
 from pyharness.plugins.specification import check_options
@@ -38,7 +40,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
         raise InputError(f"{name!r} lacks corpus=, the clips that it is fitted to: {name}?corpus=motions:made")
     recipe, corpora = _recipe(name, argument, options), tuple(options["corpus"].split("|"))
     for corpus in corpora:
-        open_motions(corpus)
+        clips_behind(open_corpus(corpus))
     library = "tokenizers" if recipe.reference else "pyharness"
     return TokenizerSpec(
         name, _no_text, library=library, source=f"fitted to {options['corpus']}",

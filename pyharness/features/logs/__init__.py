@@ -8,7 +8,7 @@ from __future__ import annotations
 
 PLUGINS = {
     "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
-    "pyharness.corpora": ("corpus:CORPORA",),
+    "pyharness.corpora": ("entries:CORPORA",),
     "pyharness.metrics": ("metrics:REPORTED",),
     "pyharness.tokenizers": ("rows:FAMILIES",),
 }

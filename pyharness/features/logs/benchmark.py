@@ -9,7 +9,7 @@ from typing import Any
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.streaming import batches
 from pyharness.features.logs.canonical import CAUSES, Canonical, IdChange
-from pyharness.features.logs.corpus import KIND, read_entries
+from pyharness.features.logs.entries import KIND, read_entries
 from pyharness.features.logs.metrics import REPORTED, LogState, measure
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import Answer, Case, CaseResult, Column, Listing, State, Table, Tally

@@ -15,10 +15,10 @@ from pyharness.running.progress import Listener
 from pyharness.running.runner import PartsRead
 from pyharness.running.workers.process import Workers
 from pyharness.system import atomic_file, folders
-from pyharness.types import Case, CaseResult
+from pyharness.types import Case, CaseResult, InputError
 
 
-class PartsMissing(Exception):
+class PartsMissing(InputError):
     """Parts are not done; the message has their numbers."""
 
 

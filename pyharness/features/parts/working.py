@@ -28,7 +28,7 @@ from pyharness.system.environment import cores
 from pyharness.types import Case, CaseResult, Failure, TokenizerSpec, counted
 
 TRIES = 3
-MOST_PROCESSES = 8  # of a lane: each holds a tokenizer; of more rows, some share one
+MOST_PROCESSES = 8  # of all lanes, or one of each: each holds a tokenizer; of more rows, some share one
 
 
 class RowWorkers(Workers):
@@ -36,7 +36,7 @@ class RowWorkers(Workers):
 
     def __init__(self, suite: Suite, rows: Mapping[str, TokenizerSpec], temporary: Path, side_by_side: int = 1) -> None:
         super().__init__(suite, rows, temporary, side_by_side)
-        number = min(len(rows), MOST_PROCESSES)
+        number = min(len(rows), max(1, MOST_PROCESSES // side_by_side))
         self._each = [Workers(suite, rows, temporary, side_by_side) for _ in range(number)]
         by_library = sorted(rows, key=lambda row: rows[row].library)
         self._by_row = {row: self._each[place * number // len(rows)] for place, row in enumerate(by_library)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class RankTables:
 
     def vocabulary(self) -> Vocabulary:
         """Return the bytes of every rank and special token."""
+        return self._vocabulary
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
         return rank_file.vocabulary(self.ranks)
 
     def merge_model(self) -> MergeModel:

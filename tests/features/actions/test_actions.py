@@ -127,7 +127,7 @@ def test_clips_of_the_training_part_are_refused() -> None:
     ("row", "corpus", "error", "message"),
     [
         ("raw_bytes", MEASURED, Unsupported, "'raw_bytes'.*actions:fast"),
-        (f"actions:fast?{OPTIONS}", "sample:prose", InputError, "'actions'.*-c motions:made"),
+        (f"actions:fast?{OPTIONS}", "sample:prose", InputError, "'sample:prose' is text"),
         (
             f"actions:fast?{OPTIONS}",
             "motions:made?dims=4",

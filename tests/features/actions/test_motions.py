@@ -13,9 +13,9 @@ import pytest
 
 from pyharness.corpora import open_corpus
 from pyharness.features.actions import motions
-from pyharness.features.actions.motions import clips_of
-from pyharness.features.actions.types import ActionChunk, MotionCorpus
-from pyharness.types import InputError, Tally
+from pyharness.features.actions.motions import clips_behind, clips_of
+from pyharness.features.actions.types import ActionChunk
+from pyharness.types import InputError, Tally, kind_of
 
 RANDOM = np.random.default_rng(1)
 CLIPS = [RANDOM.normal(size=(length, 5)).round(4).tolist() for length in (10, 3, 8, 4, 13)]
@@ -67,8 +67,11 @@ def test_shards_keep_clips_whole_and_know_that_they_are_motion(tmp_path: Path) -
     ]
     assert not {one.clip for one in shards[0]} & {one.clip for one in shards[1]}
     assert sum(map(len, shards)) == 8
-    assert isinstance(open_corpus(f"shard:0/2:{spec}"), MotionCorpus)
-    assert not isinstance(open_corpus("shard:0/2:sample"), MotionCorpus)
+    shard = open_corpus(f"shard:0/2:{spec}")
+    assert kind_of(shard) == "motions"
+    assert clips_behind(shard).chunk_frames == 4
+    with pytest.raises(InputError, match="is text"):
+        clips_behind(open_corpus("shard:0/2:sample"))
 
 
 def test_a_clip_is_the_same_whatever_the_chunk_and_its_name(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def texts(tmp_path: Path) -> Path:
     [
         ("path:{}/rows.jsonl?max_bytes=2kB", "max_bytes"),
         ("shard:0/2:path:{}/rows.jsonl", "shard:0/2"),
-        ("repeat:2:path:{}/rows.jsonl", "repeat:2"),
+        ("repeat:2:shard:0/2:path:{}/rows.jsonl", "shard:0/2"),
         ("sample", "sample"),
         ("sample:parallel", "sample:parallel"),
     ],

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from cases.command_line import call
+from cases.command_line import call, refused
 from divided import runs as divided
 from pyharness import store
+from pyharness.features.parts import merging
 from pyharness.running.workers.process import Workers
 
 
@@ -41,6 +42,14 @@ def test_the_record_is_that_of_one_process(texts: Path, whole: store.Record, tmp
     assert all(one["whole"] for one in record.data["corpora"].values())
 
 
+def test_passes_are_those_of_one_process(texts: Path, tmp_path: Path) -> None:
+    suite = divided.write_suite(texts, ["raw_bytes"], ["plain"]).rename(tmp_path / "passes.toml")
+    divided.write_suite(texts)
+    suite.write_text(suite.read_text(encoding="utf-8").replace("path:", "repeat:3:path:"), encoding="utf-8")
+    expected = divided.in_one_process(suite, tmp_path / "whole.json")
+    divided.assert_equal(divided.in_parts(suite, 5, tmp_path / "run", tmp_path / "record.json"), expected)
+
+
 def test_a_record_of_parts_derives_again(texts: Path, whole: store.Record, tmp_path: Path) -> None:
     divided.in_parts(texts / "suite.toml", 3, tmp_path / "run", tmp_path / "record.json")
     done = call("report", str(tmp_path / "record.json"), "--rederive")
@@ -55,6 +64,23 @@ def test_one_command_does_it_all_and_leaves_nothing_else(texts: Path, whole: sto
     divided.assert_equal(store.read(output), whole)
     assert {path.name for path in tmp_path.iterdir()} == {"record.json", "record.json.state.zip"}
     assert "Compression" in done.stdout
+
+
+def test_a_file_lost_before_the_merge_is_read_again_by_resume(
+    texts: Path, whole: store.Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("run", str(texts / "suite.toml"), "--parts", "2", "-q", "-o", str(tmp_path / "record.json"))
+    merge = merging.merge
+
+    def losing(run: Any, *others: Any, **more: Any) -> store.Record:
+        next(run.folder.path.glob("1/*.part.zip")).unlink()
+        return merge(run, *others, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(merging, "merge", losing)
+        assert "--part" in refused(*words)
+    assert call(*words, "--resume").returncode == 0
+    divided.assert_equal(store.read(tmp_path / "record.json"), whole)
 
 
 def test_what_a_killed_merge_leaves_is_no_hindrance(texts: Path, whole: store.Record, tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ class CodecRecipe:
             InputError: a corpus is no motion; the corpora have no chunk, or differ in ``chunk=``, ``skip=`` or
                 dimensions; or the codec cannot be fitted to them.
         """
-        opened = [open_motions(corpus) for corpus in corpora]
-        shapes = {(one.chunk_frames, one.skip) for one in opened}
+        opened = list(map(open_corpus, corpora))
+        shapes = {(one.chunk_frames, one.skip) for one in map(motions.clips_behind, opened)}
         if len(shapes) > 1:
             raise InputError(f"{' and '.join(corpora)} differ in chunk= or skip=; a codec is fitted to one")
         counted = Tally() if tally is None else tally
@@ -101,16 +101,6 @@ def _notes(codec: Codec, asked: int) -> list[str]:
     if isinstance(codec, FastCodec) and codec.vocab_size < asked:
         notes.append(f"{codec.vocab_size:,} ids of {asked:,}: no pair of the training part occurs twice any more")
     return notes
-
-
-def open_motions(spec: str) -> MotionCorpus:
-    """Open a corpus of clips; raise ``InputError`` for text."""
-    corpus = open_corpus(spec)
-    if not isinstance(corpus, MotionCorpus):
-        raise InputError(
-            f"corpus {spec!r} is text; a codec of actions is fitted to clips: motions:clips.jsonl?chunk=32"
-        )
-    return corpus
 
 
 def refuse_others(codec: ActionCodec, corpus: MotionCorpus) -> None:
