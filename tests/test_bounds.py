@@ -9,12 +9,10 @@ import pytest
 from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
-# Later work may not exceed these; a new feature raises those of all by its own size. The trunk's aim: 24,000 lines.
-# Raised once: passes that add up, and parts of files (469 lines of the trunk), history, audit and parts (3,296).
-# Lowered once: training, engines, language models and pipes are features (57 lines more in all: four manifests, the
-# names that scripts import, lanes that know no training).
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_968, 217
-MOST_LINES, MOST_MODULES = 53_091, 454
+# Later work may not exceed these; a new feature raises those of all by its own size. The trunk has at most 24,000 lines
+# and 260 modules. Raised last: code, robustness, morphology, distribution, glitch tokens and trainers of papers (2,780).
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_987, 216
+MOST_LINES, MOST_MODULES = 56_095, 481
 MOST_SHARED_CLASSES = 0
 
 

@@ -124,10 +124,10 @@ def _entry(folder: ModelFolder, wide: Mapping[str, IdMatrix], ids: int, named: s
     names = [name for name in wide if name == named] if named else usual
     if len(names) == 1:
         return wide[names[0]]
-    known = ", ".join(name[:_SHOWN] for name in sorted(wide)[:_NAMED]) or "nothing"
+    matrices = ", ".join(name[:_SHOWN] for name in sorted(wide)[:_NAMED]) or "nothing"
     what = f"no tensor {named[:_SHOWN]!r}" if named else f"{len(usual)} tensors with the name of an input embedding"
     raise InputError(
-        f"language model {folder.name!r} has {what} and {ids:,} rows or more; with so many rows it has {known}; "
+        f"language model {folder.name!r} has {what} and {ids:,} rows or more; with so many rows it has {matrices}; "
         "write tensor=NAME, or name the model of this tokenizer"
     )
 
@@ -154,6 +154,6 @@ def _ties(config: Mapping[str, Any]) -> bool | None:
     """Return what the configuration says of tied matrices, here or of its text model; None: nothing."""
     inner = config.get("text_config")
     for one in (config, inner if isinstance(inner, dict) else {}):
-        if isinstance(said := one.get("tie_word_embeddings"), bool):
-            return said
+        if isinstance(tied := one.get("tie_word_embeddings"), bool):
+            return tied
     return None

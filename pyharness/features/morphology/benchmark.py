@@ -54,8 +54,8 @@ def score(units: HasSegments, words: Sequence[GoldWord], *, space: bool, threads
                 rows.append(outcome(one, ends))
                 spelled.append(one)
     weights = [one.frequency for one in spelled]
-    known = None if not weights or None in weights else np.array(weights, np.float64)
-    return WordScores(np.array(rows, np.int64).reshape(-1, len(COLUMNS)), known, len(words) - len(rows))
+    frequencies = None if not weights or None in weights else np.array(weights, np.float64)
+    return WordScores(np.array(rows, np.int64).reshape(-1, len(COLUMNS)), frequencies, len(words) - len(rows))
 
 
 def _about(gold: Gold) -> dict[str, Any]:

@@ -52,12 +52,12 @@ def recognised(lines: Iterable[str], label: str) -> GoldFormat:
     for one in FORMATS:
         if first and one.has(first):
             return one
-    known = "; ".join(one.name for one in FORMATS)
+    names = "; ".join(one.name for one in FORMATS)
     if first and all(line.count("\t") == 2 for line in first):
         hint = "it looks like UniMorph without segmentation: take a file whose fourth column is word|s"
     else:
         hint = "see docs/papers.md for an example of each"
-    raise InputError(f"{label} is of no known format; known: {known}; {hint}")
+    raise InputError(f"{label} is of no known format; known: {names}; {hint}")
 
 
 def _word(word: str, morphemes: Sequence[str], frequency: float | None = None) -> GoldWord | str:

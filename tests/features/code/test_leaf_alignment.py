@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -133,8 +132,8 @@ total = sum(weight for _, weight in station.parcels.values()) - LIMIT * 3
 
 @pytest.mark.data
 @pytest.mark.parametrize("row", TOKEVAL)
-def test_kinds_are_aligned_as_in_tokeval(row: str) -> None:
-    path = Path(os.environ["PYHARNESS_DATA"]) / "tokenizers" / row / "tokenizer.json"
+def test_kinds_are_aligned_as_in_tokeval(row: str, data: Path) -> None:
+    path = data / "tokenizers" / row / "tokenizer.json"
     ends = segmenter_of(tokenizers.load(f"file:{path}")).segment_batch([PARCELS]).ends
     leaves = lex_python(PARCELS)
     assert leaves is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -109,8 +108,8 @@ TOKEVAL = {
 
 @pytest.mark.data
 @pytest.mark.parametrize("row", TOKEVAL)
-def test_scores_are_those_of_tokeval(row: str) -> None:
-    path = Path(os.environ["PYHARNESS_DATA"]) / "tokenizers" / row / "tokenizer.json"
+def test_scores_are_those_of_tokeval(row: str, data: Path) -> None:
+    path = data / "tokenizers" / row / "tokenizer.json"
     segments = segmenter_of(tokenizers.load(f"file:{path}")).segment_batch(TEXTS)
     rows = [
         (cut_of(segments.document(index), match.start(), len(match[0])), len(match[0]))
