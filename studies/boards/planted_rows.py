@@ -32,16 +32,13 @@ LEAST_FOUND, MOST_WRONG = 0.99, 0.01
 
 
 def shares(planted: PlantedRows, dtype: str) -> tuple[float, float]:
-    """Shares of the planted rows and of the others that are candidates; 0 of both without a threshold."""
+    """Shares of the planted rows and of the others that are candidates."""
     with tempfile.TemporaryDirectory() as name:
         folder = planted.write(Path(name), dtype)
         matrices = IdMatrices.of(ModelFolder.read(name, folder), len(planted.rows))
         tested = np.ones(len(planted.rows), np.bool_)
         measured = measure_rows(matrices, UnusedIds(planted.unused, "given"), tested)
-    below = np.zeros(len(tested), np.bool_)
-    if measured.threshold is not None:
-        below[measured.below(measured.threshold, tested)] = True
-    return float(below[planted.planted].mean()), float(below[~planted.planted].mean())
+    return planted.shares(measured.candidates(tested))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     cells, worst = [], []
     for kind, fraction in product(KINDS, FRACTIONS):
-        found = [
+        drawn = [
             shares(PlantedRows.draw(kind, given.rows, width, fraction, seed), dtype)
             for width, dtype, seed in product(WIDTHS, DTYPES, range(given.seeds))
         ]
-        least, most = min(one for one, _ in found), max(other for _, other in found)
+        least, most = min(one for one, _ in drawn), max(other for _, other in drawn)
         worst.append((least, most))
-        cells.append([kind, f"{fraction:.1%}", str(len(found)), f"{least:.2%}", f"{most:.2%}"])
+        cells.append([kind, f"{fraction:.1%}", str(len(drawn)), f"{least:.2%}", f"{most:.2%}"])
     click.echo(table(["rows", "planted", "checkpoints", "least found", "most wrong"], cells))
     return int(any(least < LEAST_FOUND or most > MOST_WRONG for least, most in worst))
 

@@ -106,15 +106,12 @@ def estimated(points: Points, metric: str, within: Within) -> Slope:
 
 def gain(points: Points, metric: str) -> float:
     """Share of the squared error that the metric takes away in languages left out of the fit."""
-    errors = np.zeros(2)
+    errors, models, scores = np.zeros(2), dummies(points, "model"), column(points, "score")
     for language in sorted({point["lang"] for point in points}):
-        fitted = [one for one in points if one["lang"] != language]
-        held = [one for one in points if one["lang"] == language]
-        for place, names in enumerate(((), (metric,))):
-            design = np.hstack((dummies(points, "model"), *(column(points, name)[:, None] for name in names)))
-            inside = np.array([one["lang"] != language for one in points])
-            weights = np.linalg.lstsq(design[inside], column(fitted, "score"), rcond=None)[0]
-            errors[place] += float(np.square(column(held, "score") - design[~inside] @ weights).sum())
+        inside = np.array([one["lang"] != language for one in points])
+        for place, design in enumerate((models, np.column_stack((models, column(points, metric))))):
+            weights = np.linalg.lstsq(design[inside], scores[inside], rcond=None)[0]
+            errors[place] += float(np.square(scores[~inside] - design[~inside] @ weights).sum())
     return float(1 - errors[1] / errors[0])
 
 

@@ -21,13 +21,13 @@ import numpy as np
 
 from boards import published, table
 from pyharness import tokenizers
+from pyharness.features.glitch.indicators import SHARE
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
 from pyharness.types import HasVocabulary, TokenKind, Vocabulary
 
 PERCENT = 2  # of the tokens that their own text gives are tested
 NAMED = re.compile(r"[\[<](?=.*[A-Za-z]).+[\]>]", re.DOTALL)  # the original's shape of special tokens
-SHARE = 1 / 3  # the threshold of the benchmark ``glitch``
 KNOWN = {b"<!--"}  # dead with this file; the original loads SentencePiece's, where text gives it
 
 

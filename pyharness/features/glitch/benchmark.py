@@ -102,13 +102,13 @@ def run(work: Work) -> Findings:
             f"no gap between rows of unused ids ({unused.reason}) and the others; name unused ids: unused=FIRST-LAST"
         )
         return Findings(_levels(indicators, reason), about)
-    candidates = indicators.below(indicators.threshold, tested)
+    candidates = indicators.candidates(tested)
     causes = [cause_of(token, pipeline.verdicts, vocabulary, indicators) for token in candidates.tolist()]
-    chances = _verified(work, folder, vocabulary, candidates, causes)
-    if chances:
+    probabilities = _verified(work, folder, vocabulary, candidates, causes)
+    if probabilities:
         about["sha256"] = folder.digest()  # of all the weights
-    numbers = (*_levels(indicators), *_counts(causes), *_verification(chances, parameters))
-    return Findings(numbers, {**about, "candidates": _list(candidates, causes, chances, indicators, vocabulary)})
+    numbers = (*_levels(indicators), *_counts(causes), *_verification(probabilities, parameters))
+    return Findings(numbers, {**about, "candidates": _list(candidates, causes, probabilities, indicators, vocabulary)})
 
 
 def _mismatch(folder: ModelFolder, row: TokenizerSpec, vocabulary: Vocabulary) -> str:
@@ -155,8 +155,8 @@ def _verified(
     if not wanted:
         return {}
     model = load(folder.name, work.device, "float32" if work.device == "cpu" else "bfloat16")
-    chances = largest_probabilities(model, work.load(), vocabulary, wanted)
-    return dict(zip(wanted, chances.tolist(), strict=True))
+    probabilities = largest_probabilities(model, work.load(), vocabulary, wanted)
+    return dict(zip(wanted, probabilities.tolist(), strict=True))
 
 
 def _levels(indicators: Indicators, reason: str | None = None) -> tuple[Measurement, ...]:
@@ -175,22 +175,22 @@ def _counts(causes: Sequence[str]) -> Iterator[Measurement]:
         yield Measurement("glitch_causes", causes.count(cause), part=cause)
 
 
-def _verification(chances: Mapping[int, float], parameters: Mapping[str, Any]) -> tuple[Measurement, ...]:
+def _verification(probabilities: Mapping[int, float], parameters: Mapping[str, Any]) -> tuple[Measurement, ...]:
     if not parameters.get("verify"):
         return ()
     return (
-        Measurement("glitch_asked", len(chances)),
-        Measurement("glitch_verified", sum(chance < VERIFIED_BELOW for chance in chances.values())),
+        Measurement("glitch_asked", len(probabilities)),
+        Measurement("glitch_verified", sum(probability < VERIFIED_BELOW for probability in probabilities.values())),
     )
 
 
 def _list(
-    ids: NDArray[np.int64], causes: Sequence[str], chances: Mapping[int, float], indicators: Indicators,
+    ids: NDArray[np.int64], causes: Sequence[str], probabilities: Mapping[int, float], indicators: Indicators,
     vocabulary: Vocabulary,
 ) -> list[dict[str, Any]]:  # fmt: skip
     return [
         {"id": token, "token": vocabulary[token].decode(errors="backslashreplace"), "cause": cause,
-         "indicator": float(indicators.values[token]), "probability": chances.get(token)}
+         "indicator": float(indicators.values[token]), "probability": probabilities.get(token)}
         for token, cause in zip(ids.tolist()[:LISTED], causes, strict=False)
     ]  # fmt: skip
 
@@ -198,8 +198,8 @@ def _list(
 def glitch_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
     """Yield id, text, indicator, cause and the model's probability of each listed candidate."""
     for one in result.details.get("candidates", ()):
-        chance = "" if one["probability"] is None else f"{one['probability']:.1e}"
-        yield str(one["id"]), repr(one["token"]), f"{one['indicator']:.4g}", one["cause"], chance
+        probability = "" if one["probability"] is None else f"{one['probability']:.1e}"
+        yield str(one["id"]), repr(one["token"]), f"{one['indicator']:.4g}", one["cause"], probability
 
 
 def summary(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:

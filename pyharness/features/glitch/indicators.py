@@ -22,8 +22,8 @@ MOST_UNUSED = 256  # rows of unused ids that are read
 SHARE = 1 / 3  # of the way from unused ids to the median: docs/metrics.md "Glitch tokens" has what it finds
 LEAST_SPREADS = 3.5  # of a normal distribution whose median is so far from unused ids, 1 % is below the threshold
 UNUSED_SPREADS = 5.0  # over 99 % of such rows are nearer, with 99 % confidence where 13 unused ids are known
-MOST_BETWEEN = 0.01  # of the ids, where rows like unused ones end
-_ROUNDS = 20  # until the median is that of the ids above the threshold
+MOST_BETWEEN = 0.01  # of the ids lie in the gap above rows like unused ones, or below these
+_ROUNDS = 20  # at most, until the median is that of the ids above the threshold
 NEAR_ZERO = 1e-3  # of the median norm
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 _LEAST_NORM = 1e-6  # of a product of norms, as in the original
@@ -68,7 +68,9 @@ def _parsed(given: str, rows: int) -> NDArray[np.int64]:
         match = _RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2])) if match else (rows, rows)
         if not first <= last < rows:
-            raise InputError(f"unused={given[:80]!r}: {part[:40]!r} is no id below {rows:,}; write 177-187+40241-40241")
+            raise InputError(
+                f"unused={given[:80]!r}: {part[:40]!r} is no range below {rows:,}; write 177-187+40241-40241"
+            )
         ids[first : last + 1] = True
     return np.flatnonzero(ids)
 
@@ -93,9 +95,10 @@ class Indicators:
             return third
         return self.like_unused if self.like_unused < third else None
 
-    def below(self, threshold: float, tested: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the tested ids at or below a threshold, smallest indicator first."""
-        ids = np.flatnonzero(tested & (self.values <= threshold))
+    def candidates(self, tested: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the tested ids at or below the threshold, smallest indicator first; none without a threshold."""
+        limit = -np.inf if self.threshold is None else self.threshold
+        ids = np.flatnonzero(tested & (self.values <= limit))
         return ids[np.argsort(self.values[ids], kind="stable")]
 
 
@@ -135,7 +138,7 @@ def _summarise(
 
 
 def _end(values: NDArray[np.float64], levels: NDArray[np.float64]) -> float:
-    """Return where rows like unused ones end, if as much again above, and all below them, is as good as empty."""
+    """Return where rows like unused ones end; infinite if ids lie just above them, or below."""
     if len(levels) < len(NEVER_IN_UTF8):
         return np.inf
     level, reach = float(np.median(levels)), UNUSED_SPREADS * float(levels.std())

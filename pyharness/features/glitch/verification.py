@@ -62,8 +62,8 @@ def largest_probabilities(
         InputError: no token of the vocabulary can be a placeholder, or the prompts do not fit the model.
     """
     prompts = list(_built(tokenizer, vocabulary, model.longest))
-    chances = np.array([_probabilities(model, prompt, holes, ids) for prompt, holes in prompts])
-    largest: NDArray[np.float64] = chances.max(axis=0)
+    probabilities = np.array([_probabilities(model, prompt, holes, ids) for prompt, holes in prompts])
+    largest: NDArray[np.float64] = probabilities.max(axis=0)
     return largest
 
 
@@ -118,7 +118,7 @@ def _written(model: CausalModel, ids: NDArray[np.int64], wanted: NDArray[np.int6
         for _ in range(STEPS):
             none = np.zeros(ids.shape, np.bool_)
             logits = model.logits(Layout(ids, np.ones_like(ids), none, ids[:0, 0]))[:, -1].float()
-            chances = torch.softmax(logits, -1).cpu().numpy()
-            largest = np.maximum(largest, chances[np.arange(len(wanted)), wanted])
-            ids = np.concatenate((ids, chances.argmax(axis=1)[:, None]), axis=1)
+            probabilities = torch.softmax(logits, -1).cpu().numpy()
+            largest = np.maximum(largest, probabilities[np.arange(len(wanted)), wanted])
+            ids = np.concatenate((ids, probabilities.argmax(axis=1)[:, None]), axis=1)
     return largest

@@ -18,7 +18,9 @@ class ParityOptions(MinFrequency, ByteLevelOptions):
     """Options of parity-aware BPE."""
 
     parallel: bool = option("The corpora are parallel: balance the tokens of their texts", default=False)
-    ratio: tuple[str, ...] = option("How many bytes a token should have in each corpus, such as 1,2.5", default=())
+    ratio: tuple[str, ...] = option(
+        "Bytes that a token should have in a corpus; repeat it for each. Only their proportions count", default=()
+    )
     global_merges: int = option("Merges of plain BPE before the languages take turns", default=0, least=0, most=1 << 24)
     variant: Literal["base", "window"] = option("Whether a language waits its turn", default="base")
     window_size: int = option("With variant 'window': turns that are looked back on", default=100, most=1 << 24)
@@ -27,20 +29,24 @@ class ParityOptions(MinFrequency, ByteLevelOptions):
     )
 
     def check(self) -> None:
-        """Refuse two ways to balance, or ratios that are none."""
+        """Refuse two ways to balance, and ratios out of range."""
         super().check()
         if self.parallel and self.ratio:
             raise InputError("parallel and ratio are two ways to balance: give one of them")
-        if any(not 0 < ratio <= MOST_RATIO for ratio in self.ratios):
-            raise InputError(f"ratio={','.join(self.ratio)[:80]}: each is above 0 and at most {MOST_RATIO:,.0f}")
+        try:
+            fitting = all(0 < ratio <= MOST_RATIO for ratio in self.ratios)
+        except ValueError:
+            fitting = False
+        if not fitting:
+            raise InputError(
+                f"ratio={','.join(self.ratio)[:80]}: give one number for each corpus, above 0 and at most "
+                f"{MOST_RATIO:,.0f}"
+            )
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The ratios as numbers. Raises ``InputError`` for what is no number."""
-        try:
-            return tuple(map(float, self.ratio))
-        except ValueError:
-            raise InputError(f"ratio={','.join(self.ratio)[:80]} are no numbers; write 1,2.5") from None
+        """The ratios as numbers."""
+        return tuple(map(float, self.ratio))
 
 
 @dataclass(frozen=True, kw_only=True)

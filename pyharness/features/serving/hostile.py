@@ -103,12 +103,10 @@ class KindTrial:
     message: str = ""
     confirmed: bool = False  # superlinear, twice
 
-    def measure(
-        self, probe: Probe, sizes: Sequence[int], seed: int, limit: float, budget: float = float("inf")
-    ) -> None:
+    def measure(self, probe: Probe, sizes: Sequence[int], seed: int, limit: float, budget: float) -> None:
         """Encode fresh texts of rising size until one breaks the engine, or takes more than the limit in seconds.
 
-        No call begins behind ``budget``, in seconds of ``time.monotonic``.
+        No call begins after ``budget``, in seconds of ``time.monotonic``.
         """
         for size in sizes:
             for number in range(REPETITIONS):
@@ -216,7 +214,7 @@ def run(work: Work) -> Findings:
 
 
 def trial_of(probe: Probe, recipe: TextRecipe, sizes: Sequence[int], limit: float, budget: float) -> KindTrial:
-    """Measure one kind, and confirm what looks superlinear; no call begins behind ``budget``."""
+    """Measure one kind, and confirm what looks superlinear; no call begins after ``budget``."""
     trial = KindTrial(recipe)
     trial.measure(probe, sizes, 0, limit, budget)
     if trial.suspicious():

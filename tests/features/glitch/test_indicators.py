@@ -16,22 +16,9 @@ from pyharness.features.glitch.indicators import UnusedIds, measure_rows
 from pyharness.features.glitch.matrices import IdMatrices
 from pyharness.features.language_models.folder import ModelFolder
 from pyharness.metrics.reachability import Verdict
-from pyharness.types import InputError, TokenKind, Unsupported, Vocabulary
+from pyharness.types import InputError, Unsupported, Vocabulary
 
 SETTINGS = list(zip((64, 256, 32, 768), (*DTYPES, "BF16"), FRACTIONS, strict=True))
-
-
-def found(planted: PlantedRows, folder: Path, dtype: str) -> tuple[float, float]:
-    """Shares of planted rows that are candidates, and of other rows."""
-    path = planted.write(folder, dtype)
-    matrices = IdMatrices.of(ModelFolder.read(str(path), path), len(planted.rows))
-    assert matrices.tied is planted.tied
-    tested = np.ones(len(planted.rows), np.bool_)
-    measured = measure_rows(matrices, UnusedIds(planted.unused, "given"), tested)
-    assert measured.threshold is not None
-    below = np.zeros(len(tested), np.bool_)
-    below[measured.below(measured.threshold, tested)] = True
-    return float(below[planted.planted].mean()), float(below[~planted.planted].mean())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,7 +26,13 @@ def found(planted: PlantedRows, folder: Path, dtype: str) -> tuple[float, float]
 def test_planted_rows_are_found_and_others_are_not(
     tmp_path: Path, kind: str, width: int, dtype: str, fraction: float
 ) -> None:
-    share, wrong = found(PlantedRows.draw(kind, 2000, width, fraction, seed=1), tmp_path / "model", dtype)
+    planted = PlantedRows.draw(kind, 2000, width, fraction, seed=1)
+    path = planted.write(tmp_path / "model", dtype)
+    matrices = IdMatrices.of(ModelFolder.read(str(path), path), len(planted.rows))
+    assert matrices.tied is planted.tied
+    tested = np.ones(len(planted.rows), np.bool_)
+    measured = measure_rows(matrices, UnusedIds(planted.unused, "given"), tested)
+    share, wrong = planted.shares(measured.candidates(tested))
     assert share >= 0.99
     assert wrong <= 0.01
 
@@ -51,6 +44,7 @@ def test_rows_that_do_not_differ_give_no_threshold(tmp_path: Path) -> None:
     matrices = IdMatrices.of(ModelFolder.read(str(path), path), 500)
     measured = measure_rows(matrices, UnusedIds(planted.unused, "given"), np.ones(500, np.bool_))
     assert measured.threshold is None
+    assert not len(measured.candidates(np.ones(500, np.bool_)))
 
 
 @given(seed=st.integers(0, 1000), width=st.integers(1, 9), rows=st.integers(2, 30))
@@ -78,14 +72,10 @@ def _cosine_distance(row: NDArray[np.float64], other: NDArray[np.float64]) -> fl
 
 def test_unused_ids_are_taken_in_their_order() -> None:
     tokens = {0: b"a", 1: b"\xf5", 2: b"\xc0", 4: b"bc", 5: b"b"}
-    verdicts = np.array([0, 8, 8, 13, Verdict.MERGE_UNREACHABLE, 0], np.uint8)
-    vocabulary = Vocabulary.from_tokens(tokens, {5: TokenKind.NORMAL})
-    chosen = {
-        "": [1, 2],
-        "4-4+0-1": [0, 1, 4],
-    }
-    for given_ids, ids in chosen.items():
-        assert UnusedIds.of(vocabulary, verdicts, 7, given_ids).ids.tolist() == ids
+    verdicts = np.array([0, 0, 0, 0, Verdict.MERGE_UNREACHABLE, 0], np.uint8)
+    vocabulary = Vocabulary.from_tokens(tokens, {})
+    assert UnusedIds.of(vocabulary, verdicts, 7).ids.tolist() == [1, 2]
+    assert UnusedIds.of(vocabulary, verdicts, 7, "4-4+0-1").ids.tolist() == [0, 1, 4]
     bare = Vocabulary.from_tokens({0: b"a", 2: b"c"}, {})
     assert UnusedIds.of(bare, verdicts[:3], 4).ids.tolist() == [1, 3]
     whole = Vocabulary.from_tokens({0: b"a", 1: b"ab"}, {})

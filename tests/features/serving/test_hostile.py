@@ -278,7 +278,7 @@ def test_a_parameter_out_of_range_is_named(wrong: Mapping[str, int]) -> None:
 
 def test_all_kinds_may_break() -> None:
     trial = KindTrial(FIXED[0])
-    trial.measure(breaking("crash", 0), SIZES, 0, 1.0)
+    trial.measure(breaking("crash", 0), SIZES, 0, 1.0, FOREVER)
     assert [one.metric for one in measurements([trial])] == ["hostile_breaks", "superlinear_kinds"]
 
 

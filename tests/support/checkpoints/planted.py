@@ -54,6 +54,11 @@ class PlantedRows:
             table /= np.linalg.norm(table, axis=1, keepdims=True)
         return cls(table * np.where(planted, scale, norms)[:, None], planted, unused, kind == "tied")
 
+    def shares(self, ids: NDArray[np.int64]) -> tuple[float, float]:
+        """Shares of the planted rows, and of the others, that are among ids."""
+        among = np.isin(np.arange(len(self.rows)), ids)
+        return float(among[self.planted].mean()), float(among[~self.planted].mean())
+
     def write(self, folder: Path, dtype: str) -> Path:
         """Write the matrix as a checkpoint; an untied one has an output matrix of other rows."""
         tensors = {"model.embed_tokens.weight": _stored(self.rows, dtype)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ class VocabularyContent:
 
     side: Side
     use: NDArray[np.int64]  # [ids]
-    kinds: Mapping[int, str] = field(default_factory=dict)  # the script of each token, or what it has in place of one
-    spaced: frozenset[int] = frozenset()  # ids of tokens that begin with a space
+    kinds: Mapping[int, str]  # the script of each token, or what it has in place of one
+    spaced: frozenset[int]  # ids of tokens that begin with a space
 
     @classmethod
     def of(cls, side: Side) -> VocabularyContent:

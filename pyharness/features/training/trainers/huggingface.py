@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyharness.bpe.model.text_splitter import TextSplitter
@@ -31,10 +31,10 @@ def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer
     from tokenizers import models, trainers
 
     options = request.options
-    tokenizer = _byte_level(models.BPE(), options)
+    tokenizer = byte_level(models.BPE(), options)
     trainer = trainers.BpeTrainer(
         vocab_size=options.vocab_size, min_frequency=options.min_frequency or 1, special_tokens=list(options.special),
-        max_token_length=options.max_token_length, initial_alphabet=_bytes(), show_progress=False,
+        max_token_length=options.max_token_length, initial_alphabet=alphabet(), show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request)
 
@@ -43,10 +43,10 @@ def train_unigram(request: TrainingRequest[ByteLevelUnigramOptions]) -> TrainedT
     """Train a byte-level Unigram model on the pieces of the pattern."""
     from tokenizers import models, trainers
 
-    tokenizer = _byte_level(models.Unigram(), request.options)
+    tokenizer = byte_level(models.Unigram(), request.options)
     trainer = trainers.UnigramTrainer(
-        vocab_size=request.options.vocab_size, special_tokens=list(request.options.special), initial_alphabet=_bytes(),
-        max_piece_length=request.options.max_token_length or 16, show_progress=False,
+        vocab_size=request.options.vocab_size, special_tokens=list(request.options.special),
+        initial_alphabet=alphabet(), max_piece_length=request.options.max_token_length or 16, show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request, ["a piece has at most 16 bytes unless max_token_length says otherwise"])
 
@@ -116,13 +116,15 @@ def bert_words(model: Any) -> Any:
     return tokenizer
 
 
-def _bytes() -> list[str]:
+def alphabet() -> list[str]:
+    """Return the letters of the 256 bytes in GPT-2's alphabet, sorted."""
     from tokenizers import pre_tokenizers
 
     return sorted(pre_tokenizers.ByteLevel.alphabet())  # the library's own order is that of a hash map
 
 
-def _byte_level(model: Any, options: ByteLevelOptions) -> Any:
+def byte_level(model: Any, options: ByteLevelOptions) -> Any:
+    """Return a tokenizer of the bytes of the pieces of the pattern. Raises ``InputError`` as its regex engine does."""
     from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 
     splitter = TextSplitter(options.pattern or "gpt2")
@@ -131,8 +133,8 @@ def _byte_level(model: Any, options: ByteLevelOptions) -> Any:
         splits = [pre_tokenizers.Split(Regex(oniguruma(one)), "isolated") for one in splitter.expressions]
     except Exception as error:
         raise InputError(f"tokenizers cannot compile the split pattern {splitter.name!r}: {error}") from None
-    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, byte_level])
+    in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, in_bytes])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
@@ -146,13 +148,23 @@ def oniguruma(expression: str) -> str:
 
 
 def _train(tokenizer: Any, trainer: Any, request: TrainingRequest[Any], notes: Iterable[str] = ()) -> TrainedTokenizer:
+    feed = Feed(request)
+    return train_by(feed, tokenizer, lambda: tokenizer.train_from_iterator(feed, trainer), notes)
+
+
+def train_by(feed: Feed, tokenizer: Any, train: Callable[[], None], notes: Iterable[str]) -> TrainedTokenizer:
+    """Train a tokenizer of the library by a call of it, which reads the feed.
+
+    Raises:
+        InputError: the vocabulary is too large; or as the library refuses.
+    """
+    request = feed.request
     if request.options.vocab_size > MOST:
         raise InputError(f"tokenizers allocates a vocabulary before it reads: at most {MOST:,}, or trainer 'bpe'")
-    feed = Feed(request)
     pool_of("tokenizers", "RAYON_NUM_THREADS").start(request.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if request.threads > 1 else "false"
     with feed.training("tokenizers"):
-        tokenizer.train_from_iterator(feed, trainer)
+        train()
     text: str = tokenizer.to_str(pretty=False)
     merges = json.loads(text)["model"].get("merges")
     # WordPiece is trained by merges but keeps none.

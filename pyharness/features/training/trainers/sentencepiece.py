@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,50 +17,60 @@ FILE = "tokenizer.model"
 LINE_CHARACTERS = 1024  # at most 4,096 bytes: the library leaves out lines of more than 4,192
 MOST = 1_000_000  # the library starts from a million candidates, and with 2^31 it does not return
 SEED = 1
+NOTE = "lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"
 SETTINGS: Mapping[str, Any] = {
     "normalization_rule_name": "identity",
     "remove_extra_whitespaces": False,
     "allow_whitespace_only_pieces": True,
-    "minloglevel": 3,
+    "character_coverage": 1.0,
 }
 
 
 def train_unigram(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenizer:
     """Train a Unigram language model."""
-    return _train(request, "unigram")
+    return train(request, "unigram", _lines, SETTINGS, NOTE)
 
 
 def train_bpe(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenizer:
     """Train BPE over characters."""
-    return _train(request, "bpe")
+    return train(request, "bpe", _lines, SETTINGS, NOTE)
 
 
-def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> TrainedTokenizer:
+def train(
+    request: TrainingRequest[SentencePieceOptions], kind: str, lines: Callable[[Iterable[str]], Iterator[str]],
+    settings: Mapping[str, Any], note: str,
+) -> TrainedTokenizer:  # fmt: skip
+    """Train a model of a kind on the lines of the text, with settings of the library that no option says.
+
+    Raises:
+        InputError: the vocabulary is too large; or as the library refuses.
+    """
     if request.options.vocab_size > MOST:
         raise InputError(f"vocab_size={request.options.vocab_size} is too large: sentencepiece takes at most {MOST:,}")
     feed = Feed(request)
     with feed.training("sentencepiece", partial(_explain, request.options.vocab_size)):
-        data = _run(request, kind, feed)
+        data = _run(request, kind, lines(feed), settings)
     size, merges = _sizes(data)
-    notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
+    notes = [note]
     if kind == "unigram":  # the order of floating-point sums depends on threads
         notes.append(f"pieces depend on the number of threads, here {request.threads}")
     return feed.result({FILE: data}, size, merges if kind == "bpe" else None, notes)
 
 
-def _run(request: TrainingRequest[SentencePieceOptions], kind: str, texts: Iterable[str]) -> bytes:
+def _run(
+    request: TrainingRequest[SentencePieceOptions], kind: str, lines: Iterator[str], settings: Mapping[str, Any]
+) -> bytes:
     import sentencepiece
 
-    options = request.options
-    written = io.BytesIO()
+    options, written = request.options, io.BytesIO()
+    if options.character_coverage is not None:
+        settings = {**settings, "character_coverage": options.character_coverage}
     sentencepiece.set_random_generator_seed(SEED)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=_lines(texts), model_writer=written, model_type=kind, vocab_size=options.vocab_size,
-        character_coverage=1.0 if options.character_coverage is None else options.character_coverage,
-        byte_fallback=options.byte_fallback,
-        control_symbols=list(options.special), max_sentencepiece_length=options.max_token_length or 16,
-        input_sentence_size=options.sentences, shuffle_input_sentence=options.sentences > 0,
-        num_threads=request.threads, **SETTINGS,
+        sentence_iterator=lines, model_writer=written, model_type=kind, vocab_size=options.vocab_size,
+        byte_fallback=options.byte_fallback, control_symbols=list(options.special),
+        max_sentencepiece_length=options.max_token_length or 16, input_sentence_size=options.sentences,
+        shuffle_input_sentence=options.sentences > 0, num_threads=request.threads, minloglevel=3, **settings,
     )  # fmt: skip
     return written.getvalue()
 
