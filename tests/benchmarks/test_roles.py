@@ -62,4 +62,4 @@ def test_a_check_of_a_plug_in_comes_first_and_forbids_numbers(tmp_path: Path, mo
 def test_roles_are_in_the_order_that_cases_run_in() -> None:
     assert [*Role] == [Role.VERIFIES, Role.COUNTS, Role.TIMES]
     ours = [one for one in benchmarks().values() if one.run.__module__.startswith("pyharness.benchmarks.")]
-    assert {one.name for one in ours if one.timed} == {"throughput", "latency", "load", "training"}
+    assert {one.name for one in ours if one.timed} == {"throughput", "latency", "load"}

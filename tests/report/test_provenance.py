@@ -61,7 +61,7 @@ def test_a_suite_of_options_is_read_back_as_the_same(benchmarks: list[str], opti
     [
         suite.override(QUICK, suite.entries(["mistral:v3"]), (), ()),
         dataclasses.replace(suite.declare(["raw_bytes"]), time_limit_seconds=5.0),
-        suite.declare(["raw_bytes"], (), [{"name": "latency", "share": 0.5}]),
+        suite.declare(["raw_bytes"], (), [{"name": "x", "share": [0.5]}]),
         suite.declare(["raw_bytes"], (), [{"name": "x", "against": "a,b"}]),
         suite.declare(["raw_bytes"], (), [{"name": "x", "against": "1"}]),
         suite.declare(["raw_bytes"], ["sample:prose"], ["load"], max_bytes="2kB"),

@@ -34,10 +34,9 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 
 def run(work: Work) -> Findings:
     """Encode each word, alone or behind a space, and compare."""
+    units = segmenter_of(work.load())
     gold = read_gold(str(work.case.parameters["gold"]))
-    scores = score(
-        segmenter_of(work.load()), gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads
-    )
+    scores = score(units, gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads)
     findings = _findings(scores)
     return replace(findings, details={**findings.details, **_about(gold)}, state=scores.arrays())
 

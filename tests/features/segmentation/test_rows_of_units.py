@@ -63,7 +63,7 @@ def test_commands_that_need_ids_say_why_not(command: str) -> None:
 def test_every_benchmark_that_needs_ids_skips_them() -> None:
     spec = tokenizers.resolve("patches:space")
     texts = {"none": None, "parallel": open_corpus("sample:parallel"), "motions": open_corpus("motions:made?clips=2")}
-    able = {"segmentation", "fairness", "cost"}  # cost: prices of what fairness measures
+    able = {"segmentation", "fairness", "numbers", "cost"}  # cost: prices of what fairness measures
     for benchmark in benchmarks().values():
         if benchmark.name in able:
             continue
