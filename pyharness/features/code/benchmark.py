@@ -177,19 +177,20 @@ def checked(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Name the lexer, and say what it refuses and which texts tokens do not spell."""
+    """Name the language, and say what its lexer refuses and which texts tokens do not spell."""
     del data
     counts = results[0].details.get("code", {})
     texts, refused, errors = (counts.get(name, 0) for name in ("texts", "unlexed", "error bytes"))
     yield f"Leaves of {results[0].details.get('language', 'code')}, without comments."
     if refused:
-        yield f"Left out, because the lexer refuses them: {refused:,} of {texts:,} documents."
+        yield f"Left out, because the lexer refuses them: {refused:,} of {texts:,} texts."
+        yield "Whole documents parse best: if some are split, raise max_document_bytes=."
     if errors:
         share = 100 * errors / counts["read bytes"]
         yield f"Without leaves, because the grammar finds errors there: {share:.2f} % of the bytes."
     unspelled = {one.case.tokenizer: one.details.get("code", {}).get("unspelled", 0) for one in results}
     if rows := [f"{row} {count:,}" for row, count in unspelled.items() if count]:
-        yield f"Documents left out, because the tokens do not spell them: {', '.join(rows)}."
+        yield f"Texts left out, because the tokens do not spell them: {', '.join(rows)}."
 
 
 LEAVES = Table(
@@ -205,7 +206,6 @@ LEAVES = Table(
         _left_out,
         "aligned: leaves that start and end at token boundaries; across: tokens that hold parts of several leaves.",
     ),
-    needs=("leaves_aligned",),
 )
 NAMES = Table(
     "Identifiers, operators and white space",
@@ -228,6 +228,7 @@ REWRITES = Table(
         "Tokens after over tokens before. camel, snake: names in the other case.",
         "tight, spaced: operators without spaces, or with.",
     ),
+    needs=("rewrite_cost",),
 )
 
 BENCHMARKS = (

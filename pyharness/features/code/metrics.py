@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,15 +79,7 @@ def measure(counts: CodeCounts) -> Iterator[Measurement]:
         over, under = (
             counts.sums[:, [_PLACE[name] for name in names]].sum(axis=1) for names in (ratio.over, ratio.under)
         )
-
-        def of(
-            groups: jackknife.Groups, over: NDArray[np.int64] = over, under: NDArray[np.int64] = under,
-            ratio: CodeRatio = ratio,
-        ) -> float:  # fmt: skip
-            if not (whole := int(under[groups].sum())):
-                raise Undefined(ratio.lack if sum(documents) else _why_none(counts))
-            return int(over[groups].sum()) / whole
-
+        of = partial(_divide, over, under, ratio.lack if any(documents) else _why_none(counts))
         yield (
             jackknife.estimate(ratio.metric, documents, of, ratio.part, sizes)
             if ratio.no_interval is None
@@ -94,14 +87,20 @@ def measure(counts: CodeCounts) -> Iterator[Measurement]:
         )
 
 
+def _divide(over: NDArray[np.int64], under: NDArray[np.int64], lack: str, groups: jackknife.Groups) -> float:
+    if not (whole := int(under[groups].sum())):
+        raise Undefined(lack)
+    return int(over[groups].sum()) / whole
+
+
 def _why_none(counts: CodeCounts) -> str:
     texts, refused, unspelled = (counts.total(name) for name in ("texts", "unlexed", "unspelled"))
-    return f"of {texts:,} documents, the lexer refuses {refused:,}, and tokens do not spell {unspelled:,}"
+    return f"of {texts:,} texts, the lexer refuses {refused:,}, and tokens do not spell {unspelled:,}"
 
 
 _REPEATED = "no document repeats an identifier"
-_NARROW_CUTS = "too few would hold: of Java code 91 to 92 %"
-_NARROW = {"spaced": "too few would hold: of differences on Rust code 91 %"}
+_NARROW_CUTS = "CIs of cuts hold too seldom: 91 to 92 % of samples of Java code"
+_NARROW = {"spaced": "CIs of spaced hold too seldom: 91 % of differences on samples of Rust code"}
 RATIOS = (
     *(
         CodeRatio(metric, [f"{kind} {name}" for kind in KINDS], KINDS, "the text has no leaves")

@@ -65,11 +65,10 @@ class SpreadCounts:
 
     state: CorpusState
     documents: DocumentRows = field(default_factory=DocumentRows)
-    successors: Successors | None = None
+    successors: Successors = field(default_factory=lambda: Successors.of(Tokens.from_lists([])))
 
     def arrays(self) -> State:
         """Return arrays to keep with a record."""
-        assert self.successors is not None  # noqa: S101 -- a text was read
         return {**of_corpus_state(self.state), **self.documents.arrays(), **self.successors.arrays()}
 
     @classmethod
@@ -162,8 +161,7 @@ def mean_rank(counts: Counts) -> float:
 
 
 def _successors(counts: SpreadCounts) -> Measurement:
-    value = None if counts.successors is None else counts.successors.efficiency()
-    if value is None:
+    if (value := counts.successors.efficiency()) is None:
         return Measurement("successor_entropy", None, reason="no token of the sample occurs three times before another")
     return Measurement("successor_entropy", value, no_interval=_SAMPLED)
 
@@ -192,39 +190,36 @@ REPORTED = (
 
 _ABOUT = {metric.name: metric for metric in REPORTED}
 
+_SETTLED = ("alpha", "window")
+_MATTR = Column("mattr", "MATTR, {part}", each=True, interval=True)
 TABLES = (
     Table(
         "Variety of tokens",
-        columns=(
-            Column("mattr", "MATTR", interval=True),
-            Column("mean_rank", "mean rank", interval=True),
-            Column("successor_entropy", "successors"),
-        ),
-        joined=("alpha",),
+        (_MATTR, Column("mean_rank", "mean rank", interval=True), Column("successor_entropy", "successors")),
+        ("MATTR: mean over windows of a text of different ids / tokens; -: no text is as long as a window.",
+         "mean rank: of a token; the commonest id has 1. successors: entropy of what follows, of its largest."),
+        joined=_SETTLED,
     ),
     Table(
         "Spread of tokens",
-        columns=(
-            Column("renyi_entropy_alpha", "Rényi bits, {part}", each=True, interval=True),
-            Column("renyi_efficiency_alpha", "efficiency, {part}", each=True, interval=True),
-        ),
-        joined=("alpha", "window"),
+        tuple(Column(f"renyi_{metric}_alpha", f"{title}, {{part}}", each=True, interval=True)
+              for metric, title in (("entropy", "Rényi bits"), ("efficiency", "efficiency"))),
+        ("efficiency: Rényi bits / log2 of the different ids in the text.",), joined=_SETTLED,
     ),
     Table(
         "Cut characters",
-        columns=tuple(Column("wide_character_splits", f"{width} bytes", part=f"{width} bytes") for width in WIDTHS),
-        joined=("alpha", "window"),
+        tuple(Column("wide_character_splits", f"{width} bytes", part=f"{width} bytes") for width in WIDTHS),
+        ("Share of characters inside which a token ends. -: the text has none, or ends of tokens are unknown.",),
+        joined=_SETTLED,
     ),
     Table(
-        "Bytes/token by document",
-        columns=(Column("document_bytes_per_token", "{part}", each=True),),
-        joined=("alpha", "window"),
+        "Bytes/token by document", (Column("document_bytes_per_token", "{part}", each=True),),
+        ("p10, p50, p90: quantiles over documents, each counted once.",), joined=_SETTLED,
     ),
-)
-
+)  # fmt: skip
 PLOTS = (
     Plot(
-        Table("Types in windows", columns=(Column("mattr", "MATTR", interval=True),), joined=("alpha",)),
+        Table("Types in windows", (_MATTR,), joined=_SETTLED),
         "Different ids in windows of consecutive tokens, as a share of the tokens.",
     ),
     Plot(TABLES[2], "Share of characters that tokens cut, by their width.", drawing="dots by column"),

@@ -27,6 +27,7 @@ from pyharness.types import (
     InputError,
     Measurement,
     Metric,
+    Note,
     ParallelCorpus,
     Plot,
     State,
@@ -35,6 +36,7 @@ from pyharness.types import (
     TokenizerSpec,
     Tokens,
     Unsupported,
+    counted,
     digest_of,
 )
 
@@ -258,7 +260,13 @@ def _parity(use: LanguageUse, groups: Groups, inside: NDArray[np.bool_]) -> floa
     return float(costs[inside].mean() / costs[use.costs.languages.index(use.costs.reference)])
 
 
-def _about(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+def _name_aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
+    """Name the text with its number of languages."""
+    del data
+    return f"{results[0].case.corpus}, {counted(len(results[0].details.get('scripts', ())), 'language')}"
+
+
+def _lacking(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Name the languages without a level."""
     del data
     if missing := results[0].details.get("without a level"):
@@ -277,24 +285,29 @@ REPORTED = (
 _ABOUT = {metric.name: metric for metric in REPORTED}
 
 
-def _table(title: str, *columns: Column, needs: tuple[str, ...] = ()) -> Table:
-    return Table(title, columns=columns, notes=(_about,), joined=("levels",), needs=needs)
+_COSTS = "Share of all tokens that the cheapest languages have; their share of the languages, if all cost the same."
+
+
+def _table(title: str, columns: Mapping[str, str], *notes: Note, each: bool = False) -> Table:
+    shown = tuple(Column(metric, title, each=each, interval=True) for metric, title in columns.items())
+    return Table(title, shown, notes, joined=("levels",), needs=tuple(columns) if each else (), text=_name_aligned)
+
+
+def _parities(kind: str, *notes: Note) -> Table:
+    about = f"Mean tokens of the languages of a {kind}, relative to the reference language."
+    return _table(f"Parity by {kind}", {f"{kind}_parity": "{part}"}, about, *notes, each=True)
 
 
 TABLES = (
     _table(
-        "Languages",
-        Column("vocabulary_use_variation", "variation of use", interval=True),
-        Column("languages_per_token", "languages/token", interval=True),
+        "Languages", {"vocabulary_use_variation": "variation of use", "languages_per_token": "languages/token"},
+        "variation of use: of the share of the vocabulary that a language uses; standard deviation / mean.",
+        "languages/token: in which an id of two bytes or more occurs; -: no such id.",
     ),
-    _table("Parity by script", Column("script_parity", "{part}", each=True, interval=True)),
-    _table("Parity by level", Column("level_parity", "{part}", each=True, interval=True), needs=("level_parity",)),
-    _table("Lorenz curve of languages", Column("lorenz_share", "cheapest {part}", each=True, interval=True)),
-)
-PLOTS = (
-    Plot(TABLES[3], "Share of all tokens that the cheapest languages have. Equal costs are the diagonal.",
-         drawing="dots by column"),
+    _parities("script"), _parities("level", _lacking),
+    _table("Lorenz curve of languages", {"lorenz_share": "cheapest {part}"}, _COSTS, each=True),
 )  # fmt: skip
+PLOTS = (Plot(TABLES[3], _COSTS, drawing="dots by column"),)
 
 BENCHMARKS = (
     Benchmark(

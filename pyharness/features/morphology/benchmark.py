@@ -13,7 +13,7 @@ import numpy as np
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.streaming import batches
 from pyharness.features.morphology.formats import GoldWord
-from pyharness.features.morphology.gold import Gold, read_gold
+from pyharness.features.morphology.gold import read_gold
 from pyharness.features.morphology.scores import COLUMNS, CUT, EVERY, ONE, REPORTED, WordScores, measure, outcome
 from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, CaseResult, Column, HasSegments, InputError, Plot, State, Table, TokenizerSpec
@@ -38,7 +38,8 @@ def run(work: Work) -> Findings:
     gold = read_gold(str(work.case.parameters["gold"]))
     scores = score(units, gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads)
     findings = _findings(scores)
-    return replace(findings, details={**findings.details, **_about(gold)}, state=scores.arrays())
+    about = {"format": gold.format, "sha256": gold.sha256, "left out": dict(gold.left_out)}
+    return replace(findings, details={**findings.details, "gold": about}, state=scores.arrays())
 
 
 def score(units: HasSegments, words: Sequence[GoldWord], *, space: bool, threads: int = 1) -> WordScores:
@@ -55,10 +56,6 @@ def score(units: HasSegments, words: Sequence[GoldWord], *, space: bool, threads
     weights = [one.frequency for one in spelled]
     frequencies = None if not weights or None in weights else np.array(weights, np.float64)
     return WordScores(np.array(rows, np.int64).reshape(-1, len(COLUMNS)), frequencies, len(words) - len(rows))
-
-
-def _about(gold: Gold) -> dict[str, Any]:
-    return {"gold": {"format": gold.format, "sha256": gold.sha256, "left out": dict(gold.left_out)}}
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -107,11 +104,11 @@ TABLES = (
     Table(
         "MorphScore",
         columns=(
-            Column("morphscore_1", "1", interval=True),
-            Column("morphscore_2_recall", "2 recall, cut words", part=CUT, interval=True),
-            Column("morphscore_2_precision", "2 precision, cut words", part=CUT, interval=True),
-            Column("morphscore_2_recall", "2 recall, one token is 1", part=ONE, interval=True),
-            Column("morphscore_2_f1", "2 micro F1, cut words", part=f"micro, {CUT}", interval=True),
+            Column("morphscore_1", "version 1", interval=True),
+            Column("morphscore_2_recall", "version 2 recall, cut words", part=CUT, interval=True),
+            Column("morphscore_2_precision", "version 2 precision, cut words", part=CUT, interval=True),
+            Column("morphscore_2_recall", "version 2 recall, one token is 1", part=ONE, interval=True),
+            Column("morphscore_2_f1", "version 2 micro F1, cut words", part=f"micro, {CUT}", interval=True),
         ),
     ),
 )

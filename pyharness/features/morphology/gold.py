@@ -68,7 +68,8 @@ def read_gold(file: str) -> Gold:
     except csv.Error as error:
         raise InputError(f"{label} is not valid CSV: {error}") from None
     if not words:
-        raise InputError(f"{label} has no word that its morphemes spell; left out: {dict(left_out)}")
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items()) or "nothing"
+        raise InputError(f"{label} has no words to measure; left out: {reasons}; formats and rules: docs/papers.md")
     return Gold(kind.name, hashlib.sha256(data).hexdigest(), tuple(words), dict(sorted(left_out.items())))
 
 

@@ -63,12 +63,9 @@ class WordScores:
             frequencies = taken(arrays, "gold frequencies", len(outcomes)).astype(np.int64).view(np.float64)
         hits, gold, cuts, matched, group = outcomes.T
         limits = ((hits, gold), (hits, cuts), (matched, gold + 1), (matched, cuts + 1), (group, GROUPS - 1))
-        wrong = any((values < 0).any() or (values > most).any() for values, most in limits)
-        if (
-            wrong
-            or unspelled < 0
-            or (frequencies is not None and not ((frequencies >= 0) & (frequencies <= MOST_FREQUENCY)).all())
-        ):
+        weights = np.zeros(0) if frequencies is None else frequencies
+        right = unspelled >= 0 and ((weights >= 0) & (weights <= MOST_FREQUENCY)).all()
+        if not right or any((values < 0).any() or (values > most).any() for values, most in limits):
             raise InputError("outcomes of gold words contradict each other")
         return cls(outcomes, frequencies, unspelled)
 

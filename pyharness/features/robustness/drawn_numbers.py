@@ -1,7 +1,7 @@
 """Numbers drawn by a seed, and their cuts, compared with groups of three digits from either side.
 
-Drawn are whole numbers of 1 to 12 digits, decimals and dates. Of each length there are as many, so that a mean over
-numbers is one over lengths. Draws are the same on every machine and with every version of NumPy.
+They are whole numbers of 1 to 12 digits, decimals and dates. Each length has the same number of them, so that a mean
+over numbers is one over lengths. Draws are the same on every machine and with every version of NumPy.
 
 A *cut* of a number is a bit for each place inside it: bit k - 1 says that a token ends behind its k-th digit.
 
@@ -26,7 +26,7 @@ Side: TypeAlias = Literal["right", "left"]
 
 MOST_DIGITS = 63  # of any number: the places inside fit into 64 bits
 LONGEST = 12  # digits of whole numbers
-PER_KIND = 2048  # numbers of each length, decimals, and dates of each form
+PER_KIND = 2048  # whole numbers of each length, decimals, and dates of each form
 _FIRST_DAY, _DAYS = dt.date(1900, 1, 1).toordinal(), 73049  # to the end of 2099
 
 

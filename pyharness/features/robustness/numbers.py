@@ -192,6 +192,7 @@ WHOLE = Table(
 LENGTHS = Table(
     "Entropy of cuts by digits",
     columns=tuple(Column("number_split_entropy", str(length), part=str(length)) for length in range(2, LONGEST + 1)),
+    notes=("In bits, of numbers of so many digits; 0: all are cut alike.",),
 )
 WRITTEN = Table(
     "Decimals and dates",

@@ -170,6 +170,13 @@ def test_a_run_has_three_tables_and_derives_again(tmp_path: Path) -> None:
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
 
 
+def test_a_text_that_the_lexer_refuses_whole_keeps_the_table_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = '''")
+    done = call("run", "-t", "raw_bytes", "-c", "path:a.py", "-b", "code", "-o", "r.json", cwd=tmp_path)
+    assert "1 of 1 texts" in done.stdout
+    assert "Rewritten code" not in done.stdout
+
+
 def test_a_text_without_a_language_is_skipped_and_a_wrong_one_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x = 1\n")
     done = call("run", "-t", "raw_bytes", "-c", "path:a.txt", "-b", "code", "-o", "r.json", cwd=tmp_path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pyharness.features.code.languages import LANGUAGES, language_named, language_of
 from pyharness.features.code.lexing import COMPOUND, IDENTIFIER, KINDS, Leaves, lex_python, lexer_of
-from pyharness.features.code.rewrites import STYLES, rewritten
+from pyharness.features.code.rewrites import rewritten
 from pyharness.types import InputError, Unsupported
 
 LEAVES = ("name", "größe", "if", "None", "'a b'", '"é"', "12", "+", "**", ":=", "(", ")", ",", ".", ":", "@", "...")
@@ -196,7 +196,3 @@ def test_camel_case_and_back(names: list[str]) -> None:
     back = rewritten(camel, again, "snake") or camel
     if all(len(part) > 1 for name in names for part in name.split("_")[1:]):  # aB is no camel case
         assert back.decode() == text
-
-
-def test_styles_are_what_the_table_shows() -> None:
-    assert tuple(STYLES) == ("camel", "snake", "tight", "spaced")

@@ -74,6 +74,7 @@ def test_a_run_groups_languages_by_script_and_level(tmp_path: Path) -> None:
         "run", "-t", "raw_bytes", "-c", text, "-b", "languages?levels=levels.toml", "-o", "r.json", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
+    assert "3 languages" in done.stdout
     results = json.loads((tmp_path / "r.json").read_text())["results"]
     (case,) = (one for one in results if one["benchmark"] == "languages")
     parts = {(one["metric"], one.get("part")) for one in case["measurements"]}

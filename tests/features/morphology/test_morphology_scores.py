@@ -50,16 +50,16 @@ TKTKT = {
 
 @dataclass(slots=True)
 class RecordedCuts:
-    """A segmenter that cuts words as recorded."""
+    """A segmenter that cuts words as recorded, and does not spell others."""
 
     ends: Mapping[str, Sequence[int]]
     is_causal: bool = False
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         del threads
-        ends = [[end + text.startswith(" ") for end in self.ends[text.removeprefix(" ")]] for text in texts]
+        ends = [[end + text.startswith(" ") for end in self.ends.get(text.removeprefix(" "), ())] for text in texts]
         flat = np.array([end for one in ends for end in one], np.int64)
-        return Segments(flat, offsets_of(np.array(list(map(len, ends)), np.int64)), np.zeros(len(texts), np.bool_))
+        return Segments(flat, offsets_of(np.array(list(map(len, ends)), np.int64)), np.array([not one for one in ends]))
 
 
 def cut_as(pieces: Iterable[Sequence[str]]) -> RecordedCuts:
@@ -142,7 +142,13 @@ def same(one: float | int | None, other: float | None) -> None:
     assert one is None or other is None or math.isclose(one, other, rel_tol=1e-12)
 
 
-def test_words_that_tokens_do_not_spell_are_left_out(tmp_path: Path) -> None:
+def test_words_that_tokens_do_not_spell_are_left_out() -> None:
+    some = score(cut_as(cuts for _, cuts in PAIRS[3:]), WORDS, space=False)
+    assert some.unspelled == 3
+    assert list(measure(some)) == list(measure(score(GPT2, WORDS[3:], space=False)))
+
+
+def test_a_run_says_what_is_left_out_and_derives_again(tmp_path: Path) -> None:
     (tmp_path / "gold.tsv").write_text("".join(f"{one.word}\t{' @@'.join(one.morphemes)}\n" for one in WORDS))
     done = call(
         "run", "-t", "raw_bytes", "-b", "morphology?gold=gold.tsv&space=false,true", "-o", "r.json", cwd=tmp_path
