@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from layout.citations import OF_FEATURES
-from layout.rules import LAYERS
+from layout.rules import LAYERS, USES
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
 
@@ -60,6 +60,13 @@ def block(section: str) -> list[str]:
 
 def test_the_layers_are_those_that_are_checked() -> None:
     assert [set(line.split()) for line in block("Layers")] == [set(layer.split()) for layer in reversed(LAYERS)]
+
+
+def test_the_features_are_those_that_are_checked_with_what_they_build_on() -> None:
+    lines = re.findall(r"^\| `(\w+)/` \| [^|]+ \| ([^|]*) ?\| [^|]+ \|$", ARCHITECTURE, re.MULTILINE)
+    uses = {name: tuple(re.findall(r"`(\w+)/`", cell)) for name, cell in lines}
+    assert {name: others for name, others in uses.items() if others} == USES
+    assert uses.keys() >= {path.name for path in (ROOT / "pyharness" / "features").iterdir() if holds_sources(path)}
 
 
 def holds_sources(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import re
 import resource
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -153,7 +153,7 @@ def formatted(sheets: Sequence[Sheet], form: str = "text") -> str:
     return report.to_markdown(sheets) if form == "markdown" else report.to_text(sheets, width(), color())
 
 
-def show_json(content: Mapping[str, Any]) -> None:
+def show_json(content: Any) -> None:
     """Write JSON values to standard output, as people read them."""
     show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 

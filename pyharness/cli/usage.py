@@ -164,7 +164,7 @@ def list_(kind: str, as_json: bool) -> None:
 
     rows = catalogue.KINDS[kind]()
     if as_json:
-        console.show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        console.show_json(rows)
         return
     if not rows:
         raise InputError(f"there are no {kind} here: no feature and no package offers any")
@@ -189,11 +189,9 @@ def env(as_json: bool) -> None:
     if as_json:
         console.show(json.dumps(facts, indent=1) + "\n")
         return
-    libraries = facts.pop("libraries")
-    lines = [
-        f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**facts, **libraries}.items()
-    ]
-    console.show("".join(lines))
+    rows = {**facts, **facts["libraries"]}
+    del rows["libraries"]
+    console.show("".join(f"{name:16} {'not installed' if one is None else one}\n" for name, one in rows.items()))
 
 
 COMMANDS = (list_, env)

@@ -75,9 +75,9 @@ class FileListing:
 
     def passes_of(self, index: int, count: int, passes: int) -> range:
         """Return which of ``passes`` over all files begin in a part; those over empty files are of the last."""
-        whole, once = self.size, self.size // passes
-        bounds = (whole * one // count if once else passes * (one // count) for one in (index, index + 1))
-        return range(*(-(-at // max(once, 1)) for at in bounds))
+        if not (once := self.size // passes):
+            return range(passes if index == count - 1 else 0)
+        return range(*(-(-(self.size * one // count) // once) for one in (index, index + 1)))
 
     def part(self, index: int, count: int) -> Iterator[Extent]:
         """Yield what part ``index`` of ``count`` has of each file that begins or goes on in it."""

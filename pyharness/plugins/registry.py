@@ -16,7 +16,6 @@ from pyharness.types import InputError
 
 T = TypeVar("T")
 
-
 FEATURES = f"{__name__.split('.')[0]}.features"  # each feature folder names its modules in PLUGINS: "module:CONSTANT"
 
 
@@ -79,9 +78,9 @@ def discover(package: ModuleType, constant: str) -> Offers[Any]:
 
 
 @cache
-def offered(group: str, constant: str, *ours: str) -> Offers[Any]:
-    """Collect ``constant`` from modules of ours, and from features and plug-ins that serve a group, by ``.name``."""
-    return Offers(group, constant, list(dict.fromkeys([*ours, *_of_features(group, constant)])))
+def offered(group: str, constant: str) -> Offers[Any]:
+    """Collect ``constant`` from features and plug-ins that serve a group, by ``.name``."""
+    return Offers(group, constant, list(_of_features(group, constant)))
 
 
 def loaded(offer: T | str) -> T:

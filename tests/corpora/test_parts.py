@@ -173,6 +173,12 @@ def test_shares_that_are_none_are_refused(shares: str) -> None:
         open_corpus(f"part:{shares}:path:{__file__}")
 
 
+def test_passes_over_an_empty_file_are_of_the_last_part(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    listing = FileListing.of(whole_of(open_corpus(f"repeat:3:path:{tmp_path / 'a.txt'}")))
+    assert [len(listing.passes_of(index, 4, 3)) for index in range(4)] == [0, 0, 0, 3]
+
+
 @pytest.mark.parametrize("spec", ["sample", "repeat:2:sample", "shard:0/2:path:{}", "path:{}?max_bytes=2kB"])
 def test_what_has_no_parts_is_refused_by_name(tmp_path: Path, spec: str) -> None:
     write(tmp_path / "a.jsonl", ["a"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -13,11 +14,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 
 
 def pyharness(*arguments: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(EXAMPLES), "PYHARNESS_PLUGINS": "my_plugin", "COLUMNS": "100"}
+    path = os.pathsep.join((str(EXAMPLES), *sys.path))  # the package under test, wherever it is
+    environment = os.environ | {"PYTHONPATH": path, "PYHARNESS_PLUGINS": "my_plugin", "COLUMNS": "100"}
     command = [sys.executable, "-P", "-m", "pyharness", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -57,6 +60,18 @@ def test_its_numbers_are_in_tables_of_text_and_html(record: Path) -> None:
     assert "repeated_share, share, lower is better" in page
     (compression,) = (part for part in text.split("\n\n") if part.startswith("Compression: "))
     assert f"{length:.1f} ±" in compression, "a primary metric stands in the table of the benchmark that measures it"
+
+
+def headings(text: str, title: str) -> list[str]:
+    """Return the words above the columns of a table, however they are broken into lines."""
+    lines = text[text.index(f"\n{title}: ") :].split("\n")[2:]
+    return sorted(" ".join(itertools.takewhile(lambda line: not line.startswith("mine "), lines)).split())
+
+
+def test_the_page_of_plug_ins_shows_the_tables_of_today(record: Path) -> None:
+    page, today = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8"), pyharness("report", str(record))
+    for title in ("Compression", "Repeats"):
+        assert headings(page, title) == headings(today, title)
 
 
 def test_its_numbers_are_in_rows_for_programs(record: Path, tmp_path: Path) -> None:

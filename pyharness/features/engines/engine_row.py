@@ -100,15 +100,16 @@ def without_special(data: bytes) -> str:
 
 def wrap(
     engine: str, distribution: str, module: str, kinds: Sequence[vocabulary_file.Kind],
-    build: Callable[[VocabularyFile], Tokenizer],
+    build: Callable[[VocabularyFile], Tokenizer], also: str = "",
 ) -> Callable[[TokenizerSpec], TokenizerSpec]:  # fmt: skip
-    """Return an engine's ``wrap``: the home row's file, loaded by ``build``."""
+    """Return an engine's ``wrap``: the home row's file, loaded by ``build``. ``also``: what else it runs, in words."""
 
     def row(home: TokenizerSpec) -> TokenizerSpec:
         file, name = home.load, f"{engine}+{home.name}"
         if not isinstance(file, VocabularyFile) or file.kind not in kinds:
             what = file.kind if isinstance(file, VocabularyFile) else "no vocabulary file"
-            raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs files of kind {', '.join(kinds)}")
+            runs = f"{also}files of kind {', '.join(kinds)}"
+            raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs {runs}")
         libraries.require(f"tokenizer {name!r}", module, "engines", distribution)
         return dataclasses.replace(
             home, name=name, load=lambda _: build(file), library=distribution, extra="engines", reference=False,

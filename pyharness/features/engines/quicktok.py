@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.features.engines import engine_row
 from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
@@ -137,18 +138,10 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
     """Return the row that runs a home row: from the wheel if it has the vocabulary, else through the importer."""
-    name = f"quicktok+{home.name}"
     if home.vocabulary in BUNDLED:
-        return dataclasses.replace(expand(str(home.vocabulary), {}), name=name)
-    file = home.load
-    if not isinstance(file, VocabularyFile) or file.kind not in ("huggingface", "tekken"):
-        raise InputError(
-            f"quicktok cannot run {home.name!r}; it runs {', '.join(BUNDLED)}, tokenizer.json and tekken files"
-        )
-    libraries.require(f"tokenizer {name!r}", "quicktok", "engines", "quicktok-v1")
-    return dataclasses.replace(
-        home, name=name, load=lambda _: build(file), library="quicktok-v1", extra="engines", reference=False
-    )
+        return dataclasses.replace(expand(str(home.vocabulary), {}), name=f"quicktok+{home.name}")
+    also = f"the vocabularies {', '.join(BUNDLED)}, and "
+    return engine_row.wrap("quicktok", "quicktok-v1", "quicktok", ("huggingface", "tekken"), build, also)(home)
 
 
 FAMILIES = (

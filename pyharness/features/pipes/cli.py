@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -64,10 +63,9 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     header, a line for each part and an end.
     """
     from pyharness.features.pipes import documents, ids
-    from pyharness.features.pipes.documents import stream_of
 
-    if (found_stream := stream_of(tokenizer)) is not None:
-        stream, path = found_stream
+    if (codec := documents.stream_of(tokenizer)) is not None:
+        stream, path = codec
         _refuse_options_of_text(stream.noun, lines, form, special, longest)
         put(stream.encoded(path, [str(file) for file in files]))
         return
@@ -104,10 +102,9 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     codec.
     """
     from pyharness.features.pipes import documents, ids
-    from pyharness.features.pipes.documents import stream_of
 
-    if (found_stream := stream_of(tokenizer)) is not None:
-        stream, path = found_stream
+    if (codec := documents.stream_of(tokenizer)) is not None:
+        stream, path = codec
         _refuse_options_of_text(stream.noun, lines, form, False, longest)
         with _open(files) as sources:
             put(stream.decoded(path, sources, complain))
@@ -187,7 +184,7 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
     texts = [_text(one) for one in (text, other) if one is not None]
     cut_texts = units.show(rows, texts)
     if (form or ("text" if console.is_terminal() else "json")) == "json":
-        console.show(json.dumps(units.as_json(cut_texts, texts), ensure_ascii=False, indent=1) + "\n")
+        console.show_json(units.as_json(cut_texts, texts))
         return
     colors = console.color()
     console.show(units.lines(cut_texts, color=colors) + "\n")

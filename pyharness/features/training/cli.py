@@ -121,7 +121,8 @@ class Trainers(click.Group):
         from pyharness.features.training import trainers
         from pyharness.features.training.trainers import trainings
 
-        return [*trainers.specs(), *trainings()]
+        in_order = sorted(trainers.specs().values(), key=lambda spec: spec.place)
+        return [*(spec.name for spec in in_order), *trainings()]
 
     @reports_errors
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:

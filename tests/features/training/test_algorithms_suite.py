@@ -12,9 +12,8 @@ import pyharness
 from pyharness import corpora, report, store, suite
 from pyharness.commands import session
 from pyharness.features.training import rows as trained
-from pyharness.features.training import trainers
 from pyharness.features.training.recipe import Recipe
-from pyharness.features.training.trainers import options
+from pyharness.features.training.trainers import declarations, options
 from pyharness.report.sheet.cases import TRAINED_MARK
 from pyharness.running import runner
 from pyharness.types import InputError, Tally
@@ -129,12 +128,10 @@ def test_tables_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "Trained on sample:prose." in scaffolds.notes
 
 
-def test_the_suite_of_trainings_has_every_trainer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suite_of_trainings_has_every_trainer_of_this_feature_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYHARNESS_TRAINING_TEXT", raising=False)
     by_label = recipes(suite.read(suite.find("training")))
-    ours = {name for name, spec in trainers.specs().items() if spec.options.__module__.startswith(trainers.__name__)}
-    from_nothing = {name for name in ours if not trainers.specs()[name].adapts}
-    sized = {name for name in from_nothing if options.declared(trainers.resolve(name).options)["vocab_size"].required}
+    sized = {one.name for one in declarations.TRAINERS if options.declared(one.options)["vocab_size"].required}
     for size in (8192, 32768):
         assert {one.trainer.name for one in by_label.values() if one.options.get("vocab_size") == size} == sized
     assert {recipe.options["pattern"] for recipe in by_label.values() if "pattern" in recipe.options} == {"gpt2"}

@@ -119,7 +119,7 @@ def trainings() -> Mapping[str, Training[Any]]:
 
 def specs() -> Mapping[str, TrainerSpec[Any]]:
     """Return the known trainers by name: ours and those of installed plug-ins."""
-    return registry.offered(GROUP, "TRAINERS", f"{__name__}.declarations")
+    return registry.offered(GROUP, "TRAINERS")
 
 
 def resolve(name: str) -> TrainerSpec[Any]:

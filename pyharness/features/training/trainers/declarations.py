@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pyharness.features.training.trainers import TrainerSpec
 from pyharness.features.training.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
@@ -171,7 +171,7 @@ _OURS = partial(TrainerSpec, library="pyharness", place=0)
 _OF_TOKENIZERS = partial(TrainerSpec, library="tokenizers", place=0)
 _OF_SENTENCEPIECE = partial(TrainerSpec, options=SentencePieceOptions, library="sentencepiece", place=0)
 _PEERS = {"rustbpe": RustBpeOptions, "ffbpe": OnePatternOptions, "gigatoken": OnePatternOptions}
-TRAINERS = (
+TRAINERS: tuple[TrainerSpec[Any], ...] = (
     _OURS(
         name="bpe",
         train=f"{_HERE}.native:train_bpe",
