@@ -134,7 +134,7 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
-    return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
+    return f"signed-rank test over {counted(ranks.pairs, 'document')}, related ones added up{left}, p = {ranks.p:.2g}"
 
 
 SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of the verdicts shown without --all; they need no colours
@@ -210,7 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} (see --all) and equal ones (same)."
+        yield f"Not shown: {counted(hidden, 'number')} (not significant or other; see --all), and equal ones."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "all jackknife replicates are equal, so the variance is unknown"
+NO_SPREAD = "all jackknife replicates are equal, and a variance of 0 cannot be trusted"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
