@@ -6,6 +6,7 @@ import hashlib
 import random
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from gating.histories import commit, entry, filled, line_of
 from pyharness.features.history.collecting import KeptRecord
 from pyharness.features.history.database import Added, Place, opened, place_of
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 GATES, BENCHMARKS, WRITERS = 2_000, 40, 8
+HOUR = timedelta(hours=1)
 LINE = line_of(GATES)
 
 
@@ -30,7 +32,11 @@ def server() -> Iterator[Cluster]:
 def gates() -> list[KeptRecord]:
     draws = random.Random(3)
     names = [f"benchmark {number}" for number in range(BENCHMARKS)]
-    return [entry(commit(n), {name: draws.gauss(0, 0.01) for name in names}, seed=n) for n in range(GATES)]
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [
+        entry(commit(n), {name: draws.gauss(0, 0.01) for name in names}, seed=n, created=f"{start + n * HOUR:%FT%TZ}")
+        for n in range(GATES)
+    ]
 
 
 @pytest.fixture(params=["a file", "a server"])
