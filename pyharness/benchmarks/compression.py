@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
-from pyharness.corpora.streaming import BATCH_SIZE, batches, read_ahead
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
@@ -75,8 +75,7 @@ class CorpusPass:
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
         counting = list(counters().values())  # a lookup searches modules
-        read = batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text))
-        for batch in read if threads == 1 else read_ahead(read):
+        for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
             texts = [one.text for one in batch]
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
             opens = np.array([one.opens for one in batch], np.bool_)

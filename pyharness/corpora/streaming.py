@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -203,12 +202,3 @@ def batches(
             batch, held = [], 0
     if batch:
         yield batch
-
-
-def read_ahead(groups: Iterator[list[T]]) -> Iterator[list[T]]:
-    """Pass ``batches`` on; a thread reads the next one while the caller works with the last."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, groups, None)
-        while batch := coming.result():
-            coming = reader.submit(next, groups, None)
-            yield batch

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import doctest
 import sys
-import threading
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.corpora.streaming import batches, read_ahead
+from pyharness.corpora.streaming import batches
 
 
 @given(st.lists(st.integers(0, 9)), st.none() | st.integers(1, 20), st.none() | st.integers(1, 5))
@@ -53,39 +51,3 @@ def test_a_size_is_asked_once_and_only_where_it_bounds() -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(sys.modules[batches.__module__]).failed == 0
-
-
-def test_batches_that_are_read_ahead_keep_their_order_and_their_error() -> None:
-    readers = set[int]()
-
-    def groups() -> Iterator[list[int]]:
-        for number in range(20):
-            readers.add(threading.get_ident())
-            yield [number]
-        raise ValueError("line 21")
-
-    taken = list[list[int]]()
-    with pytest.raises(ValueError, match="line 21"):
-        taken.extend(read_ahead(groups()))
-    assert list(read_ahead(iter(taken))) == taken == [[number] for number in range(20)]
-    assert len(readers - {threading.get_ident()}) == len(readers) == 1
-
-
-def test_one_batch_is_read_ahead_and_a_caller_that_fails_leaves_no_thread() -> None:
-    places, before = [threading.Event() for _ in range(5)], threading.active_count()
-
-    def groups() -> Iterator[list[int]]:
-        for number, place in enumerate(places):
-            place.set()
-            yield [number]
-
-    def work() -> None:
-        for (number,) in read_ahead(groups()):
-            assert places[number + 1].wait(60)
-            if number == 2:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert threading.active_count() == before
-    assert not places[4].is_set()
