@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -124,13 +124,13 @@ def of_rows(row: Tokenizer, corpus: ParallelCorpus) -> tuple[Measure, int]:
     return measured, len(texts)
 
 
-def lines(title: str, draws_of: Mapping[str, object], draws: int) -> Iterator[str]:
+def lines(title: str, draws_of: DrawsByName, draws: int) -> Iterator[str]:
     """A table: coverage of single and paired CIs in per cent, and per cent of draws that show both."""
     yield from ("", f"{title}, {draws} draws", "", "| metric | single | paired | shown |", "| :-- | --: | --: | --: |")
     for name, one in draws_of.items():
-        single, paired = one.coverage()  # type: ignore[attr-defined]
+        single, paired = one.coverage()
         shown = ["-" if share is None else f"{share:.1f}" for share in (single, paired)]
-        yield f"| {name} | {' | '.join(shown)} | {100 * len(one.values) / one.drawn:.0f} |"  # type: ignore[attr-defined]
+        yield f"| {name} | {' | '.join(shown)} | {100 * len(one.values) / one.drawn:.0f} |"
 
 
 def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] = sys.stdout.write) -> None:
@@ -140,11 +140,13 @@ def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] =
     parser.add_argument("--size", type=int, default=400, help="words, documents or rows of a draw")
     parser.add_argument("--gold", help="file of gold words; without it, morphology is left out")
     parser.add_argument(
-        "--kinds", nargs="*", default=["Wikipedia", "code", "FLORES"], help="kinds of studies/coverage.py"
+        "--kinds", nargs="*", default=["Wikipedia", "code", "FLORES"], choices=[*(one.name for one in KINDS), "FLORES"]
     )
     parser.add_argument("--output", type=Path)
     parser.add_argument("--data", default=os.environ.get("PYHARNESS_DATA"), help="default: PYHARNESS_DATA")
     given = parser.parse_args(arguments)
+    if not given.data:
+        parser.error("set PYHARNESS_DATA to the folder of data, or give --data")
     rows = [tokenizers.load(row.format(data=given.data)) for row in ROWS]
     written: list[str] = []
     for name, measures in _pools(given, rows):

@@ -2,14 +2,15 @@
 
     PYHARNESS_DATA=... python studies/shown/peer_columns.py --checkout DIR
 
-DIR is a checkout of github.com/cimeister/tokenizer-intrinsic-evals; only its samples are read. ``NUMBERS`` and ``CODE``
-have what its own code (commit 1e6a307f, tree-sitter-language-pack 0.13.0) gives for them. A line for each number says
-ours and its and whether they are equal; docs/metrics.md has the reasons where they are not.
+DIR is a checkout of github.com/cimeister/tokenizer-intrinsic-evals; only its samples are read. ``NUMBERS`` and the file
+``CODE`` have what its own code (commit 1e6a307f, tree-sitter-language-pack 0.13.0) gives for them. A line for each
+number has ours, that of TokEval, and whether they are equal; docs/metrics.md has the reasons where they are not.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -36,72 +37,8 @@ NUMBERS: Mapping[str, tuple[float, ...]] = {
     "gpt_neox": (0.7706539074960127, 0.6843434343434344, 0.6781385281385282),
     "deepseek_v3": (0.6427432216905901, 0.6427432216905901, 0.6427432216905901),
 }
-# Of gpt2: leaves of a kind, those that start and end at boundaries, and both.
-CODE: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    "python": {
-        "identifier": (116, 116, 116, 116),
-        "keyword": (41, 41, 41, 41),
-        "delimiter": (85, 68, 62, 47),
-        "operator": (31, 31, 29, 29),
-        "literal": (37, 37, 35, 35),
-    },
-    "c": {
-        "identifier": (163, 163, 163, 163),
-        "keyword": (35, 35, 35, 35),
-        "delimiter": (230, 198, 199, 172),
-        "operator": (84, 80, 77, 73),
-        "literal": (35, 33, 35, 33),
-    },
-    "cpp": {
-        "identifier": (121, 121, 121, 121),
-        "keyword": (31, 31, 31, 31),
-        "delimiter": (156, 125, 125, 97),
-        "operator": (80, 80, 79, 79),
-        "literal": (27, 27, 27, 27),
-    },
-    "go": {
-        "identifier": (278, 278, 278, 278),
-        "keyword": (54, 54, 54, 54),
-        "delimiter": (297, 238, 256, 202),
-        "operator": (128, 122, 105, 99),
-        "literal": (15, 15, 15, 15),
-    },
-    "java": {
-        "identifier": (90, 90, 90, 90),
-        "keyword": (57, 57, 57, 57),
-        "delimiter": (87, 73, 74, 65),
-        "operator": (19, 19, 18, 18),
-        "literal": (11, 11, 11, 11),
-    },
-    "javascript": {
-        "identifier": (97, 97, 97, 97),
-        "keyword": (60, 60, 60, 60),
-        "delimiter": (149, 113, 130, 96),
-        "operator": (83, 76, 61, 54),
-        "literal": (38, 38, 36, 36),
-    },
-    "kotlin": {
-        "identifier": (23, 23, 23, 23),
-        "keyword": (44, 44, 44, 44),
-        "delimiter": (94, 83, 81, 72),
-        "operator": (25, 25, 23, 23),
-        "literal": (13, 13, 13, 13),
-    },
-    "rust": {
-        "identifier": (144, 144, 144, 144),
-        "keyword": (47, 47, 47, 47),
-        "delimiter": (124, 97, 95, 71),
-        "operator": (118, 92, 91, 67),
-        "literal": (39, 39, 39, 39),
-    },
-    "typescript": {
-        "identifier": (136, 136, 136, 136),
-        "keyword": (42, 42, 42, 42),
-        "delimiter": (266, 189, 190, 124),
-        "operator": (65, 60, 53, 48),
-        "literal": (67, 67, 67, 67),
-    },
-}
+CODE = Path(__file__).with_name("peer_leaves.csv")  # of gpt2; both: leaves that start and end at boundaries
+ENDS = ("", " starts", " ends", " both")
 
 
 class Compared(NamedTuple):
@@ -137,12 +74,11 @@ def compare_numbers(row: str, cutter: HasSegments, texts: Sequence[str]) -> Iter
 
 def compare_code(cutter: HasSegments, snippets: Mapping[str, Sequence[str]]) -> Iterator[Compared]:
     """Compare the counts of every kind of leaf of every language."""
-    for language, kinds in CODE.items():
-        counts = leaf_counts(language, cutter, snippets[language])
-        for kind, theirs in kinds.items():
-            names = (kind, f"{kind} starts", f"{kind} ends", f"{kind} both")
-            for name, number in zip(names, theirs, strict=True):
-                yield Compared(f"{language}, {name}", counts[name], number)
+    _, *rows = csv.reader(CODE.read_text("utf-8").splitlines())
+    counts = {language: leaf_counts(language, cutter, snippets[language]) for language, *_ in rows}
+    for language, kind, *theirs in rows:
+        for end, number in zip(ENDS, theirs, strict=True):
+            yield Compared(f"{language}, {kind}{end}", counts[language][kind + end], int(number))
 
 
 def leaf_counts(language: str, cutter: HasSegments, texts: Sequence[str]) -> Counter[str]:
@@ -151,8 +87,8 @@ def leaf_counts(language: str, cutter: HasSegments, texts: Sequence[str]) -> Cou
     for index, text in enumerate(texts):
         if (leaves := lex(text)) is not None:
             counts.update(count_document(text.encode(), segments.document(index), leaves))
-    for name in ("", " starts", " ends", " both"):
-        counts[f"operator{name}"] += counts[f"compound operator{name}"]
+    for end in ENDS:
+        counts[f"operator{end}"] += counts[f"compound operator{end}"]
     return counts
 
 
@@ -164,14 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if not given.data:
         parser.error("set PYHARNESS_DATA to the folder of data, or give --data")
-    samples = {
-        name: json.loads((given.checkout / SAMPLES.format(name)).read_text("utf-8")) for name in ("math", "code")
-    }
+    try:
+        math, code = (
+            json.loads((given.checkout / SAMPLES.format(name)).read_text("utf-8")) for name in ("math", "code")
+        )
+    except OSError as error:
+        parser.error(f"--checkout has no samples: {error}")
     cutters = {row: segmenter_of(tokenizers.load(ROW.format(data=given.data, row=row))) for row in NUMBERS}
-    compared = [
-        one for row, cutter in cutters.items() for one in compare_numbers(row, cutter, samples["math"]["texts"])
-    ]
-    compared += compare_code(cutters["gpt2"], samples["code"])
+    compared = [one for row, cutter in cutters.items() for one in compare_numbers(row, cutter, math["texts"])]
+    compared += compare_code(cutters["gpt2"], code)
     equal = sum(one.equal for one in compared)
     sys.stdout.write("\n".join([*map(str, compared), f"{equal} of {len(compared)} are equal"]) + "\n")
 

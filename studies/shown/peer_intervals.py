@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -25,6 +25,9 @@ from coverage import ROWS, DrawsByName, Pair, Setting, collect, fitting, markdow
 from document_states import Documents, Drawn
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Work
+from pyharness.corpora.files.splitting import Fragment
+from pyharness.corpora.options import MAX_DOCUMENT_BYTES
+from pyharness.corpora.streaming import TextCorpus
 from pyharness.features.code import metrics as code_metrics
 from pyharness.features.code.benchmark import CodePass
 from pyharness.features.code.metrics import CodeCounts
@@ -40,28 +43,17 @@ Integers = NDArray[np.int64]
 Measure = Callable[[Integers], Sequence[Measurement]]  # of sums by group, [GROUPS, ...]
 
 
-@dataclass(slots=True)
-class Texts:
-    """A corpus of given documents."""
-
-    texts: Sequence[str]
-    name: str = "texts"
-    language: str = "und"
-    domain: str = ""
-    licence: str = ""
-    smoke_test: bool = False
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Yield the documents."""
-        yield from self.texts
+def corpus_of(texts: Sequence[str]) -> TextCorpus:
+    """Return a corpus of given documents."""
+    return TextCorpus("texts", lambda: map(Fragment, texts), "und", "", "", "texts", None, MAX_DOCUMENT_BYTES)
 
 
 def code_counts(row: str, language: str, texts: Sequence[str]) -> Integers:
     """Count every document by itself, int64 [documents, columns]."""
     tokenizer, spec = tokenizers.load(row), tokenizers.resolve(row)
-    work = Work(Case("code", row, "text", {"language": language}), spec, lambda: tokenizer, Texts(()), 1)
+    work = Work(Case("code", row, "text", {"language": language}), spec, lambda: tokenizer, corpus_of(()), 1)
     first = CodePass.start(work)
-    passes = (CodePass(work, language, first.lex, first.segmenter).read(Texts((text,))) for text in texts)
+    passes = (CodePass(work, language, first.lex, first.segmenter).read(corpus_of((text,))) for text in texts)
     return np.array([one.counts.sums.sum(axis=0) for one in passes])
 
 
@@ -104,14 +96,9 @@ def simulate(
         first, second = (measure(by_group(counts, drawn)) for counts in pair)
         return first, second
 
-    def sub_corpora() -> Iterator[Drawn]:
-        while True:
-            drawn = documents.draw(size, generator)
-            if len(drawn.documents) >= MIN_DOCUMENTS:
-                yield drawn
-
-    found = sub_corpora()
-    return collect(measured(documents.whole()), (measured(next(found)) for _ in range(draws)))
+    sub_corpora = (documents.draw(size, generator) for _ in count())
+    large = (drawn for drawn in sub_corpora if len(drawn.documents) >= MIN_DOCUMENTS)
+    return collect(measured(documents.whole()), map(measured, islice(large, draws)))
 
 
 def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, DrawsByName]]:
@@ -119,7 +106,7 @@ def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, Draw
     rows = [row.format(data=given.data) for row in given.rows]
     spec = BOOKS if name == "books" else OF_CODE
     whole = corpora.open_corpus(spec.format(data=given.data, language=name)).documents(Tally())
-    documents = Documents.read(Texts([text for text in whole if len(text.encode()) <= given.most]))
+    documents = Documents.read(corpus_of([text for text in whole if len(text.encode()) <= given.most]))
     texts = [piece.text for piece in documents.pieces]
     measure: Measure = of_noise if name == "books" else of_code
     pair = [noise_counts(row, texts) if name == "books" else code_counts(row, name, texts) for row in rows]

@@ -169,7 +169,7 @@ def _findings(counts: CodeCounts) -> Findings:
     return Findings(tuple(measure(counts)), {"code": {name: counts.total(name) for name in names}})
 
 
-def checked(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
     """Return the parameters with the language's full name, without one that is not given; raise ``InputError``."""
     del row, device
     named = str(parameters["language"])
@@ -240,7 +240,7 @@ BENCHMARKS = (
         whole_text=True,
         pace=Pace(1.0, 5.0),
         parameters={"language": ""},  # "": of the text
-        settle=checked,
+        settle=settle,
         metrics=tuple(metric.name for metric in REPORTED),
         tables=(LEAVES, NAMES, REWRITES),
         rederive=rederive,

@@ -32,7 +32,6 @@ from pyharness.types import (
     Tokenizer,
     TokenizerSpec,
     Tokens,
-    Unsupported,
 )
 
 NAME = "distribution"
@@ -47,10 +46,8 @@ _SAMPLED = "successors are counted on one sample of documents, not by group"
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Check the order of the entropy and the window; raise ``InputError``, and ``Unsupported`` for recorded counts."""
-    del device
-    if row.instead is not None:
-        raise Unsupported("it needs ids, and this row has none")
+    """Check the order of the entropy and the window; raise ``InputError``."""
+    del row, device
     alpha, window = parameters["alpha"], parameters["window"]
     if not 0 <= alpha <= MOST_ALPHA:
         raise InputError(f"alpha={alpha!r} is no order of an entropy: a number from 0 to {MOST_ALPHA:g}")

@@ -18,8 +18,9 @@ from pyharness.features.code.benchmark import CodePass, white_space_kept
 from pyharness.features.code.lexing import KINDS, lex_python
 from pyharness.features.code.metrics import COLUMNS, CodeCounts
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.tokenizers.segmenting import unit_facts
-from pyharness.types import Case, Corpus, InputError, Instead, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.tokenizers.families.raw_bytes import RawBytes
+from pyharness.tokenizers.segmenting import row_of_units
+from pyharness.types import Case, Corpus, InputError, Tokens
 
 BENCHMARK = benchmarks()["code"]
 TEXT = "def f_{0}(first_one, b):\n    if b != first_one:\n        return [b, '{0}', None]\n    return b\n"
@@ -32,13 +33,9 @@ def corpus(folder: Path, count: int = 80, extra: Sequence[str] = ()) -> Corpus:
     return open_corpus(f"path:{path}")
 
 
-def no_ids() -> Tokenizer:
-    raise Unsupported("it has no ids")
-
-
 def work(cut: Cut, text: Corpus, **parameters: str) -> Work:
-    spec = TokenizerSpec("made", lambda _: no_ids(), "none", instead=Instead(lambda _: Cutter(cut), unit_facts))
-    return Work(Case("code", "made", "t", parameters), spec, no_ids, text, 1)
+    row = row_of_units("made", lambda _: Cutter(cut), "here")
+    return Work(Case("code", "made", "t", parameters), row, lambda: row.load(row), text, 1)
 
 
 def lexer(data: bytes) -> list[int]:
@@ -118,10 +115,10 @@ def test_what_the_lexer_refuses_is_counted(tmp_path: Path) -> None:
     assert nothing["leaves_aligned"] is None
 
 
-class Blind(tokenizers.load("raw_bytes").__class__):  # type: ignore[misc]
+class Blind(RawBytes):
     """Writes every text in small letters and its tabs as spaces."""
 
-    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> object:
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         return super().encode_batch([text.lower().replace("\t", " ") for text in texts], threads)
 
 

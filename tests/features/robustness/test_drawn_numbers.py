@@ -14,19 +14,16 @@ from cutting.cutters import Cut, Cutter, after, every
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.features.robustness.drawn_numbers import FORMS, LONGEST, PER_KIND, ideal_cut, whole_numbers, written
 from pyharness.features.robustness.numbers import NumberCuts
-from pyharness.tokenizers.segmenting import unit_facts
-from pyharness.types import Case, InputError, Instead, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.tokenizers.segmenting import row_of_units
+from pyharness.types import Case, InputError, Unsupported
 
 BENCHMARK = benchmarks()["numbers"]
 
 
-def no_ids() -> Tokenizer:
-    raise Unsupported("it has no ids")
-
-
 def run(cut: Cut, seed: int = 0, before: str = " ") -> Findings:
-    spec = TokenizerSpec("made", lambda _: no_ids(), "none", instead=Instead(lambda _: Cutter(cut), unit_facts))
-    return BENCHMARK.run(Work(Case("numbers", "made", None, {"seed": seed, "before": before}), spec, no_ids, None, 1))
+    row = row_of_units("made", lambda _: Cutter(cut), "here")
+    case = Case("numbers", "made", None, {"seed": seed, "before": before})
+    return BENCHMARK.run(Work(case, row, lambda: row.load(row), None, 1))
 
 
 def values(findings: Findings) -> dict[str, float | None]:

@@ -9,20 +9,16 @@ from cutting.cutters import Cut, Cutter, after, every
 from pyharness import corpora, report, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.features.segmentation.benchmark import SegmentationPass
-from pyharness.tokenizers.segmenting import segmenter_of, unit_facts
-from pyharness.types import Case, Instead, Tally, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.tokenizers.segmenting import row_of_units, segmenter_of
+from pyharness.types import Case, Tally
 
 BENCHMARK = benchmarks()["segmentation"]
 CASE = Case("segmentation", "made", "sample")
 
 
-def refused(spec: TokenizerSpec) -> Tokenizer:
-    raise Unsupported(f"{spec.name!r} has no ids")
-
-
 def run(cut: Cut, is_causal: bool = False) -> Findings:
-    spec = TokenizerSpec("made", refused, "none", instead=Instead(lambda _: Cutter(cut, is_causal), unit_facts))
-    return BENCHMARK.run(Work(CASE, spec, lambda: refused(spec), corpora.open_corpus("sample"), 1))
+    row = row_of_units("made", lambda _: Cutter(cut, is_causal), "here")
+    return BENCHMARK.run(Work(CASE, row, lambda: row.load(row), corpora.open_corpus("sample"), 1))
 
 
 def values(findings: Findings) -> dict[str, float | None]:
