@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
+from pyharness.cli.console import check_output, complain, complain_of, formatted, reports_errors, show, show_json
 from pyharness.system import lifeline
 from pyharness.types import Failure, InputError
 
@@ -139,7 +138,7 @@ def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
     from pyharness import report
 
     if not quiet:
-        show(report.to_text(report.sheets(record), width=width(), color=color()))
+        show(formatted(report.sheets(record)))
     complain(f"record: {path}")
     if not quiet and not late:
         page = shlex.quote(str(path.with_suffix(".html")))
@@ -173,7 +172,7 @@ def _in_parts(
 
 def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
     """Say what a run would do, or why it would be refused."""
-    from pyharness import report, store
+    from pyharness import store
     from pyharness.commands import dry_run
     from pyharness.system import atomic_file
 
@@ -182,9 +181,9 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
         atomic_file.check(record, overwrite=force or store.journal_of(record).exists())
     run = dry_run.foresee(declared, record, resume=resume)
     if as_json:
-        show(json.dumps(run.as_json(), indent=1) + "\n")
+        show_json(run.as_json())
     else:
-        show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
+        show(formatted(dry_run.sheets(run)))
 
 
 def _executor(where: str | None) -> Any:

@@ -175,7 +175,7 @@ def list_(kind: str, as_json: bool) -> None:
         cells = tuple(room.Cell(str(row[column] or "")) for column in shown)
         groups.setdefault(str(row.get(catalogue.GROUP, kind) or "other"), []).append(cells)
     sheets = [room.Sheet(title, headings, tuple(lines)) for title, lines in groups.items()]
-    console.show_in_pager(room.to_text(sheets, console.width(), console.color()))
+    console.show_in_pager(console.formatted(sheets))
 
 
 @click.command()
@@ -187,7 +187,7 @@ def env(as_json: bool) -> None:
 
     facts = fingerprint()
     if as_json:
-        console.show(json.dumps(facts, indent=1) + "\n")
+        console.show_json(facts)
         return
     rows = {**facts, **facts["libraries"]}
     del rows["libraries"]

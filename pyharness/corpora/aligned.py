@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
 from pyharness.corpora.files.reading import numbered_lines
-from pyharness.corpora.streaming import fits, never_empty, settled
+from pyharness.corpora.streaming import StreamedCorpus, fits, never_empty, settled
 from pyharness.plugins.registry import suggest
 from pyharness.types import WORK, InputError, Piece, Tally
 
@@ -16,28 +16,15 @@ USUAL_REFERENCES = ("eng_Latn", "en", "eng")
 
 
 @dataclass(slots=True)
-class AlignedCorpus:
-    """Rows read from ``read``. Their texts are never cut, which would break the alignment."""
+class AlignedCorpus(StreamedCorpus[Row]):
+    """Rows with texts in the order of ``languages``. They are never cut, which would break the alignment."""
 
-    name: str
-    read: Callable[[], Iterable[Row]]
     languages: tuple[str, ...]
     reference: str
-    language: str
-    domain: str
-    licence: str
-    label: str
-    max_bytes: int | None
-    smoke_test: bool = False
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         """Stream the rows with text in every language; any other row counts as one empty document."""
         return never_empty(self.name, self._admit(tally), tally)
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream every text of every row, in the order of ``languages``."""
-        for row in self.rows(tally):
-            yield from map(row.__getitem__, self.languages)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream texts with keys: those of one row share a group, by their work or else by the reference language."""

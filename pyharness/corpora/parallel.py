@@ -62,7 +62,7 @@ def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus
     return AlignedCorpus(
         spec,
         lambda: side_by_side(used) if works is None else with_works(side_by_side(used), works),
-        languages, reference, **described(spec, options, language="mul"),
+        languages=languages, reference=reference, **described(spec, options, language="mul"),
     )  # fmt: skip
 
 
@@ -121,8 +121,9 @@ def _open_jsonl(spec: str, path: Path, options: Mapping[str, str]) -> Corpus:
     available = options["languages"].split(",") if "languages" in options else _common(path, field)
     languages, reference = chosen(options, available)
     return AlignedCorpus(
-        spec, lambda: _rows(path, field, work), languages, reference, **described(spec, options, language="mul")
-    )
+        spec, lambda: _rows(path, field, work),
+        languages=languages, reference=reference, **described(spec, options, language="mul"),
+    )  # fmt: skip
 
 
 def _common(path: Path, field: str) -> list[str]:

@@ -34,12 +34,8 @@ OPTIONS = ("max_bytes", "name")
 class Sample(AlignedCorpus):
     """All parts: ``documents`` yields everything, ``rows`` the aligned part."""
 
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream the documents of every part, the aligned one last."""
-        return (piece.text for piece in self.keyed_documents(tally))
-
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream every document under its own key; the texts of one aligned row share the row's key."""
+        """Stream every document under its own key, then the aligned ones: those of one row share the row's key."""
         alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
         return never_empty(self.name, admitted(chain(alone, self._cut_aligned()), self.max_bytes, tally), tally)
 

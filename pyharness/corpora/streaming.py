@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
 from pyharness.kernels.text import content_digests, utf8_size
@@ -20,25 +20,31 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
-class TextCorpus:
-    """Documents read from ``read``, a stream that can be restarted."""
+class StreamedCorpus(Generic[T]):
+    """Documents made of ``read``, a stream that can be restarted; a subclass has ``keyed_documents``."""
 
     name: str
-    read: Callable[[], Iterable[Fragment]]
+    read: Callable[[], Iterable[T]]
     language: str
     domain: str
     licence: str
     label: str  # its name in reports
     max_bytes: int | None
-    max_document_bytes: int
-    smoke_test: bool = False
+    smoke_test: bool = field(default=False, kw_only=True)
 
     def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream non-empty documents of at most ``max_document_bytes``."""
-        return (piece.text for piece in self.keyed_documents(tally))
+        """Stream the documents of ``keyed_documents``."""
+        return (piece.text for piece in keyed(self, tally))
+
+
+@dataclass(slots=True)
+class TextCorpus(StreamedCorpus[Fragment]):
+    """Text: documents of at most ``max_document_bytes``."""
+
+    max_document_bytes: int
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
-        """Stream the same documents; the pieces of a cut one share its beginning as their key."""
+        """Stream non-empty documents; the pieces of a cut one share its beginning as their key."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
 

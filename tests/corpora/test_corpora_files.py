@@ -170,7 +170,6 @@ MEMORY_PROBE = """
 import sys
 from pyharness.benchmarks.load import peak_memory
 from pyharness.corpora import open_corpus
-from pyharness.corpora.files.reading import decode, numbered_lines, parsed_lines
 from pyharness.types import Tally
 tally, total = Tally(), 0
 for text in open_corpus(sys.argv[1]).documents(tally):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from pyharness import corpora
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.corpora.streaming import DerivedCorpus, fits, never_empty
+from pyharness.corpora.streaming import DerivedCorpus, StreamedCorpus, fits, never_empty
 from pyharness.features.actions.types import KIND, ActionChunk, MotionCorpus
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
@@ -48,25 +48,13 @@ class Clip(NamedTuple):
 
 
 @dataclass(slots=True)
-class Motions:
-    """Clips read from ``read``, a stream that can be restarted."""
+class Motions(StreamedCorpus[Clip]):
+    """Chunks of clips, as rows of JSON."""
 
-    name: str
-    read: Callable[[], Iterable[Clip]]
     chunk_frames: int
     skip: int
     dims: int | None
-    language: str
-    domain: str
-    licence: str
-    label: str
-    max_bytes: int | None
-    smoke_test: bool = False
     kind: str = KIND
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream chunks as rows of JSON."""
-        return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream chunks with keys: the frames of their clip."""
@@ -115,15 +103,16 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         clips = number_of("clips", options.get("clips", "64"), 1, 10_000)
         read_made = lambda: (Clip(name, name, frames) for name, frames in made_clips(clips, dims or 7))  # noqa: E731
         about = described(spec, options, domain="made motion", licence="CC0-1.0")
-        return Motions(spec, read_made, chunk, 0, dims, **about, smoke_test=True)
+        return Motions(spec, read_made, chunk_frames=chunk, skip=0, dims=dims, **about, smoke_test=True)
     if "clips" in options:
         raise InputError(f"clips= is for motions:{MADE}; leave it out, or read less with max_bytes=")
     path = folders.expanded(argument)
     check_clips(path)
     field = options.get("field", "frames")
     return Motions(
-        spec, lambda: clips_of(path, field, skip, dims), chunk, skip, dims, **described(spec, options, domain="motion")
-    )
+        spec, lambda: clips_of(path, field, skip, dims),
+        chunk_frames=chunk, skip=skip, dims=dims, **described(spec, options, domain="motion"),
+    )  # fmt: skip
 
 
 def number_of(option: str, text: str, least: int, most: int) -> int:

@@ -14,6 +14,7 @@ from pyharness.cli.console import (
     check_target,
     color,
     complain,
+    formatted,
     reports_errors,
     show,
     show_in_pager,
@@ -224,7 +225,7 @@ def check(
     for name, file in files.items():
         atomic_file.write(file, texts[name], overwrite=force)
     summarise(comment)
-    show(room.to_text(shown.sheets(content)[:2], width=width(), color=color()))
+    show(formatted(shown.sheets(content)[:2]))
     code = content.exit_code
     sys.exit(0 if code == 3 and not strict else code)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pyharness.cli.console import color, complain, reports_errors, show, width
+from pyharness.cli.console import complain, formatted, reports_errors, show
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
@@ -155,7 +155,6 @@ def find(
       2  cannot compare, or wrong usage
       3  no commit is found: the answer is a range
     """
-    from pyharness import report as room
     from pyharness.features.gate.cli import share
     from pyharness.features.history import report
     from pyharness.features.history.database import opened
@@ -177,5 +176,5 @@ def find(
         revisions = [ends[0], *revisions_of(running, "..".join(ends))]
         search = bisecting.searched(running, series, revisions, complain)
         subject = running.checkout.subject(search.culprit) if search.culprit else ""
-    show(room.to_text(report.search_sheets(search, subject), width=width(), color=color()))
+    show(formatted(report.search_sheets(search, subject)))
     sys.exit(0 if search.culprit else 2 if search.step is None else 3)

@@ -6,7 +6,7 @@ As a corpus (``ids:FILE.jsonl``), its documents are entries: rows of JSON that `
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pyharness import corpora
 from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.corpora.streaming import fits, never_empty, settled
+from pyharness.corpora.streaming import StreamedCorpus, fits, never_empty, settled
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, Digest, InputError, Piece, Tally
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
@@ -124,22 +124,10 @@ def _number(where: str, field: str, value: Any, most: int) -> int:
 
 
 @dataclass(slots=True)
-class Logs:
-    """Entries read from ``read``, a stream that can be restarted."""
+class Logs(StreamedCorpus[LogEntry]):
+    """Entries of a log, as rows of JSON."""
 
-    name: str
-    read: Callable[[], Iterable[LogEntry]]
-    language: str
-    domain: str
-    licence: str
-    label: str
-    max_bytes: int | None
-    smoke_test: bool = False
     kind: str = KIND
-
-    def documents(self, tally: Tally) -> Iterator[str]:
-        """Stream entries as rows of JSON."""
-        return (piece.text for piece in self.keyed_documents(tally))
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream entries with keys: equal texts, or equal ids without text, are no further evidence."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.console import check_output, complain, formatted, reports_errors, show
 from pyharness.cli.usage import Example
 from pyharness.types import InputError, counted
 
@@ -52,7 +52,7 @@ def plan(
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness import report, suite
+    from pyharness import suite
     from pyharness.features.parts import costs, executors, planning
 
     if (workers is not None or price is not None) and not cost:
@@ -64,7 +64,7 @@ def plan(
             raise InputError(f"--price {price} is no price of an hour: write a number such as 0.05")
         check_output()
         told = costs.sheet(planning.opened(Path(suite_name)), workers or 1, price)
-        show(report.to_text([told], width=width(), color=color()))
+        show(formatted([told]))
         return
     if script is not None:
         if parts is not None or output is not None:
@@ -155,7 +155,7 @@ def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -
         complain(f"error: {missing}")
         sys.exit(1)
     if not quiet:
-        show(report.to_text(report.sheets(record), width=width(), color=color()))
+        show(formatted(report.sheets(record)))
     complain(f"record: {output}")
     sys.exit(1 if any(result.status == "failed" for result in record.results) else 0)
 
