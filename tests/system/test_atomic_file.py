@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from bpe_models import trained_model
-from half_written import OLD, STEPS, check_interrupted, check_on_full_disk
 from pyharness import bpe, report, store
 from pyharness.system import atomic_file
 from pyharness.system.folders import write_folder
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import InputError
+from writing.half_written import OLD, STEPS, check_interrupted, check_on_full_disk
 
 RECORD = store.Record({"metrics": {}}, ())
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {

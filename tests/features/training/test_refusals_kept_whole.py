@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from half_written import STEPS, check_interrupted, check_on_full_disk
 from pyharness.features.training import trained_cache
 from pyharness.types import InputError
+from writing.half_written import STEPS, check_interrupted, check_on_full_disk
 
 
 def refuse(folder: Path) -> None:
