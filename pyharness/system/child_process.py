@@ -297,7 +297,7 @@ class PreparationLane(Asked):
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Let whatever prepares a row in this thread find this lane by :func:`current_lane`, and end the child then."""
+        """Be the :func:`current_lane` of this thread, for whatever prepares a row, and end the child afterwards."""
         before = _PREPARATION_LANE.set(self)
         try:
             yield

@@ -23,11 +23,9 @@ from pyharness.system import atomic_file
 from pyharness.system.folders import write_folder
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import InputError
+from writing.half_written import OLD, STEPS, check_interrupted, check_on_full_disk
 
 RECORD = store.Record({"metrics": {}}, ())
-OLD = "what was there before"
-
-
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "text": ("any", lambda path: atomic_file.write(path, "né", overwrite=True)),
     "bytes": ("any", lambda path: atomic_file.write(path, b"new", overwrite=True)),
@@ -54,53 +52,29 @@ def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path, writer: str
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("old", [True, False], ids=["replacing", "new"])
 @pytest.mark.parametrize("writer", WRITERS)
-def test_an_interruption_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, old: bool, step: str
-) -> None:
+def test_an_interruption_leaves_what_was_there(tmp_path: Path, writer: str, old: bool, step: str) -> None:
     name, write = WRITERS[writer]
     path = tmp_path / name
     if writer == "parquet":
         pytest.importorskip("pyarrow", reason="Parquet needs the extra files")
-    if old:
-        path.write_text(OLD, encoding="utf-8")
-    seen: list[str] = []
-
-    def interrupted(*_: object) -> None:
-        seen.extend(file.name for file in tmp_path.iterdir() if file != path)
-        raise KeyboardInterrupt
-
-    owner: object = os if step == "fsync" else Path
-    monkeypatch.setattr(owner, step, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write(path)
-    assert len(seen) == 1, "it was written aside, in the same folder"
-    assert seen[0] != name
-    assert [file.name for file in tmp_path.iterdir()] == ([name] if old else [])
-    assert not old or path.read_text(encoding="utf-8") == OLD
+    check_interrupted(path, lambda: write(path), old, step)
 
 
 @pytest.mark.parametrize("writer", QUIET)
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, writer: str) -> None:
     name, write = QUIET[writer]
     path = tmp_path / name
     if writer == "parquet":
         pytest.importorskip("pyarrow", reason="Parquet needs the extra files")
-    path.write_text(OLD, encoding="utf-8")
 
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    if writer in WRITERS:
+    def refused() -> None:
         with pytest.raises(InputError, match=rf"{re.escape(str(path))}.*No space left"):
             write(path)
-    else:
-        write(path)  # only a cache
-    assert path.read_text(encoding="utf-8") == OLD
-    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+    check_on_full_disk(path, refused if writer in WRITERS else lambda: write(path))  # the other is only a cache
 
 
 def test_a_killed_process_leaves_the_file_whole(tmp_path: Path) -> None:

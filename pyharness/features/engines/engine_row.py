@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
 from pyharness.plugins import libraries
+from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
 from pyharness.tokenizers.families import huggingface, sentencepiece, tiktoken
 from pyharness.tokenizers.source import VocabularyFile
-from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.types import (
+    HasPipeline,
+    Ids,
+    InputError,
+    RoundTrip,
+    Tokenizer,
+    TokenizerFamily,
+    TokenizerSpec,
+    Vocabulary,
+)
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.file import read_file
 from pyharness.vocabularies.rank_file import write_ranks
@@ -99,7 +110,7 @@ def without_special(data: bytes) -> str:
 
 
 def wrap(
-    engine: str, distribution: str, module: str, kinds: Sequence[vocabulary_file.Kind],
+    engine: str, distribution: str, kinds: Sequence[vocabulary_file.Kind],
     build: Callable[[VocabularyFile], Tokenizer], also: str = "",
 ) -> Callable[[TokenizerSpec], TokenizerSpec]:  # fmt: skip
     """Return an engine's ``wrap``: the home row's file, loaded by ``build``. ``also``: what else it runs, in words."""
@@ -110,12 +121,34 @@ def wrap(
             what = file.kind if isinstance(file, VocabularyFile) else "no vocabulary file"
             runs = f"{also}files of kind {', '.join(kinds)}"
             raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs {runs}")
-        libraries.require(f"tokenizer {name!r}", module, "engines", distribution)
+        libraries.require(f"tokenizer {name!r}", engine, "engines", distribution)
         return dataclasses.replace(
             home, name=name, load=lambda _: build(file), library=distribution, extra="engines", reference=False,
         )  # fmt: skip
 
     return row
+
+
+def of_wheel(
+    engine: str, distribution: str, licence: str, vocabularies: Mapping[str, str],
+    load: Callable[[TokenizerSpec], Tokenizer], summary: str,
+) -> TokenizerFamily:  # fmt: skip
+    """Return the rows ``engine:NAME`` of the vocabularies in its wheel. These are its names to those of all rows."""
+
+    def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+        name = f"{engine}:{argument}"
+        vocabulary = pick(f"{engine} vocabulary", argument, vocabularies)
+        check_options(name, options, ())
+        libraries.require(f"tokenizer {name!r}", engine, "engines", distribution)
+        return TokenizerSpec(
+            name=name, load=load, library=distribution, source=f"{distribution} wheel", licence=licence,
+            extra="engines", vocabulary=vocabulary,
+        )  # fmt: skip
+
+    return TokenizerFamily(
+        name=engine, place=99, expand=expand, summary=summary, example=f"{engine}:cl100k_base",
+        known=lambda: tuple(vocabularies), extra="engines",
+    )  # fmt: skip
 
 
 def check_ids(ids: Ids, limit: int, engine: str, first: int = 0) -> None:

@@ -123,7 +123,7 @@ def _pattern(table: RankTables, spelling: str) -> str:
 
 
 def _wrap(home: TokenizerSpec) -> TokenizerSpec:
-    row = wrap("fastokens", "fastokens", "fastokens", ("huggingface", "rank_file", "tekken"), build)(home)
+    row = wrap("fastokens", "fastokens", ("huggingface", "rank_file", "tekken"), build)(home)
     file = home.load
     assert isinstance(file, VocabularyFile)  # noqa: S101 -- other homes are refused
     return dataclasses.replace(row, load=lambda spec: build(file, spec.options))

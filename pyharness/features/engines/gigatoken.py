@@ -128,9 +128,7 @@ def _from_ranks(table: RankTables, label: str) -> tuple[Any, int]:
 ENGINES = (
     Engine(
         name="gigatoken",
-        wrap=wrap(
-            "gigatoken", "gigatoken", "gigatoken", ("huggingface", "rank_file", "tekken", "sentencepiece"), build
-        ),
+        wrap=wrap("gigatoken", "gigatoken", ("huggingface", "rank_file", "tekken", "sentencepiece"), build),
         summary="BPE from tokenizer.json, rank files, tekken and SentencePiece models (SIMD splitting, piece caches)",
         extra="engines",
     ),

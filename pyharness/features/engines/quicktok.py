@@ -18,15 +18,13 @@ import numpy as np
 from pyharness.features.engines import engine_row
 from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.plugins import libraries
-from pyharness.plugins.registry import pick
-from pyharness.plugins.specification import check_options
 from pyharness.system.threads import require_one
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.timed_calls import Timed
-from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.rank_file import RankVocabulary
@@ -124,37 +122,21 @@ def build(file: VocabularyFile) -> QuicktokTokenizer:
     return QuicktokTokenizer(library, table, *notes, home=file)
 
 
-def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe a vocabulary of the wheel."""
-    name = f"quicktok:{argument}"
-    pick("quicktok vocabulary", argument, BUNDLED)
-    check_options(name, options, ())
-    libraries.require(f"tokenizer {name!r}", "quicktok", "engines", "quicktok-v1")
-    return TokenizerSpec(
-        name=name, load=load, library="quicktok-v1", source="quicktok-v1 wheel", licence="Apache-2.0", extra="engines",
-        vocabulary=argument,
-    )  # fmt: skip
+FAMILY = engine_row.of_wheel(
+    "quicktok", "quicktok-v1", "Apache-2.0", {name: name for name in BUNDLED}, load,
+    "vocabularies inside the quicktok wheel",
+)  # fmt: skip
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
     """Return the row that runs a home row: from the wheel if it has the vocabulary, else through the importer."""
     if home.vocabulary in BUNDLED:
-        return dataclasses.replace(expand(str(home.vocabulary), {}), name=f"quicktok+{home.name}")
+        return dataclasses.replace(FAMILY.expand(str(home.vocabulary), {}), name=f"quicktok+{home.name}")
     also = f"the vocabularies {', '.join(BUNDLED)}, and "
-    return engine_row.wrap("quicktok", "quicktok-v1", "quicktok", ("huggingface", "tekken"), build, also)(home)
+    return engine_row.wrap("quicktok", "quicktok-v1", ("huggingface", "tekken"), build, also)(home)
 
 
-FAMILIES = (
-    TokenizerFamily(
-        name="quicktok",
-        place=99,
-        expand=expand,
-        summary="vocabularies inside the quicktok wheel",
-        example="quicktok:cl100k_base",
-        known=lambda: tuple(BUNDLED),
-        extra="engines",
-    ),
-)
+FAMILIES = (FAMILY,)
 ENGINES = (
     Engine(
         name="quicktok",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pyharness.features.engines.engine_row import check_ids
-from pyharness.plugins import libraries
-from pyharness.plugins.registry import pick
-from pyharness.plugins.specification import check_options
+from pyharness.features.engines.engine_row import check_ids, of_wheel
 from pyharness.system.threads import require_one
 from pyharness.tokenizers.source import refusing
 from pyharness.tokenizers.timed_calls import Timed
-from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
@@ -72,16 +69,9 @@ def load(spec: TokenizerSpec) -> Tokenizer:
         return RsBpeTokenizer(name, openai.cl100k_base() if name == "cl100k_base" else openai.o200k_base())
 
 
-def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe one of the two vocabularies."""
-    name = f"rs_bpe:{argument}"
-    pick("rs_bpe vocabulary", argument, KNOWN)
-    check_options(name, options, ())
-    libraries.require(f"tokenizer {name!r}", "rs_bpe", "engines", "rs-bpe")
-    return TokenizerSpec(
-        name=name, load=load, library="rs-bpe", source="rs-bpe wheel", licence="MIT", extra="engines",
-        vocabulary=argument,
-    )  # fmt: skip
+FAMILY = of_wheel(
+    "rs_bpe", "rs-bpe", "MIT", {name: name for name in KNOWN}, load, "vocabularies compiled into the rs-bpe wheel"
+)
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
@@ -90,19 +80,9 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
         raise InputError(
             f"rs_bpe cannot run {home.name!r}; it has {' and '.join(KNOWN)} compiled in, and reads no files"
         )
-    row = expand(str(home.vocabulary), {})
+    row = FAMILY.expand(str(home.vocabulary), {})
     return dataclasses.replace(row, name=f"rs_bpe+{home.name}")
 
 
-FAMILIES = (
-    TokenizerFamily(
-        name="rs_bpe",
-        place=99,
-        expand=expand,
-        summary="vocabularies compiled into the rs-bpe wheel",
-        example="rs_bpe:cl100k_base",
-        known=lambda: tuple(KNOWN),
-        extra="engines",
-    ),
-)
+FAMILIES = (FAMILY,)
 ENGINES = (Engine(name="rs_bpe", wrap=wrap, summary="cl100k_base and o200k_base only, compiled in", extra="engines"),)

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
-from pyharness.plugins import libraries
-from pyharness.plugins.registry import pick
-from pyharness.plugins.specification import TOKENIZER, check_options
+from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, of_wheel, tables, without_special, wrap
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.timed_calls import Timed
-from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.types import Engine, Ids, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.rank_file import RankVocabulary, write_ranks
 
@@ -125,33 +123,16 @@ def load(spec: TokenizerSpec) -> Tokenizer:
         return _from_ranks(RankTables(RankVocabulary(ranks, {}, pattern)))
 
 
-def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe a vocabulary of the wheel."""
-    name = f"splintr:{argument}"
-    vocabulary, _, _ = pick("splintr vocabulary", argument, BUNDLED)
-    check_options(name, options, ())
-    libraries.require(f"tokenizer {name!r}", "splintr", "engines", "splintr-rs")
-    return TokenizerSpec(
-        name=name, load=load, library="splintr-rs", source="splintr-rs wheel", licence="MIT", extra="engines",
-        vocabulary=vocabulary,
-    )  # fmt: skip
-
-
 FAMILIES = (
-    TokenizerFamily(
-        name="splintr",
-        place=99,
-        expand=expand,
-        summary="vocabularies inside the splintr wheel",
-        example="splintr:cl100k_base",
-        known=lambda: tuple(BUNDLED),
-        extra="engines",
+    of_wheel(
+        "splintr", "splintr-rs", "MIT", {name: vocabulary for name, (vocabulary, _, _) in BUNDLED.items()}, load,
+        "vocabularies inside the splintr wheel",
     ),
-)
+)  # fmt: skip
 ENGINES = (
     Engine(
         name="splintr",
-        wrap=wrap("splintr", "splintr-rs", "splintr", ("huggingface", "rank_file", "tekken"), build),
+        wrap=wrap("splintr", "splintr-rs", ("huggingface", "rank_file", "tekken"), build),
         summary="tokenizer.json of every model type, rank files and tekken",
         extra="engines",
     ),

@@ -100,7 +100,7 @@ def build(file: VocabularyFile) -> TokieTokenizer:
 ENGINES = (
     Engine(
         name="tokie",
-        wrap=wrap("tokie", "tokie", "tokie", ("huggingface",), build),
+        wrap=wrap("tokie", "tokie", ("huggingface",), build),
         summary="BPE, WordPiece and Unigram from tokenizer.json",
         extra="engines",
     ),

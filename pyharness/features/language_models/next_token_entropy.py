@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, PassRun, Work
 from pyharness.corpora.streaming import batches
-from pyharness.features.language_models import folder, loader, windows
-from pyharness.features.language_models import metrics as language_model
+from pyharness.features.language_models import folder, loader, metrics, windows
 from pyharness.features.language_models.causal import CausalModel
 from pyharness.features.language_models.metrics import Bits, Scores
 from pyharness.metrics.counting import state_arrays, words
@@ -60,8 +59,8 @@ BYTES_AT_ONCE = 1 << 16  # characters of text, whose windows are sorted by lengt
 BY_LENGTH = Table(
     "Next token by length",
     columns=(
-        *(Column("token_length_nll", f"NLL of {part}", part=part) for part in language_model.LENGTHS),
-        *(Column("token_length_bits_per_byte", f"NLL/byte of {part}", part=part) for part in language_model.LENGTHS),
+        *(Column("token_length_nll", f"NLL of {part}", part=part) for part in metrics.LENGTHS),
+        *(Column("token_length_bits_per_byte", f"NLL/byte of {part}", part=part) for part in metrics.LENGTHS),
     ),
     notes=("NLL of tokens of 1, 2, 3, ... bytes, in bits per token and per byte.",),
 )
@@ -98,7 +97,7 @@ class Scoring:
     batch_tokens: int
     threads: int = 1
     vocabulary: Vocabulary | None = field(init=False)
-    state: CorpusState = field(default_factory=language_model.empty)
+    state: CorpusState = field(default_factory=metrics.empty)
     documents: int = 0  # texts: documents, or pieces of cut ones
     unscored: int = 0  # tokens without a prediction
     unspelled: int = 0  # texts whose tokens do not spell them, or hide their bytes
@@ -135,7 +134,7 @@ class Scoring:
         left_out = self._bytes_of_first(text, ids, stops) if unscored else 0
         self.unscored += unscored
         self.unspelled += stops is None
-        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions, sizes, opens))
+        metrics.update(self.state, group, Scores(text, entropy, nll, left_out, positions, sizes, opens))
 
     def _bytes_of_first(self, text: str, ids: Ids, stops: NDArray[np.int64] | None) -> int:
         whole = len(text.encode())
@@ -180,7 +179,7 @@ class Scoring:
             size = window.stop + 1 - window.first
             for scored, values in zip(scores, into, strict=True):
                 part = scored[offset : offset + size]
-                if not (valid := part <= language_model.MOST_BITS).all():
+                if not (valid := part <= metrics.MOST_BITS).all():
                     token = window.first + int(np.argmin(valid)) - (self.model.bos is not None)
                     raise NoNumber(
                         f"the model gives {part[~valid][0]} bits for token {token} of document "
@@ -313,14 +312,14 @@ def starts(work: Work) -> ScoringPass:
 def rederive(state: State, case: Case) -> Findings:
     """Compute every number again from the sums of bits, without the model."""
     del case
-    sums = language_model.empty()
+    sums = metrics.empty()
     sums.counters.update(state_arrays.counters_of(state))
     return _findings(sums)
 
 
 def _findings(state: CorpusState) -> Findings:
     groups = {name: sums.tolist() for name, sums in sorted(state.counters.items())}
-    return Findings(tuple(language_model.measure(state)), {"groups": groups})
+    return Findings(tuple(metrics.measure(state)), {"groups": groups})
 
 
 def about(scoring: Scoring) -> dict[str, Any]:
@@ -383,7 +382,7 @@ BENCHMARKS = (
         corpus="required",
         whole_text=True,
         place=9,
-        metrics=tuple(metric.name for metric in language_model.REPORTED),
+        metrics=tuple(metric.name for metric in metrics.REPORTED),
         tables=(TABLE, BY_LENGTH),
         plots=PLOTS,
         parameters={
