@@ -154,8 +154,9 @@ def formatted(sheets: Sequence[Sheet], form: str = "text") -> str:
 
 
 def show_json(content: Any) -> None:
-    """Write JSON values to standard output, as people read them."""
-    show(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    """Write JSON values to standard output, in ASCII where it is not UTF-8: ``show`` would write escapes of no JSON."""
+    escaped = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    show(json.dumps(content, ensure_ascii=escaped, allow_nan=False, indent=1) + "\n")
 
 
 def show_in_pager(text: str) -> None:

@@ -27,6 +27,13 @@ def test_a_pipe_gets_json() -> None:
     assert said["rows"][0]["units"][1] == {"id": 195, "text": "\\xc3", "bytes": "c3", "merges": None, "moved": True}
 
 
+def test_json_is_json_where_the_output_has_not_every_character() -> None:
+    arguments = ["show", "-t", "raw_bytes", "né 日"]
+    shown = {name: CliRunner(charset=name).invoke(main, arguments).stdout_bytes for name in ("latin-1", "utf-8")}
+    assert json.loads(shown["latin-1"]) == json.loads(shown["utf-8"])
+    assert "日".encode() in shown["utf-8"]
+
+
 def test_rows_are_called_by_their_names_and_a_file_with_an_equals_sign_is_no_name(tmp_path: Path) -> None:
     path = tmp_path / "a=b.json"
     path.write_text(json.dumps(FILES["byte level"]), encoding="utf-8")
