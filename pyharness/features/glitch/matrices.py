@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.language_models.folder import ModelFolder
-from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile
+from pyharness.features.language_models.weights_file import WIDTHS, StoredTensor, WeightsFile, to_float64
 from pyharness.types import InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 INPUTS = ("embed_tokens", "wte", "word_embeddings", "embed_in", "tok_embeddings", "embeddings")
 OUTPUTS = ("lm_head", "embed_out", "output", "ff_out")
-WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
 BLOCK = 4 << 20  # bytes of float64 at a time
 MOST_COLUMNS = 1 << 15  # published models have at most 2^14
 _NAMED, _SHOWN = 6, 80  # tensors in a message, characters of each
@@ -77,18 +76,11 @@ class IdMatrix:
             data = file.read(count * self._row_bytes)
         if len(data) < count * self._row_bytes:
             raise InputError(f"the file of {self.tensor.name} has become shorter while it was read")
-        numbers = _to_float64(data, self.tensor.dtype).reshape(count, -1)
+        numbers = to_float64(np.frombuffer(data, np.uint8).reshape(count, -1), self.tensor.dtype)
         if not (finite := np.isfinite(numbers).all(axis=1)).all():
             row = first + int(np.argmin(finite))
             raise InputError(f"{self.path}: row {row} of {self.tensor.name} has numbers that are not finite")
         return numbers
-
-
-def _to_float64(data: bytes, dtype: str) -> NDArray[np.float64]:
-    """Convert the bytes of numbers to float64; exact."""
-    if dtype == "BF16":
-        return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
-    return np.frombuffer(data, "<f4" if dtype == "F32" else "<f2").astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json
 
 # Bytes for some 300,000 tensors: no published model has as many. The safetensors library allows three times as much.
 LARGEST_HEADER = 32 << 20
 METADATA = "__metadata__"
+WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
 _LENGTH = 8  # bytes of the length at the start of a file
 
 
@@ -64,6 +68,13 @@ class WeightsFile:
             return _read(path, status.st_size, status.st_mtime_ns, status.st_ino)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def to_float64(data: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
+    """Convert the bytes of rows, uint8 [rows, bytes], to float64 [rows, columns]; exact."""
+    if dtype == "BF16":
+        return (data.view("<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
+    return data.view("<f4" if dtype == "F32" else "<f2").astype(np.float64)
 
 
 @lru_cache(maxsize=256)  # shards of one model; an adaptation asks four times for each

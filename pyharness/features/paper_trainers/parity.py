@@ -42,7 +42,7 @@ def _trainer(options: ParityOptions) -> Any:
         raise InputError("this tokenizers has no ParityBpeTrainer; pip install -U tokenizers")
     return trainers.ParityBpeTrainer(
         num_merges=options.vocab_size - BYTES - len(options.special), variant=options.variant,
-        min_frequency=options.min_frequency or 0, global_merges=options.global_merges,
+        min_frequency=options.min_frequency or 1, global_merges=options.global_merges,
         window_size=options.window_size, alpha=options.alpha, special_tokens=list(options.special),
         show_progress=False, initial_alphabet=alphabet(), max_token_length=options.max_token_length,
     )  # fmt: skip

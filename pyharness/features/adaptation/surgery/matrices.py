@@ -15,10 +15,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pyharness.features.adaptation.surgery.rows import WIDTHS, rows_of
+from pyharness.features.adaptation.surgery.rows import rows_of
 from pyharness.features.language_models.folder import ModelFolder
 from pyharness.features.language_models.loader import refused, require_libraries
-from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile
+from pyharness.features.language_models.weights_file import WIDTHS, StoredTensor, WeightsFile
 from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 

@@ -1,6 +1,6 @@
 """Rows of one vocabulary matrix by a plan, in blocks: memory does not grow with the matrix.
 
-Numbers are converted from a dtype's bytes to float64, and back.
+Numbers are rounded from float64 to the bytes of a dtype.
 """
 
 from __future__ import annotations
@@ -15,19 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
-from pyharness.features.language_models.weights_file import StoredTensor
+from pyharness.features.language_models.weights_file import StoredTensor, to_float64
 from pyharness.features.training.trainers.phases import Phases
 from pyharness.types import InputError
 
-WIDTHS = {"F32": 4, "BF16": 2, "F16": 2}  # bytes of a number
 BLOCK = 4 << 20  # bytes per read
-
-
-def to_float64(data: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
-    """Convert the bytes of rows, uint8 [rows, bytes], to float64 [rows, columns]; exact."""
-    if dtype == "BF16":
-        return (data.view("<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
-    return data.view("<f4" if dtype == "F32" else "<f2").astype(np.float64)
 
 
 def to_bytes(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyharness.features.adaptation.surgery.rows import WIDTHS, to_bytes, to_float64
+from pyharness.features.adaptation.surgery.rows import to_bytes
+from pyharness.features.language_models.weights_file import WIDTHS, to_float64
 
 TORCH = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
 
