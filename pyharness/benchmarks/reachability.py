@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -188,7 +189,7 @@ def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
     common = _common_arguments(result)
     for one in result.details.get("pipeline", ()):
         instead = " ".join(map(repr, spelled[one["id"]])) if one["id"] in spelled else f"ids {_ids(one['instead'])}"
-        words = [str(one["verdict"]).replace("_", " ")]
+        words = [re.sub(r"^(.*) unreachable$", r"unreachable (\1)", str(one["verdict"]).replace("_", " "))]
         if "argument" in one:
             words.append(one["argument"] if one["argument"] in common else one["because"])
         yield str(one["id"]), repr(one["token"]), instead, ": ".join(words)
@@ -239,19 +240,20 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 TABLE = Table(
-    "Unreachable tokens by layer of the self-tokenization test",
+    "Unreachable tokens by layer",
     columns=(
         Column("stt_tested", "tested"),
         Column("unreachable_graph", "graph"),
         Column("unreachable_model", "model"),
         Column("unreachable_pipeline", "pipeline"),
         Column("no_witness_found", "undecided"),
-        Column("undecodable", "not UTF-8"),
         Column("unused_on_corpus", "unused"),
+        Column("undecodable", "not UTF-8"),
     ),
     notes=(
-        "graph (merges), model, pipeline: tokens that the named layer never gives.",
-        "unused: not in this text. not UTF-8: unused, and not valid UTF-8 alone.",
+        "graph: no order of merges builds the token. model: these, and tokens whose own text gives other tokens.",
+        "pipeline: a proof says that no text gives the token. undecided: neither a text nor a proof was found.",
+        "unused: not in this text. not UTF-8: unused tokens whose bytes are no whole characters.",
     ),
     sized=False,
     joined=("witnesses",),

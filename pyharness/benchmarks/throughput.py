@@ -195,12 +195,12 @@ NOISY = 0.1  # spread of steady figures that makes them unreliable
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Explain the spread, and name the rows with a large one."""
     del data
-    yield "spread: coefficient of variation over repetitions, first of steady, then of decode. Mtok/s: steady."
+    yield "CV: coefficient of variation over repetitions. Mtok/s: of steady."
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):
         advice = "" if all(one.case.parameters.get("rounds") for one in results) else " Interleave the rows: rounds=10."
-        yield f"Spread above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
+        yield f"CV above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
 
 
 Steady: TypeAlias = tuple[CaseResult, Measurement]
@@ -217,10 +217,10 @@ TABLE = Table(
     "Throughput, MB/s",
     columns=(
         *(Column("encode_bytes_per_second", phase, part=phase) for phase in ("cold", "steady", "replay")),
-        Column("encode_bytes_per_second", "spread %", part="steady", shows="spread", format=WHOLE_PERCENT),
+        Column("encode_bytes_per_second", "steady CV %", part="steady", shows="spread", format=WHOLE_PERCENT),
         Column("encode_tokens_per_second", "Mtok/s", part="steady"),
         Column("decode_bytes_per_second", "decode", part="steady"),
-        Column("decode_bytes_per_second", "spread %", part="steady", shows="spread", format=WHOLE_PERCENT),
+        Column("decode_bytes_per_second", "decode CV %", part="steady", shows="spread", format=WHOLE_PERCENT),
     ),
     notes=(
         "cold: first text in a fresh process; steady: new text; replay: the same text again.",

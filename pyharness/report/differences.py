@@ -133,8 +133,9 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
-    return f"signed-rank test over {counted(ranks.pairs, 'document')}, related ones added up{left}, p = {ranks.p:.2g}"
+    left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
+    documents = counted(ranks.pairs, "independent document")
+    return f"signed-rank test over {documents} (copies and parts of a work count once{left}), p = {ranks.p:.2g}"
 
 
 SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of the verdicts shown without --all; they need no colours
@@ -210,7 +211,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} (not significant or other; see --all), and equal ones."
+        yield f"Not shown: {counted(hidden, 'number')} without such a verdict (--all shows them), and equal ones."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -243,7 +244,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         elif one.unjudged and one.primary:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
-    yield from (f"Judged without a CI by a {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
+    yield from (f"Judged without a CI by one {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

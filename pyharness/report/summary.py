@@ -55,7 +55,7 @@ def _first(column: Mapping[str, Ranked]) -> str:
         return "no row, as each was trained on it"
     first = [label for label in competing if column[label].rank == 1]
     if not first:
-        return f"{competing[0]} (no rank)"
+        return f"{competing[0]} (no rank: {column[competing[0]].unranked})"
     winner, *tied = first
     return f"{winner} (tied with {listed(tied)})" if tied else winner
 

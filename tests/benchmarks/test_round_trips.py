@@ -97,8 +97,8 @@ def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) 
     sheets = {sheet.title: sheet for sheet in report.sheets(record)}
     (row,) = sheets["Round trips"].texts
     shown = dict(zip(sheets["Round trips"].columns, row, strict=True))
-    assert shown["exact on text"] == "1.0000"
-    assert float(shown["on stress set"]) < 1
+    assert shown["text exact"] == "1.0000"
+    assert float(shown["stress exact"]) < 1
     (lost,) = (sheet for title, sheet in sheets.items() if "lost" in title)
     (entry,) = lost.texts
     assert entry[:2] == ("mistral:v3", STRESS)

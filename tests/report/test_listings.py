@@ -39,8 +39,8 @@ def test_ten_are_listed_and_all_when_asked() -> None:
     read = record({"model": [{"id": 3, "spelled": ["<", "h3>"]}], "pipeline": [dead(token) for token in range(3, 20)]})
     (some,), (whole,) = listing_sheets(read), listing_sheets(read, all_entries=True)
     assert (some.title, len(some.rows), len(whole.rows)) == (TITLE, FIRST_LISTED, 17)
-    assert some.texts[0] == ("a", "3", "'<h3>'", "'<' 'h3>'", "merge unreachable: never")
-    assert some.texts[1] == ("a", "4", "'<h4>'", "ids 1, 2", "merge unreachable: never")
+    assert some.texts[0] == ("a", "3", "'<h3>'", "'<' 'h3>'", "unreachable (merge): never")
+    assert some.texts[1] == ("a", "4", "'<h4>'", "ids 1, 2", "unreachable (merge): never")
     assert whole.notes == ("never: it is never made.",) == some.notes[:-1]
     assert re.search(r"^a: 7 more\b.*--list-dead\b", some.notes[-1])
 
@@ -49,7 +49,7 @@ def test_a_reason_that_differs_by_token_stands_with_each() -> None:
     entries = [dead(3, "by 2.5", "better_path"), dead(4, "by 3.5", "better_path"), {**dead(5), "argument": "never"}]
     open_one = {"id": 6, "token": "x", "verdict": "no_witness_found", "instead": list(range(20))}
     (sheet,) = listing_sheets(record({"pipeline": [*entries, open_one]}))
-    reasons = ["merge unreachable: by 2.5", "merge unreachable: by 3.5", "merge unreachable: never", "no witness found"]
+    reasons = ["unreachable (merge): by 2.5", "unreachable (merge): by 3.5", "unreachable (merge): never", "no witness found"]
     assert [row[-1] for row in sheet.texts] == reasons
     assert sheet.texts[-1][3] == "ids 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
     assert sheet.notes == ("never: it is never made.",)

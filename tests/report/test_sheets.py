@@ -209,13 +209,13 @@ def timed(name: str, samples: list[float], **parameters: int) -> dict[str, Any]:
 
 def said_of_spread(*rows: dict[str, Any]) -> str:
     *_, sheet = report.sheets(record(*rows))
-    return " ".join(note for note in sheet.notes if note.startswith("Spread above"))
+    return " ".join(note for note in sheet.notes if note.startswith("CV above"))
 
 
 def test_timings_stand_beside_their_spread_and_noise_is_said() -> None:
     _, sheet = report.sheets(record(timed("a", [1e7, 1.01e7, 0.99e7]), timed("b", [1e7, 2e7, 3e7])))
     shown = [dict(zip(sheet.columns[:4], row[:4], strict=True)) for row in sheet.texts]
-    (place,) = [index for index, title in enumerate(sheet.columns[:5]) if title == "spread %"]
+    (place,) = [index for index, title in enumerate(sheet.columns[:5]) if title == "steady CV %"]
     assert [row[place] for row in sheet.texts] == ["1", "50"]
     assert [one["cold"] for one in shown] == ["10.00", "10.00"]
 

@@ -75,6 +75,12 @@ class LineChange:
     alone: bool = False  # shown by this machine, and not by another that measured both sides
     outcome: Outcome = ""
     why: str = ""  # of the outcome
+    well_before: LinePoint | None = None  # of a step: a drift is seen in its middle, and had begun at ``before``
+
+    @property
+    def baseline(self) -> LinePoint:
+        """What a gate compares with the line's last point."""
+        return self.well_before or self.before
 
     @property
     def effect(self) -> float:
@@ -200,7 +206,7 @@ def _steps(line: HistoryLine, effect: float) -> Iterator[LineChange]:
     for step, begin, end in zip(seen, begins, ends, strict=False):
         old, new = points[begin : step.index], points[step.index : end]
         if (levels := _within_machines(old, new, step)) is not None and abs(levels[1] - levels[0]) >= effect:
-            yield LineChange(line, old[-1], new[0], *levels)
+            yield LineChange(line, old[-1], new[0], *levels, well_before=old[-FEWEST:][0])
 
 
 def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: LevelStep) -> tuple[float, float] | None:

@@ -55,4 +55,4 @@ def test_all_dead_tokens_are_listed_with_witness_and_reason() -> None:
     (sheet,) = section.blocks
     assert isinstance(sheet, Sheet)
     assert [row[2] for row in sheet.texts] == [f"'<h{number}>'" for number in range(15)]
-    assert sheet.texts[0] == ("row", "0", "'<h0>'", "ids 1, 2", "merge unreachable: never")
+    assert sheet.texts[0] == ("row", "0", "'<h0>'", "ids 1, 2", "unreachable (merge): never")

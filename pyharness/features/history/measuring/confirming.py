@@ -1,4 +1,4 @@
-"""Confirm what is suspected: a gate of the revision before a step against the last one of its line."""
+"""Confirm what is suspected: a gate of a revision before a step against the last one of its line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def confirmed(history: History, gates: HistoryGates) -> History:
     judged: dict[int, LineChange] = {}
     for one in history.suspected:
         if (suite := one.line.series.suite) == gates.suite:
-            pairs.setdefault((one.before.revision, one.line.points[-1].revision), []).append(one)
+            pairs.setdefault((one.baseline.revision, one.line.points[-1].revision), []).append(one)
         else:
             judged[id(one)] = replace(one, why=f"no gate was asked: name its suite {suite!r} with --suite or --pytest")
     for (before, last), changes in pairs.items():

@@ -50,8 +50,9 @@ def test_the_verdict_of_the_gate_decides(
 ) -> None:
     content, made = asked(tmp_path, verdict=verdict)
     (change,) = content.suspected
-    assert made.asked == [(change.before.revision, REVISIONS[-1], LAUNCHES)]
+    assert made.asked == [(change.baseline.revision, REVISIONS[-1], LAUNCHES)]
     assert abs(change.before.place - 19) <= 1
+    assert change.baseline.place == change.before.place - 4
     assert (change.outcome, content.exit_code) == (outcome, code)
     (suite,) = ET.fromstring(to_junit(content, strict=False))  # noqa: S314 -- ours
     (case,) = suite
