@@ -235,8 +235,8 @@ TABLE = Table(
     ),
     notes=(
         "promise: the round trip that the tokenizer's file promises. kept: share of the tested documents that meet it.",
-        "Tested documents: those of the text, and the stress set without its long runs. stress exact: share of the "
-        "whole stress set (code, odd Unicode, long runs). Of several texts, a share is that of the worst.",
+        "Tested: the documents of the text, and the stress set without its long runs (code, odd Unicode).",
+        "text exact, stress exact: shares that come back byte for byte. A share is that of the worst text.",
         "same ids: documents with equal ids in another row of this vocabulary; -: no other row has it.",
         _of_all,
     ),

@@ -49,7 +49,12 @@ def test_a_reason_that_differs_by_token_stands_with_each() -> None:
     entries = [dead(3, "by 2.5", "better_path"), dead(4, "by 3.5", "better_path"), {**dead(5), "argument": "never"}]
     open_one = {"id": 6, "token": "x", "verdict": "no_witness_found", "instead": list(range(20))}
     (sheet,) = listing_sheets(record({"pipeline": [*entries, open_one]}))
-    reasons = ["unreachable (merge): by 2.5", "unreachable (merge): by 3.5", "unreachable (merge): never", "no witness found"]
+    reasons = [
+        "unreachable (merge): by 2.5",
+        "unreachable (merge): by 3.5",
+        "unreachable (merge): never",
+        "no witness found",
+    ]
     assert [row[-1] for row in sheet.texts] == reasons
     assert sheet.texts[-1][3] == "ids 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
     assert sheet.notes == ("never: it is never made.",)
