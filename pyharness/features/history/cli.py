@@ -193,7 +193,7 @@ def check(
 ) -> None:  # fmt: skip
     """Look for growth that is still there.
 
-    What is suspected is no verdict yet. --confirm asks a gate: the fifth point before a step against the last one, ten
+    What is suspected is no verdict yet. --confirm asks a gate: the tenth point before a step against the last one, ten
     launches. Only what it calls a regression is an alert. Its record is added to the history.
 
     \b

@@ -206,7 +206,7 @@ def _steps(line: HistoryLine, effect: float) -> Iterator[LineChange]:
     for step, begin, end in zip(seen, begins, ends, strict=False):
         old, new = points[begin : step.index], points[step.index : end]
         if (levels := _within_machines(old, new, step)) is not None and abs(levels[1] - levels[0]) >= effect:
-            yield LineChange(line, old[-1], new[0], *levels, well_before=old[-FEWEST:][0])
+            yield LineChange(line, old[-1], new[0], *levels, well_before=old[-2 * FEWEST :][0])
 
 
 def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: LevelStep) -> tuple[float, float] | None:
