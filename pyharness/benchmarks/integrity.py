@@ -235,9 +235,9 @@ TABLE = Table(
     ),
     notes=(
         "promise: the round trip that the tokenizer's file promises. kept: share of the tested documents that meet it.",
-        "Tested: the documents of the text, and the stress set without its long runs (code, odd Unicode).",
-        "text exact, stress exact: shares that come back byte for byte. A share is that of the worst text.",
-        "same ids: documents with equal ids in another row of this vocabulary; -: no other row has it.",
+        "tested: all documents of the texts, and the stress set (code, odd Unicode) without its long runs.",
+        "text exact, stress exact: shares that come back byte for byte. With several texts, shares are the lowest.",
+        "same ids: documents whose ids equal those of another row with the same vocabulary; -: no such row.",
         _of_all,
     ),
     all_texts=True,

@@ -251,8 +251,8 @@ TABLE = Table(
         Column("undecodable", "not UTF-8"),
     ),
     notes=(
-        "graph: no order of merges builds the token. model: these, and tokens whose own text gives other tokens.",
-        "pipeline: a proof says that no text gives the token. undecided: neither a text nor a proof was found.",
+        "graph: no order of merges builds the token. model: the graph's, and tokens whose own text gives others.",
+        "pipeline, counted apart: a proof says that no text gives the token. undecided: no text and no proof was found.",
         "unused: not in this text. not UTF-8: unused tokens whose bytes are no whole characters.",
     ),
     sized=False,

@@ -199,7 +199,11 @@ def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):
-        advice = "" if all(one.case.parameters.get("rounds") for one in results) else " Interleave the rows: rounds=10."
+        advice = (
+            ""
+            if all(one.case.parameters.get("rounds") for one in results)
+            else " For steadier figures, -b 'throughput?rounds=10' interleaves the rows."
+        )
         yield f"CV above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
 
 

@@ -22,7 +22,7 @@ from pyharness.statistics.signed_ranks import SignedRanks
 from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
+DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "not judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,8 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
-    documents = counted(ranks.pairs, "independent document")
-    return f"signed-rank test over {documents} (copies and parts of a work count once{left}), p = {ranks.p:.2g}"
+    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
+    return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
 SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of the verdicts shown without --all; they need no colours
@@ -175,6 +174,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
+_RANKS = "Independent documents: copies, and documents that name one work, count as one."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = (
     "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
@@ -211,7 +211,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} without such a verdict (--all shows them), and equal ones."
+        yield f"Not shown: {counted(hidden, 'number')} not significant or not judged (see --all), and equal ones."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -244,7 +244,8 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         elif one.unjudged and one.primary:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
-    yield from (f"Judged without a CI by one {test}: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
+    for test, of in tests.items():
+        yield f"Without a CI, their tokens decide: {', '.join(dict.fromkeys(of))}. One {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 
@@ -254,8 +255,10 @@ def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
     neither = any(one.deterministic and one.interval is None for one in shown)
+    by_ranks = any(one.judged_by_ranks for one in shown)
     trained = any(TRAINED_MARK in one.title for one in shown)
-    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: neither, _OUT_OF_TURN: out_of_turn}
+    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _RANKS: by_ranks, _NEITHER: neither,
+              _OUT_OF_TURN: out_of_turn}  # fmt: skip
     return tuple(note for note, wanted in chosen.items() if wanted)
 
 

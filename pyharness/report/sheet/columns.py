@@ -203,4 +203,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         whose = "" if len(reasons) == len(rows) else f" for {names}"
         first, *others = dict.fromkeys(reasons.values())
-        yield f"No CI{whose}: {first}{f' (figures of {next(iter(reasons))})' if others else ''}."
+        yield f"No CI{whose}: {first}{f'. These figures are of {next(iter(reasons))}' if others else ''}."
