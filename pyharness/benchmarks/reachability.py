@@ -252,7 +252,7 @@ TABLE = Table(
     ),
     notes=(
         "graph: no order of merges builds the token. model: the graph's, and tokens whose own text gives others.",
-        "pipeline, counted apart: a proof says that no text gives the token. undecided: no text and no proof was found.",
+        "pipeline, counted apart: a proof says that no text gives it. undecided: neither text nor proof was found.",
         "unused: not in this text. not UTF-8: unused tokens whose bytes are no whole characters.",
     ),
     sized=False,
