@@ -99,15 +99,24 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _full(revision: str) -> str:
     """Return the commit that ``--revision`` names: a whole id as it is, else as this checkout knows it."""
-    from pyharness.features.gate.builds.checkouts import Checkout
     from pyharness.features.history.collecting import is_commit
 
     if not revision or is_commit(revision):
         return revision
-    checkout = Checkout.around(Path())
-    if checkout is None or (commit := checkout.commit(revision)) is None:
+    if (commit := _known_here(revision)) is None:
         raise InputError(f"--revision {revision!r} names no commit here: give its whole id, or run it in the checkout")
     return commit
+
+
+def _known_here(revision: str) -> str | None:
+    """Return the commit that a revision names in this checkout; None where there is none."""
+    from pyharness.features.gate.builds.checkouts import Checkout
+
+    try:
+        checkout = Checkout.around(Path())
+        return None if checkout is None else checkout.commit(revision)
+    except InputError:  # no git here, say
+        return None
 
 
 def _in_words(added: Added) -> str:
@@ -174,7 +183,7 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
 @DB
 @EFFECT
 @click.option(
-    "--since", metavar="REV", help="Count changes at this revision and later: the beginning of a commit's id."
+    "--since", metavar="REV", help="Count changes at this revision and later: a name of git, or the beginning of an id."
 )
 @click.option("--confirm", is_flag=True, help="Ask a gate about what is suspected; this builds both revisions.")
 @click.option("--budget", default=BUDGET, show_default=True, help="Slowdown that such a gate allows.")
@@ -215,7 +224,7 @@ def check(
         check_target(file, force, _files(place))
     if len({file.resolve() for file in files.values()}) < len(files):
         raise InputError("--markdown and --junit name one file: give each a name of its own")
-    content = _read(place, effect, since)
+    content = _read(place, effect, (since and _known_here(since)) or since)
     if confirm:
         content = _confirmed(content, db, **of_gates)
     elif given(of_gates["gates"]) or of_gates["declared"] is not None or of_gates["budget"] != BUDGET:

@@ -74,12 +74,21 @@ class KeptRecord:
     created: str
     suite: str
     machine: str
-    named: str  # the revision that the user named; "": the record says it
+    revision: str  # commit that it measured
     content: bytes  # packed
-    revision: str
     points: tuple[SeriesPoint, ...]
     subjects: Mapping[str, str] = field(default_factory=dict)  # of commits, as the record says
     gap: HistoryGap | None = None
+
+    @property
+    def moment(self) -> tuple[str, ...]:
+        """What records of one measurement share."""
+        return (self.revision, self.created, self.kind, self.suite, self.machine)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Values by series as text, without those that are only shown."""
+        return {json.dumps(one.series): one.value for one in self.points if one.series.nature != "shown"}
 
 
 def is_commit(text: str) -> bool:
@@ -122,7 +131,7 @@ def unpacked(packed: bytes, digest: str, history: str) -> bytes:
     except (zlib.error, TypeError):
         content = b""
     if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; take a copy of it")
+        raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; restore a backup of it")
     return content
 
 
@@ -157,7 +166,7 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
     machine = {fact: environment[fact] for fact in _IDENTIFYING if environment.get(fact) is not None}
     return KeptRecord(
         hashlib.sha256(content).hexdigest(), kind, whole_text(created), whole_text(suite),
-        json.dumps(machine, sort_keys=True), revision, zlib.compress(content, 9), commit, points,
+        json.dumps(machine, sort_keys=True), commit, zlib.compress(content, 9), points,
         {one: whole_text(text) for one, text in subjects.items()}, gap,
     )  # fmt: skip
 
@@ -195,7 +204,7 @@ def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
     silent = bool(gate.self_test.faults) or ASKS in gate.about
     points = iter(()) if silent else _gate_points(gate, _anchor_of(gate))
     environment = gate.about.get("environment")
-    known = {commit: subject} if subject and not revision else {}
+    known = {commit: subject} if subject and commit == version else {}
     return (
         GATE_KIND, str(gate.about.get("created", "")), gate.suite, environment if isinstance(environment, dict) else {},
         commit, points, known,

@@ -21,10 +21,11 @@ LOCKED = "another process has locked it for more than {:.0f} s: try again when i
 _REFUSALS: Mapping[str, str] = {
     "SQLITE_BUSY": LOCKED.format(PATIENCE),
     "SQLITE_READONLY": "it cannot be written: change its permissions, or name another file with --db",
-    "SQLITE_FULL": "the disk is full: nothing was added; make room and add again",
+    "SQLITE_FULL": "the disk is full: nothing was changed; make room and try again",
+    "SQLITE_IOERR": "the system refuses to read or write it: look at its disk, your quota and ulimit -f",
     "SQLITE_CANTOPEN": "it cannot be opened: look whether its folder exists and can be written",
     "SQLITE_NOTADB": "it is no database of SQLite: name another file with --db",
-    "SQLITE_CORRUPT": "it is damaged or cut off: take a copy of it, or add the records to a new one",
+    "SQLITE_CORRUPT": "it is damaged or cut off: restore a backup of it, or add the records to a new one",
 }
 
 
@@ -59,7 +60,7 @@ def reporting(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         name = "_".join(str(getattr(error, "sqlite_errorname", "")).split("_")[:2])
-        why = _REFUSALS.get(name) or f"{error}: if it is damaged, take a copy of it"
+        why = _REFUSALS.get(name) or f"{error}: if it is damaged, restore a backup of it"
         raise InputError(f"history {str(path)!r}: {why}") from None
 
 

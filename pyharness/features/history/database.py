@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pyharness.features.gate.records import GATE_KIND
 from pyharness.features.history import connections, servers
 from pyharness.features.history.collecting import KeptRecord, is_commit, kept
 from pyharness.features.history.connections import Connection
@@ -22,7 +21,7 @@ from pyharness.features.history.servers import ServerPlace, is_address, server_p
 from pyharness.system import bounded_file
 from pyharness.types import InputError
 
-KIND, SCHEMA = "pyharness-history", 2
+KIND, SCHEMA = "pyharness-history", 3
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 DEFAULT, VARIABLE = "pyharness-history.db", "PYHARNESS_HISTORY"
 MAGIC = b"SQLite format 3\0"
@@ -164,12 +163,13 @@ class Database:
         self._connection.change("INSERT INTO about (name, value) VALUES (?, ?)", facts)
 
     def _add(self, entry: KeptRecord) -> bool:
-        if self.rows("SELECT 1 FROM records WHERE id = ?", (entry.id,)):
+        if known := self.rows("SELECT revision FROM records WHERE id = ?", (entry.id,)):
+            _check_revision(entry, str(known[0][0]))
             return False
         self._check_unchanged(entry)
         self._connection.rows(
             "INSERT INTO records (id, kind, created, suite, machine, revision, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.named, entry.content),
+            (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.revision, entry.content),
         )
         self._connection.change(
             "INSERT INTO points (record, series, revision, anchor, value, low, high, samples) "
@@ -191,18 +191,16 @@ class Database:
         return True
 
     def _check_unchanged(self, entry: KeptRecord) -> None:
-        """Refuse a gate's record that was changed: a machine runs one gate at a time."""
-        if entry.kind != GATE_KIND or not entry.created:
+        """Refuse a record that was changed: what was measured at one moment has one value."""
+        if not entry.created:
             return
-        same = self.rows(
-            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND revision = ?",
-            (entry.kind, entry.created, entry.suite, entry.machine, entry.named),
-        )
-        for (digest,) in same:
-            if self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision)):
+        query = "SELECT id FROM records WHERE revision = ? AND created = ? AND kind = ? AND suite = ? AND machine = ?"
+        for (digest,) in self.rows(query, entry.moment):
+            before = dict(self.rows("SELECT series, value FROM points WHERE record = ?", (digest,)))
+            if any(before.get(series, value) != value for series, value in entry.figures.items()):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
-                    f"one that was written, or remove {str(digest)[:12]!r} with its history"
+                    "one that was written"
                 )
 
     def _extend(self, revisions: Iterable[LineRevision], tip: str | None) -> list[str]:
@@ -231,16 +229,22 @@ class Database:
 
 
 def check_apart(entries: Iterable[KeptRecord]) -> None:
-    """Refuse two different records of one gate, as ``Database.add`` would, before a history is made for them."""
-    seen: dict[tuple[str, ...], str] = {}
+    """Refuse records that contradict each other, as ``Database.add`` would, before a history is made for them."""
+    revisions: dict[str, str] = {}
+    seen: dict[tuple[str, ...], dict[str, float]] = {}
     for one in entries:
-        gate = (one.created, one.suite, one.machine, one.named, one.revision)
-        if one.kind != GATE_KIND or not one.created:
-            continue
-        if seen.get(gate, one.id) != one.id:
+        _check_revision(one, revisions.setdefault(one.id, one.revision))
+        figures = seen.setdefault(one.moment, {}) if one.created else {}
+        if any(figures.setdefault(series, value) != value for series, value in one.figures.items()):
             raise InputError(f"two records of {one.suite!r} of {one.created} differ: add the one that was written")
-        if one.points:
-            seen[gate] = one.id
+
+
+def _check_revision(entry: KeptRecord, known: str) -> None:
+    if entry.revision != known:
+        raise InputError(
+            f"record {entry.id[:12]!r} is of revision {known[:10]} already and cannot be of {entry.revision[:10]}: name "
+            "that one, or begin another history"
+        )
 
 
 def _is_commit(value: object) -> bool:

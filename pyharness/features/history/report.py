@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from pyharness.features.gate import suites
 from pyharness.features.gate.report.junit import TestCase, junit_xml
 from pyharness.features.history.collecting import MOST_LOG
-from pyharness.features.history.lines import History, HistoryLine, LineChange, can_be_judged, level
+from pyharness.features.history.lines import History, HistoryLine, LineChange, Outcome, can_be_judged, level
 from pyharness.features.history.measuring.bisecting import StepSearch
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
@@ -21,6 +23,7 @@ OF_A_COMMIT = 10  # characters of a commit's id
 RECENT = 30  # revisions
 MOST_GAPS = 20  # runs of revisions that are listed
 NOT_JUDGED = "Nothing is judged by these times: they change with the machine and its load."
+_QUESTIONS: dict[Outcome, str] = {"": "ask a gate", "inconclusive": "ask again on a quieter machine"}
 _EFFECT = Format("{:+.1f} %", 100, "%")
 _PLAIN = Format("{:.4g}")
 _POINT = ("nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "place", "revision", "value",
@@ -60,6 +63,8 @@ def _figures(changes: Sequence[LineChange]) -> str:
 
 def _answer(history: History) -> Sheet:
     rows = [("verdict", headline(history)), *((_outcome(one), in_words(one)) for one in history.suspected)]
+    if step := next_step(history):
+        rows.append(("next", step))
     measured = len(history.measured)
     rows.append(("revisions", f"{measured:,} measured of {counted(len(history.places), 'revision')} on the line"))
     if history.waiting:
@@ -72,6 +77,35 @@ def _answer(history: History) -> Sheet:
     return Sheet(
         "History", (Heading("about", "word"), Heading("result", "prose")), tuple(text_row(*row) for row in rows)
     )
+
+
+def next_step(history: History) -> str:
+    """Return what to do now; "" where there is nothing to do."""
+    if alerts := history.of_outcome("confirmed"):
+        return f"find the commit: {_search(alerts[0])}; or declare what is wanted in gate.toml"
+    if not history.comparable:
+        return "measure more revisions: pyharness history fill --anchor REV RANGE"
+    if history.of_outcome("not compared"):
+        return "mend what stopped the gate and check again; --since REV leaves older changes out"
+    for outcome, what in _QUESTIONS.items():
+        if changes := history.of_outcome(outcome):
+            return f"{what}: pyharness history check --confirm{_suite_of(changes[0])}"
+    return ""
+
+
+def _search(change: LineChange) -> str:
+    """Return the command that narrows a change down: only times are searched."""
+    series, before, after = change.line.series, change.before.revision, change.after.revision
+    if series.nature == "ratio":
+        return f"pyharness history find {shlex.quote(series.benchmark)}{_suite_of(change)}"
+    return (
+        f"pyharness history fill --anchor {series.anchor[:OF_A_COMMIT]} {before[:OF_A_COMMIT]}..{after[:OF_A_COMMIT]}"
+        f"{_suite_of(change)}"
+    )
+
+
+def _suite_of(change: LineChange) -> str:
+    return "" if change.line.series.suite == suites.DEFAULT else ", with --suite or --pytest as its gates had it"
 
 
 def _some(revisions: Sequence[str]) -> str:
@@ -231,10 +265,11 @@ def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ..
 def comment(history: History) -> Comment:
     """Return the comment on a history: what is suspected first, all else folded."""
     first, *others = sheets(history)
-    lines = tuple(f"{_outcome(one)}: {in_words(one)}" for one in history.suspected)
+    lines = [f"{_outcome(one)}: {in_words(one)}" for one in history.suspected]
+    lines += [f"next: {step}"] if (step := next_step(history)) else []
     about = first.rows[-1][1].text if first.rows else ""
     return Comment(
-        headline(history), about, lines,
+        headline(history), about, tuple(lines),
         (CommentPart(tuple(others), "all changes, lines and gaps", MOST_BYTES_OF_A_TABLE),),
     )  # fmt: skip
 

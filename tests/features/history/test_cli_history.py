@@ -60,6 +60,8 @@ def test_what_is_suspected_has_a_status_a_comment_and_junit(tmp_path: Path, data
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     assert call("history", "check", "--db", database, "--strict", "--effect", "20%").returncode == 0
     assert call("history", "check", "--db", database, "--strict", "--since", commits_of(project)[-1]).returncode == 0
+    for since, code in (("HEAD~20", 3), ("HEAD~1", 0)):  # as git names them
+        assert call("history", "check", "--db", database, "--strict", "--since", since, cwd=project).returncode == code
 
 
 def test_a_report_has_every_format(tmp_path: Path, database: str, project: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from pyharness.features.history.collecting import whole_text
 from pyharness.features.history.database import Database, opened
-from pyharness.features.history.measuring.gates import PAUSE, BaseUnbuilt, HistoryGates, TimeIsOver
+from pyharness.features.history.measuring.gates import PAUSE, BaseUnbuilt, HistoryGates, NoFurtherGate, TimeIsOver
 from pyharness.features.history.places import BranchLine, branch_line
 from pyharness.types import InputError
 
@@ -118,7 +118,7 @@ def fill(
     """Run the gates that are missing; ``revisions`` are commits, oldest first, ``tell`` gets a line for each gate.
 
     Raises:
-        InputError: the anchor does not build, or the first gate cannot be asked for.
+        InputError: the anchor does not build, or the first gate or any further one (``NoFurtherGate``) cannot run.
     """
     result = Filled()
     measured, gaps = _present(gates, asked)
@@ -179,6 +179,8 @@ def _measure(gates: HistoryGates, asked: FillRequest, revision: str, result: Fil
     except BaseUnbuilt as refusal:
         advice = "give another wheel" if asked.wheel else "a wheel of it can be given with --wheel"
         raise InputError(f"the anchor does not build ({refusal}): {advice}") from None
+    except NoFurtherGate:
+        raise
     except InputError as refusal:
         if not result.measured and not result.gaps:  # what is wrong with the first is wrong with all, mostly
             raise
