@@ -242,7 +242,7 @@ def check_apart(entries: Iterable[KeptRecord]) -> None:
 def _check_revision(entry: KeptRecord, known: str) -> None:
     if entry.revision != known:
         raise InputError(
-            f"record {entry.id[:12]!r} is of revision {known[:10]} already and cannot be of {entry.revision[:10]}: name "
+            f"record {entry.id[:12]!r} is of revision {known[:10]} already and not of {entry.revision[:10]}: name "
             "that one, or begin another history"
         )
 
