@@ -62,7 +62,7 @@ def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) ->
     branch as far as this clone knows it.
     """
     from pyharness.features.history import collecting
-    from pyharness.features.history.database import check_apart, opened, place_of
+    from pyharness.features.history.database import opened, place_of
     from pyharness.features.history.places import branch_line
 
     place, line = place_of(db), branch_line(Path(), branch)
@@ -71,11 +71,10 @@ def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) ->
     entries = [collecting.read(file, commit) for file in files]
     others = []
     for other in histories:
-        if other == place or (isinstance(other, Path) and isinstance(place, Path) and _is_same(other, place)):
+        if other == place or _is_same(other, place):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
         with opened(other) as read:  # what is refused is refused before anything is made
             others.append(read.contents())
-    check_apart([*entries, *(entry for other in others for entry in other.entries)])
     with opened(place, create=True) as database:
         added = database.add(entries, line, others)
     show(f"{place}: {_in_words(added)}\n")
@@ -93,8 +92,8 @@ def _parted(records: tuple[str, ...]) -> tuple[list[Path], list[Place]]:
     return files, [*histories, *(server_place(address, "RECORD") for address in addresses)]
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return other.exists() and one.samefile(other)
+def _is_same(one: Place, other: Place) -> bool:
+    return isinstance(one, Path) and isinstance(other, Path) and other.exists() and one.samefile(other)
 
 
 def _full(revision: str) -> str:
@@ -112,11 +111,8 @@ def _known_here(revision: str) -> str | None:
     """Return the commit that a revision names in this checkout; None where there is none."""
     from pyharness.features.gate.builds.checkouts import Checkout
 
-    try:
-        checkout = Checkout.around(Path())
-        return None if checkout is None else checkout.commit(revision)
-    except InputError:  # no git here, say
-        return None
+    checkout = Checkout.around(Path())
+    return None if checkout is None else checkout.commit(revision)
 
 
 def _in_words(added: Added) -> str:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -80,16 +80,6 @@ class KeptRecord:
     subjects: Mapping[str, str] = field(default_factory=dict)  # of commits, as the record says
     gap: HistoryGap | None = None
 
-    @property
-    def moment(self) -> tuple[str, ...]:
-        """What records of one measurement share."""
-        return (self.revision, self.created, self.kind, self.suite, self.machine)
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """Values by series as text, without those that are only shown."""
-        return {json.dumps(one.series): one.value for one in self.points if one.series.nature != "shown"}
-
 
 def is_commit(text: str) -> bool:
     """Whether a text is the whole id of a commit."""
@@ -119,25 +109,18 @@ def _entry(data: Any, name: str, revision: str) -> KeptRecord:
     return entry_of(data, content, name, revision)
 
 
-def unpacked(packed: bytes, digest: str, history: str) -> bytes:
-    """Return the content of a kept record; ``history`` is what messages call the history.
+def kept(packed: bytes, digest: str, revision: str, history: str) -> KeptRecord:
+    """Make the entry of a kept record again; ``history`` is what messages call the history.
 
     Raises:
         InputError: it is damaged, too large, or not what its digest says.
     """
     try:
-        reader = zlib.decompressobj()
-        content = reader.decompress(packed, MOST_BYTES)
+        content = zlib.decompressobj().decompress(packed, MOST_BYTES)
     except (zlib.error, TypeError):
         content = b""
     if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; restore a backup of it")
-    return content
-
-
-def kept(packed: bytes, digest: str, revision: str, history: str) -> KeptRecord:
-    """Make the entry of a kept record again; raise ``InputError`` where it is damaged."""
-    content = unpacked(packed, digest, history)
     try:
         data = parsed(content)
     except ValueError as error:
@@ -162,7 +145,12 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
         facts = _of_run(record, data, name, revision)
     kind, created, suite, environment, commit, figures, subjects = facts
     points = tuple(figures)
-    _check_sizes(points, name)
+    for one in points:
+        if not can_be_shown(one.series.nature, one.value, one.low, one.high):
+            raise InputError(
+                f"{name} has a value of {one.series.figure} for {one.series.benchmark!r} that is too large to be "
+                "measured: measure that revision again"
+            )
     machine = {fact: environment[fact] for fact in _IDENTIFYING if environment.get(fact) is not None}
     return KeptRecord(
         hashlib.sha256(content).hexdigest(), kind, whole_text(created), whole_text(suite),
@@ -180,15 +168,6 @@ def can_be_shown(nature: str, *values: float | None) -> bool:
     """Whether values of a point, or ends of its interval, are small enough for what is computed with them."""
     most = MOST_LOG if nature in ("ratio", "count") else MOST_VALUE
     return all(value is None or abs(value) <= most for value in values)
-
-
-def _check_sizes(points: Iterable[SeriesPoint], name: str) -> None:
-    for one in points:
-        if not can_be_shown(one.series.nature, one.value, one.low, one.high):
-            raise InputError(
-                f"{name} has a value of {one.series.figure} for {one.series.benchmark!r} that is too large to be "
-                "measured: measure that revision again"
-            )
 
 
 _Facts: TypeAlias = tuple[str, str, str, Mapping[str, Any], str, Iterator[SeriesPoint], Mapping[str, str]]

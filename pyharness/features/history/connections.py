@@ -9,9 +9,9 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pyharness.system import folders, lock
 from pyharness.types import InputError
@@ -27,30 +27,6 @@ _REFUSALS: Mapping[str, str] = {
     "SQLITE_NOTADB": "it is no database of SQLite: name another file with --db",
     "SQLITE_CORRUPT": "it is damaged or cut off: restore a backup of it, or add the records to a new one",
 }
-
-
-class Connection(Protocol):
-    """An open connection. Errors of the database are ``InputError`` within ``writing`` and while it is opened."""
-
-    name: str  # what messages call the history; without a password
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement; return its rows."""
-
-    def change(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row of values."""
-
-    def tables(self) -> list[str]:
-        """Return the names of all tables."""
-
-    def columns(self, table: str) -> set[str]:
-        """Return the names of a table's columns; none where there is no such table."""
-
-    def writing(self) -> AbstractContextManager[None]:
-        """Hold the only transaction that writes: whole at the end, or without a trace."""
-
-    def claimed(self, what: str) -> AbstractContextManager[bool]:
-        """Hold a claim until the end of the block; the value is False where another process holds it."""
 
 
 @contextmanager

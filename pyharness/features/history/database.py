@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from pyharness.features.history import connections, servers
 from pyharness.features.history.collecting import KeptRecord, is_commit, kept
-from pyharness.features.history.connections import Connection
+from pyharness.features.history.connections import FileConnection
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
-from pyharness.features.history.servers import ServerPlace, is_address, server_place
+from pyharness.features.history.servers import ServerConnection, ServerPlace, is_address, server_place
 from pyharness.system import bounded_file
 from pyharness.types import InputError
 
@@ -25,6 +25,7 @@ KIND, SCHEMA = "pyharness-history", 3
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 DEFAULT, VARIABLE = "pyharness-history.db", "PYHARNESS_HISTORY"
 MAGIC = b"SQLite format 3\0"
+Connection: TypeAlias = FileConnection | ServerConnection  # alike in all but where the history lies
 Place: TypeAlias = Path | ServerPlace
 _TABLES = ("about", "gaps", "points", "records", "revisions")
 _COLUMNS = {"about": {"name", "value"}, "records": {"id", "revision", "content"}}  # of each schema
@@ -150,7 +151,7 @@ class Database:
             return [], None
         rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
         known = [
-            LineRevision(commit, parent if _is_commit(parent) else None, *(_text(value) for value in texts))
+            LineRevision(commit, parent if _is_commit(parent) else None, *map(_text, texts))
             for commit, parent, *texts in rows if _is_commit(commit)
         ]  # fmt: skip
         tip = self.about("tip")
@@ -164,7 +165,9 @@ class Database:
 
     def _add(self, entry: KeptRecord) -> bool:
         if known := self.rows("SELECT revision FROM records WHERE id = ?", (entry.id,)):
-            _check_revision(entry, str(known[0][0]))
+            if known[0][0] != entry.revision:
+                why = f"is of revision {known[0][0][:10]} already: name that one, or begin another history"
+                raise InputError(f"record {entry.id[:12]!r} {why}")
             return False
         self._check_unchanged(entry)
         self._connection.rows(
@@ -195,9 +198,11 @@ class Database:
         if not entry.created:
             return
         query = "SELECT id FROM records WHERE revision = ? AND created = ? AND kind = ? AND suite = ? AND machine = ?"
-        for (digest,) in self.rows(query, entry.moment):
+        moment = (entry.revision, entry.created, entry.kind, entry.suite, entry.machine)
+        judged = [one for one in entry.points if one.series.nature != "shown"]
+        for (digest,) in self.rows(query, moment):
             before = dict(self.rows("SELECT series, value FROM points WHERE record = ?", (digest,)))
-            if any(before.get(series, value) != value for series, value in entry.figures.items()):
+            if any(before.get(json.dumps(one.series), one.value) != one.value for one in judged):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
                     "one that was written"
@@ -226,25 +231,6 @@ class Database:
         )
         measured = [str(row[0]) for row in self.rows("SELECT DISTINCT revision FROM points")]
         return rewritten(measured, line, [str(row[0]) for row in before])
-
-
-def check_apart(entries: Iterable[KeptRecord]) -> None:
-    """Refuse records that contradict each other, as ``Database.add`` would, before a history is made for them."""
-    revisions: dict[str, str] = {}
-    seen: dict[tuple[str, ...], dict[str, float]] = {}
-    for one in entries:
-        _check_revision(one, revisions.setdefault(one.id, one.revision))
-        figures = seen.setdefault(one.moment, {}) if one.created else {}
-        if any(figures.setdefault(series, value) != value for series, value in one.figures.items()):
-            raise InputError(f"two records of {one.suite!r} of {one.created} differ: add the one that was written")
-
-
-def _check_revision(entry: KeptRecord, known: str) -> None:
-    if entry.revision != known:
-        raise InputError(
-            f"record {entry.id[:12]!r} is of revision {known[:10]} already and not of {entry.revision[:10]}: name "
-            "that one, or begin another history"
-        )
 
 
 def _is_commit(value: object) -> bool:
@@ -293,20 +279,20 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
             if not connection.tables():
                 database._create()
         return
-    where = database.name
     whole = _COLUMNS.keys() <= set(tables)  # a stranger's view may have no end
-    if (
-        not whole
-        or not all(names <= connection.columns(table) for table, names in _COLUMNS.items())
-        or (database.about("kind") != KIND)
-    ):
-        raise InputError(f"{where} is another program's database: name a history of pyharness")
+    known = whole and all(names <= connection.columns(table) for table, names in _COLUMNS.items())
+    if not known or database.about("kind") != KIND:
+        raise InputError(f"{database.name} is another program's database: name a history of pyharness")
     schema = database.about("schema") or ""
     shown = repr(schema[:_LONGEST]) + " ..." * (len(schema) > _LONGEST)
     if schema.isdecimal() and (len(schema) > _LONGEST or int(schema) > SCHEMA):
-        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness")
+        raise InputError(
+            f"{database.name} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness"
+        )
     if schema != str(SCHEMA) and not any_schema:
-        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild")
+        raise InputError(
+            f"{database.name} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild"
+        )
 
 
 def is_history(path: Path) -> bool:

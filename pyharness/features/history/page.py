@@ -67,11 +67,9 @@ def _figure(line: HistoryLine, changes: list[LineChange]) -> Figure:
 def _thinned(points: tuple[LinePoint, ...]) -> tuple[tuple[LinePoint, ...], str]:
     """Return the points that a chart has room for, from the first to the last, and what to say of the others."""
     half = MOST_POINTS // 2
-    if len(points) <= MOST_POINTS:
-        return points, ""
-    older = points[:-half]
-    every = math.ceil(len(older) / half)
-    return (*older[::every], *points[-half:]), f" Shown are the last {half} points, and one in {every} before."
+    every = math.ceil(len(points[:-half]) / half) or 1
+    few = f" Shown are the last {half} points, and one in {every} before." if every > 1 else ""
+    return (*points[:-half:every], *points[-half:]), few
 
 
 def _per_cent(value: float) -> float:
@@ -90,8 +88,8 @@ def _levels(line: HistoryLine, changes: list[LineChange]) -> Iterator[Point]:
     ends = [*(one.before.place for one in changes), line.judged[-1].place]
     heights = [*(one.old for one in changes), level(line, changes)]
     for begin, end, height in zip(begins, ends, heights, strict=True):
-        for place in (begin, end):
-            yield Point(float(place), _per_cent(height), f"level {_RATIO.show(math.expm1(height))}")
+        said = f"level {_RATIO.show(math.expm1(height))}"
+        yield from (Point(float(place), _per_cent(height), said) for place in (begin, end))
 
 
 def _numbers(title: str, points: tuple[LinePoint, ...]) -> Sheet:

@@ -25,7 +25,7 @@ from pyharness.features.gate.verdicts.judgements import LATE
 from pyharness.features.history.collecting import ASKS, entry_of_gate
 from pyharness.features.history.database import Place, opened
 from pyharness.features.history.places import BranchLine, branch_line
-from pyharness.system import atomic_file, folders
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 PAUSE = 2.0  # seconds between two looks at a machine or a history that another process holds
@@ -98,7 +98,8 @@ class HistoryGates:
         """
         narrow = self._narrowed(only)
         gate = self._once_free(replace(narrow, base=base, head=head, instructions=instructions), launches)
-        if time.monotonic() >= self.deadline or (math.isfinite(self.deadline) and _is_cut(gate)):
+        late = any(one.reason == LATE for one in gate.judgements)  # later cuts come with the limit
+        if time.monotonic() >= self.deadline or (late and math.isfinite(self.deadline)):
             raise TimeIsOver
         if "refused" in gate.about or (gate.self_test.faults and not _has_room()):  # says nothing of the revision
             raise NoFurtherGate(f"{gate.self_test.faults[0]}; no further gate is tried: make room, and ask again")
@@ -143,26 +144,19 @@ class HistoryGates:
 
 def _set_aside(name: str, record: str, folder: Path) -> str:
     """Write the record of a gate to a file: in the folder, or else among temporary files; return what to say of it."""
-    for make in (lambda: folder, lambda: Path(tempfile.mkdtemp(prefix="gate-"))):
+    for place in (folder, Path(tempfile.gettempdir())):
         with contextlib.suppress(OSError, InputError):
-            atomic_file.write(file := make() / name, record, overwrite=True)
-            return f"the gate is kept: pyharness history add {file}"
+            atomic_file.write(place / name, record)
+            return f"the gate is kept: pyharness history add {place / name}"
     return "no disk has room for the gate, and it is lost"
 
 
 def _has_room() -> bool:
-    """Whether files can still be written where gates build, and where wheels and logs are kept."""
+    """Whether files can still be written where gates build."""
     try:
-        for folder in (Path(tempfile.gettempdir()), folders.cache()):
-            if folder.is_dir():
-                with tempfile.TemporaryFile(dir=folder) as file:
-                    file.write(bytes(ROOM))
-                    file.flush()
+        with tempfile.TemporaryFile() as file:
+            file.write(bytes(ROOM))
+            file.flush()
     except OSError:
         return False
     return True
-
-
-def _is_cut(gate: Gate) -> bool:
-    """Whether the first launch did not reach a benchmark in its share of the time; later cuts come with the limit."""
-    return any(one.reason == LATE for one in gate.judgements)

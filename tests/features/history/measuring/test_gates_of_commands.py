@@ -200,9 +200,8 @@ def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path)
 def test_a_gate_that_the_history_refuses_is_kept_in_a_file(tmp_path: Path, project: Path) -> None:
     path, (base, head) = tmp_path / "history.db", first_two(project)
     path.write_text("no database", encoding="utf-8")
-    for _ in range(2):
-        with pytest.raises(NoFurtherGate, match=re.escape(str(project / f"gate-{head}"))):
-            gates(tmp_path, project, Levels(project)).measured(base, head, 5)
+    with pytest.raises(NoFurtherGate, match=re.escape(str(project / f"gate-{head}"))):
+        gates(tmp_path, project, Levels(project)).measured(base, head, 5)
     (file,) = project.glob(f"gate-{head}-*.json")  # another gate of it would have another name
     assert call("history", "add", str(file), "--db", str(tmp_path / "own.db")).returncode == 0
     file.unlink()
@@ -218,7 +217,7 @@ def test_a_gate_that_the_project_has_no_room_for_is_kept_elsewhere(
     monkeypatch.setattr(atomic_file, "write", _full(project, atomic_file.write))
     with pytest.raises(NoFurtherGate, match=re.escape(str(other))):
         gates(tmp_path, project, Levels(project)).measured(*first_two(project), 5)
-    assert len(list(other.glob("*/gate-*.json"))) == 1
+    assert len(list(other.glob("gate-*.json"))) == 1
     monkeypatch.setattr(atomic_file, "write", _full(tmp_path.parent, atomic_file.write))
     with pytest.raises(NoFurtherGate, match="lost"):
         gates(tmp_path, project, Levels(project)).measured(*first_two(project), 5)
