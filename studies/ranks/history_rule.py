@@ -5,8 +5,8 @@ times. Counted is how many histories without a change have an alarm, at the end 
 revision from the 21st on. Then planted: a step, a drift, a rise that is taken back. An alarm there must be within five
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
-``--null`` prints the thresholds of steps and how often random orders exceed them, ``--short`` a level of few points. ``--peers`` has
-the step detections of asv and Otava instead, where these packages are installed.
+``--null`` prints the thresholds of steps and how often random orders exceed them, ``--short`` how often a short level
+is found. ``--peers`` has the step detections of asv and Otava instead, where these packages are installed.
 """
 
 from __future__ import annotations
