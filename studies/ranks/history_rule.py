@@ -5,8 +5,8 @@ times. Counted is how many histories without a change have an alarm, at the end 
 revision from the 21st on. Then planted: a step, a drift, a rise that is taken back. An alarm there must be within five
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
-``--null`` prints the thresholds of steps and how often random orders exceed them. ``--peers`` has
-the step detections of asv and Otava instead, where these packages are installed.
+``--null`` prints the thresholds of steps and how often random orders exceed them, ``--short`` how often a short level
+is found. ``--peers`` has the step detections of asv and Otava instead, where these packages are installed.
 """
 
 from __future__ import annotations
@@ -246,6 +246,16 @@ def durations(count: int = 500, repeats: int = 20) -> Iterator[str]:
     yield f"{count} points: {1e3 * float(np.median(took)):.1f} ms, median of {repeats}"
 
 
+def short_levels(lines: int = 300) -> Iterator[str]:
+    """Lines: how often both ends of a rise of 5 % are found that is taken back with eight points after it."""
+    draws, places = np.random.default_rng(SEED), np.arange(33)
+    for scatter in (0.01, 0.015):
+        noise = draws.normal(0, scatter, (lines, len(places)))
+        seen = [steps.steps(one, EFFECT) for one in noise + 0.05 * ((places >= 11) & (places < 25))]
+        both = sum([step.effect > 0 for step in one] == [True, False] for one in seen)
+        yield f"points scatter by {scatter:.1%}: both ends in {both} of {lines}"
+
+
 def main() -> None:
     """Parse and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -254,10 +264,13 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="asv and Otava instead: about 50 ms a history and look")
     parser.add_argument("--null", type=int, metavar="DRAWS", default=0)
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--short", action="store_true", help="a level of few points behind a rise, instead")
     given = parser.parse_args()
     lines = table(PEERS if given.peers else RULES, given.histories, given.looked_at)
     if given.null or given.time:
         lines = null_levels(given.null) if given.null else durations()
+    if given.short:
+        lines = short_levels()
     for line in lines:
         print(line, flush=True)  # noqa: T201
 

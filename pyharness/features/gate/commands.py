@@ -85,7 +85,7 @@ def _compare(request: ResolvedRequest, listener: GateListener, deadline: float) 
     except OSError as refusal:  # a full disk, mostly
         if isinstance(refusal, BrokenPipeError):  # the reader has closed the pipe
             raise
-        return _incomparable(asked, f"the system refuses: {refusal}")
+        return replace(_incomparable(asked, f"the system refuses: {refusal}"), about={"refused": True})
 
 
 def _incomparable(asked: GateRequest, reason: str) -> Gate:

@@ -62,7 +62,7 @@ def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) ->
     branch as far as this clone knows it.
     """
     from pyharness.features.history import collecting
-    from pyharness.features.history.database import check_apart, opened, place_of
+    from pyharness.features.history.database import opened, place_of
     from pyharness.features.history.places import branch_line
 
     place, line = place_of(db), branch_line(Path(), branch)
@@ -71,11 +71,10 @@ def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) ->
     entries = [collecting.read(file, commit) for file in files]
     others = []
     for other in histories:
-        if other == place or (isinstance(other, Path) and isinstance(place, Path) and _is_same(other, place)):
+        if other == place or _is_same(other, place):
             raise InputError(f"{str(other)!r} is the history itself: name another one")
         with opened(other) as read:  # what is refused is refused before anything is made
             others.append(read.contents())
-    check_apart([*entries, *(entry for other in others for entry in other.entries)])
     with opened(place, create=True) as database:
         added = database.add(entries, line, others)
     show(f"{place}: {_in_words(added)}\n")
@@ -93,21 +92,27 @@ def _parted(records: tuple[str, ...]) -> tuple[list[Path], list[Place]]:
     return files, [*histories, *(server_place(address, "RECORD") for address in addresses)]
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return other.exists() and one.samefile(other)
+def _is_same(one: Place, other: Place) -> bool:
+    return isinstance(one, Path) and isinstance(other, Path) and other.exists() and one.samefile(other)
 
 
 def _full(revision: str) -> str:
     """Return the commit that ``--revision`` names: a whole id as it is, else as this checkout knows it."""
-    from pyharness.features.gate.builds.checkouts import Checkout
     from pyharness.features.history.collecting import is_commit
 
     if not revision or is_commit(revision):
         return revision
-    checkout = Checkout.around(Path())
-    if checkout is None or (commit := checkout.commit(revision)) is None:
+    if (commit := _known_here(revision)) is None:
         raise InputError(f"--revision {revision!r} names no commit here: give its whole id, or run it in the checkout")
     return commit
+
+
+def _known_here(revision: str) -> str | None:
+    """Return the commit that a revision names in this checkout; None where there is none."""
+    from pyharness.features.gate.builds.checkouts import Checkout
+
+    checkout = Checkout.around(Path())
+    return None if checkout is None else checkout.commit(revision)
 
 
 def _in_words(added: Added) -> str:
@@ -174,7 +179,7 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
 @DB
 @EFFECT
 @click.option(
-    "--since", metavar="REV", help="Count changes at this revision and later: the beginning of a commit's id."
+    "--since", metavar="REV", help="Count changes at this revision and later: a name of git, or the beginning of an id."
 )
 @click.option("--confirm", is_flag=True, help="Ask a gate about what is suspected; this builds both revisions.")
 @click.option("--budget", default=BUDGET, show_default=True, help="Slowdown that such a gate allows.")
@@ -215,7 +220,7 @@ def check(
         check_target(file, force, _files(place))
     if len({file.resolve() for file in files.values()}) < len(files):
         raise InputError("--markdown and --junit name one file: give each a name of its own")
-    content = _read(place, effect, since)
+    content = _read(place, effect, (since and _known_here(since)) or since)
     if confirm:
         content = _confirmed(content, db, **of_gates)
     elif given(of_gates["gates"]) or of_gates["declared"] is not None or of_gates["budget"] != BUDGET:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -74,9 +74,8 @@ class KeptRecord:
     created: str
     suite: str
     machine: str
-    named: str  # the revision that the user named; "": the record says it
+    revision: str  # commit that it measured
     content: bytes  # packed
-    revision: str
     points: tuple[SeriesPoint, ...]
     subjects: Mapping[str, str] = field(default_factory=dict)  # of commits, as the record says
     gap: HistoryGap | None = None
@@ -110,25 +109,18 @@ def _entry(data: Any, name: str, revision: str) -> KeptRecord:
     return entry_of(data, content, name, revision)
 
 
-def unpacked(packed: bytes, digest: str, history: str) -> bytes:
-    """Return the content of a kept record; ``history`` is what messages call the history.
+def kept(packed: bytes, digest: str, revision: str, history: str) -> KeptRecord:
+    """Make the entry of a kept record again; ``history`` is what messages call the history.
 
     Raises:
         InputError: it is damaged, too large, or not what its digest says.
     """
     try:
-        reader = zlib.decompressobj()
-        content = reader.decompress(packed, MOST_BYTES)
+        content = zlib.decompressobj().decompress(packed, MOST_BYTES)
     except (zlib.error, TypeError):
         content = b""
     if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; take a copy of it")
-    return content
-
-
-def kept(packed: bytes, digest: str, revision: str, history: str) -> KeptRecord:
-    """Make the entry of a kept record again; raise ``InputError`` where it is damaged."""
-    content = unpacked(packed, digest, history)
+        raise InputError(f"{history} is damaged: record {digest[:12]!r} has another digest; restore a backup of it")
     try:
         data = parsed(content)
     except ValueError as error:
@@ -153,11 +145,16 @@ def entry_of(data: Any, content: bytes, name: str, revision: str) -> KeptRecord:
         facts = _of_run(record, data, name, revision)
     kind, created, suite, environment, commit, figures, subjects = facts
     points = tuple(figures)
-    _check_sizes(points, name)
+    for one in points:
+        if not can_be_shown(one.series.nature, one.value, one.low, one.high):
+            raise InputError(
+                f"{name} has a value of {one.series.figure} for {one.series.benchmark!r} that is too large to be "
+                "measured: measure that revision again"
+            )
     machine = {fact: environment[fact] for fact in _IDENTIFYING if environment.get(fact) is not None}
     return KeptRecord(
         hashlib.sha256(content).hexdigest(), kind, whole_text(created), whole_text(suite),
-        json.dumps(machine, sort_keys=True), revision, zlib.compress(content, 9), commit, points,
+        json.dumps(machine, sort_keys=True), commit, zlib.compress(content, 9), points,
         {one: whole_text(text) for one, text in subjects.items()}, gap,
     )  # fmt: skip
 
@@ -173,15 +170,6 @@ def can_be_shown(nature: str, *values: float | None) -> bool:
     return all(value is None or abs(value) <= most for value in values)
 
 
-def _check_sizes(points: Iterable[SeriesPoint], name: str) -> None:
-    for one in points:
-        if not can_be_shown(one.series.nature, one.value, one.low, one.high):
-            raise InputError(
-                f"{name} has a value of {one.series.figure} for {one.series.benchmark!r} that is too large to be "
-                "measured: measure that revision again"
-            )
-
-
 _Facts: TypeAlias = tuple[str, str, str, Mapping[str, Any], str, Iterator[SeriesPoint], Mapping[str, str]]
 
 
@@ -195,7 +183,7 @@ def _of_gate(gate: Gate, name: str, revision: str) -> _Facts:
     silent = bool(gate.self_test.faults) or ASKS in gate.about
     points = iter(()) if silent else _gate_points(gate, _anchor_of(gate))
     environment = gate.about.get("environment")
-    known = {commit: subject} if subject and not revision else {}
+    known = {commit: subject} if subject and commit == version else {}
     return (
         GATE_KIND, str(gate.about.get("created", "")), gate.suite, environment if isinstance(environment, dict) else {},
         commit, points, known,

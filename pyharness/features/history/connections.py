@@ -9,9 +9,9 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pyharness.system import folders, lock
 from pyharness.types import InputError
@@ -21,35 +21,12 @@ LOCKED = "another process has locked it for more than {:.0f} s: try again when i
 _REFUSALS: Mapping[str, str] = {
     "SQLITE_BUSY": LOCKED.format(PATIENCE),
     "SQLITE_READONLY": "it cannot be written: change its permissions, or name another file with --db",
-    "SQLITE_FULL": "the disk is full: nothing was added; make room and add again",
+    "SQLITE_FULL": "the disk is full: nothing was changed; make room and try again",
+    "SQLITE_IOERR": "the system refuses to read or write it: look at its disk, your quota and ulimit -f",
     "SQLITE_CANTOPEN": "it cannot be opened: look whether its folder exists and can be written",
     "SQLITE_NOTADB": "it is no database of SQLite: name another file with --db",
-    "SQLITE_CORRUPT": "it is damaged or cut off: take a copy of it, or add the records to a new one",
+    "SQLITE_CORRUPT": "it is damaged or cut off: restore a backup of it, or add the records to a new one",
 }
-
-
-class Connection(Protocol):
-    """An open connection. Errors of the database are ``InputError`` within ``writing`` and while it is opened."""
-
-    name: str  # what messages call the history; without a password
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement; return its rows."""
-
-    def change(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row of values."""
-
-    def tables(self) -> list[str]:
-        """Return the names of all tables."""
-
-    def columns(self, table: str) -> set[str]:
-        """Return the names of a table's columns; none where there is no such table."""
-
-    def writing(self) -> AbstractContextManager[None]:
-        """Hold the only transaction that writes: whole at the end, or without a trace."""
-
-    def claimed(self, what: str) -> AbstractContextManager[bool]:
-        """Hold a claim until the end of the block; the value is False where another process holds it."""
 
 
 @contextmanager
@@ -59,7 +36,7 @@ def reporting(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         name = "_".join(str(getattr(error, "sqlite_errorname", "")).split("_")[:2])
-        why = _REFUSALS.get(name) or f"{error}: if it is damaged, take a copy of it"
+        why = _REFUSALS.get(name) or f"{error}: if it is damaged, restore a backup of it"
         raise InputError(f"history {str(path)!r}: {why}") from None
 
 

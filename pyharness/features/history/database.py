@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pyharness.features.gate.records import GATE_KIND
 from pyharness.features.history import connections, servers
 from pyharness.features.history.collecting import KeptRecord, is_commit, kept
-from pyharness.features.history.connections import Connection
+from pyharness.features.history.connections import FileConnection
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip, rewritten
-from pyharness.features.history.servers import ServerPlace, is_address, server_place
+from pyharness.features.history.servers import ServerConnection, ServerPlace, is_address, server_place
 from pyharness.system import bounded_file
 from pyharness.types import InputError
 
-KIND, SCHEMA = "pyharness-history", 2
+KIND, SCHEMA = "pyharness-history", 3
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 DEFAULT, VARIABLE = "pyharness-history.db", "PYHARNESS_HISTORY"
 MAGIC = b"SQLite format 3\0"
+Connection: TypeAlias = FileConnection | ServerConnection  # alike in all but where the history lies
 Place: TypeAlias = Path | ServerPlace
 _TABLES = ("about", "gaps", "points", "records", "revisions")
 _COLUMNS = {"about": {"name", "value"}, "records": {"id", "revision", "content"}}  # of each schema
@@ -151,7 +151,7 @@ class Database:
             return [], None
         rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
         known = [
-            LineRevision(commit, parent if _is_commit(parent) else None, *(_text(value) for value in texts))
+            LineRevision(commit, parent if _is_commit(parent) else None, *map(_text, texts))
             for commit, parent, *texts in rows if _is_commit(commit)
         ]  # fmt: skip
         tip = self.about("tip")
@@ -164,12 +164,15 @@ class Database:
         self._connection.change("INSERT INTO about (name, value) VALUES (?, ?)", facts)
 
     def _add(self, entry: KeptRecord) -> bool:
-        if self.rows("SELECT 1 FROM records WHERE id = ?", (entry.id,)):
+        if known := self.rows("SELECT revision FROM records WHERE id = ?", (entry.id,)):
+            if known[0][0] != entry.revision:
+                why = f"is of revision {known[0][0][:10]} already: name that one, or begin another history"
+                raise InputError(f"record {entry.id[:12]!r} {why}")
             return False
         self._check_unchanged(entry)
         self._connection.rows(
             "INSERT INTO records (id, kind, created, suite, machine, revision, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.named, entry.content),
+            (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.revision, entry.content),
         )
         self._connection.change(
             "INSERT INTO points (record, series, revision, anchor, value, low, high, samples) "
@@ -191,18 +194,18 @@ class Database:
         return True
 
     def _check_unchanged(self, entry: KeptRecord) -> None:
-        """Refuse a gate's record that was changed: a machine runs one gate at a time."""
-        if entry.kind != GATE_KIND or not entry.created:
+        """Refuse a record that was changed: what was measured at one moment has one value."""
+        if not entry.created:
             return
-        same = self.rows(
-            "SELECT id FROM records WHERE kind = ? AND created = ? AND suite = ? AND machine = ? AND revision = ?",
-            (entry.kind, entry.created, entry.suite, entry.machine, entry.named),
-        )
-        for (digest,) in same:
-            if self.rows("SELECT 1 FROM points WHERE record = ? AND revision = ?", (digest, entry.revision)):
+        query = "SELECT id FROM records WHERE revision = ? AND created = ? AND kind = ? AND suite = ? AND machine = ?"
+        moment = (entry.revision, entry.created, entry.kind, entry.suite, entry.machine)
+        judged = [one for one in entry.points if one.series.nature != "shown"]
+        for (digest,) in self.rows(query, moment):
+            before = dict(self.rows("SELECT series, value FROM points WHERE record = ?", (digest,)))
+            if any(before.get(json.dumps(one.series), one.value) != one.value for one in judged):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
-                    f"one that was written, or remove {str(digest)[:12]!r} with its history"
+                    "one that was written"
                 )
 
     def _extend(self, revisions: Iterable[LineRevision], tip: str | None) -> list[str]:
@@ -228,19 +231,6 @@ class Database:
         )
         measured = [str(row[0]) for row in self.rows("SELECT DISTINCT revision FROM points")]
         return rewritten(measured, line, [str(row[0]) for row in before])
-
-
-def check_apart(entries: Iterable[KeptRecord]) -> None:
-    """Refuse two different records of one gate, as ``Database.add`` would, before a history is made for them."""
-    seen: dict[tuple[str, ...], str] = {}
-    for one in entries:
-        gate = (one.created, one.suite, one.machine, one.named, one.revision)
-        if one.kind != GATE_KIND or not one.created:
-            continue
-        if seen.get(gate, one.id) != one.id:
-            raise InputError(f"two records of {one.suite!r} of {one.created} differ: add the one that was written")
-        if one.points:
-            seen[gate] = one.id
 
 
 def _is_commit(value: object) -> bool:
@@ -289,20 +279,20 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
             if not connection.tables():
                 database._create()
         return
-    where = database.name
     whole = _COLUMNS.keys() <= set(tables)  # a stranger's view may have no end
-    if (
-        not whole
-        or not all(names <= connection.columns(table) for table, names in _COLUMNS.items())
-        or (database.about("kind") != KIND)
-    ):
-        raise InputError(f"{where} is another program's database: name a history of pyharness")
+    known = whole and all(names <= connection.columns(table) for table, names in _COLUMNS.items())
+    if not known or database.about("kind") != KIND:
+        raise InputError(f"{database.name} is another program's database: name a history of pyharness")
     schema = database.about("schema") or ""
     shown = repr(schema[:_LONGEST]) + " ..." * (len(schema) > _LONGEST)
     if schema.isdecimal() and (len(schema) > _LONGEST or int(schema) > SCHEMA):
-        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness")
+        raise InputError(
+            f"{database.name} has schema {shown}, and this version reads {SCHEMA}: install a newer pyharness"
+        )
     if schema != str(SCHEMA) and not any_schema:
-        raise InputError(f"{where} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild")
+        raise InputError(
+            f"{database.name} has schema {shown}, and this version reads {SCHEMA}: pyharness history rebuild"
+        )
 
 
 def is_history(path: Path) -> bool:

@@ -13,7 +13,7 @@ from pyharness.report.sheet.parts import Figure, Page, Section
 from pyharness.types import Format
 
 MOST_CHARTS = 40
-MOST_POINTS = 100  # of a chart and of the numbers under it: the last ones
+MOST_POINTS = 100  # of a chart and of the numbers under it: half of them the last ones, half of all before
 LEVELS = "level"
 _RATIO = Format("{:+.2f} %", 100, "%")
 _ABOUT = (
@@ -50,19 +50,26 @@ def _figures(history: History) -> Iterator[Figure]:
 
 
 def _figure(line: HistoryLine, changes: list[LineChange]) -> Figure:
-    points = line.judged[-MOST_POINTS:]
+    points, few = _thinned(line.judged)
     machines = dict.fromkeys(point.machine for point in points)
     marks = [
         Line(report.machine_name(machine), tuple(_point(one) for one in points if one.machine == machine))
         for machine in machines
     ]
-    levels = Line(LEVELS, tuple(_levels(line, points, changes)), marked=False)
+    levels = Line(LEVELS, tuple(_levels(line, changes)), marked=False)
     title = f"{line.series.benchmark}, {line.series.figure}"
     panel = Panel("", AxisLabel("slower than the anchor, %"), (*marks, levels))
-    few = f" The last {MOST_POINTS} of {len(line.judged):,} are shown." if len(line.judged) > MOST_POINTS else ""
     return Figure(
         title, _ABOUT + few, curves([panel], title, AxisLabel("revision on the line")), _numbers(title, points)
     )
+
+
+def _thinned(points: tuple[LinePoint, ...]) -> tuple[tuple[LinePoint, ...], str]:
+    """Return the points that a chart has room for, from the first to the last, and what to say of the others."""
+    half = MOST_POINTS // 2
+    every = math.ceil(len(points[:-half]) / half) or 1
+    few = f" Shown are the last {half} points, and one in {every} before." if every > 1 else ""
+    return (*points[:-half:every], *points[-half:]), few
 
 
 def _per_cent(value: float) -> float:
@@ -75,16 +82,14 @@ def _point(one: LinePoint) -> Point:
     return Point(float(one.place), _per_cent(one.value), said, ends)
 
 
-def _levels(line: HistoryLine, points: tuple[LinePoint, ...], changes: list[LineChange]) -> Iterator[Point]:
-    """Yield both ends of each level, as far as its points are shown."""
-    first, last = points[0].place, points[-1].place
-    begins = [first, *(one.after.place for one in changes)]
-    ends = [*(one.before.place for one in changes), last]
+def _levels(line: HistoryLine, changes: list[LineChange]) -> Iterator[Point]:
+    """Yield both ends of each level."""
+    begins = [line.judged[0].place, *(one.after.place for one in changes)]
+    ends = [*(one.before.place for one in changes), line.judged[-1].place]
     heights = [*(one.old for one in changes), level(line, changes)]
     for begin, end, height in zip(begins, ends, heights, strict=True):
-        for place in (max(begin, first), end):
-            if end >= first:
-                yield Point(float(place), _per_cent(height), f"level {_RATIO.show(math.expm1(height))}")
+        said = f"level {_RATIO.show(math.expm1(height))}"
+        yield from (Point(float(place), _per_cent(height), said) for place in (begin, end))
 
 
 def _numbers(title: str, points: tuple[LinePoint, ...]) -> Sheet:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pyharness.features.gate.report.junit import TestCase, junit_xml
 from pyharness.features.history.collecting import MOST_LOG
-from pyharness.features.history.lines import History, HistoryLine, LineChange, can_be_judged, level
+from pyharness.features.history.lines import History, HistoryLine, LineChange, Outcome, can_be_judged, level
 from pyharness.features.history.measuring.bisecting import StepSearch
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
@@ -21,6 +21,12 @@ OF_A_COMMIT = 10  # characters of a commit's id
 RECENT = 30  # revisions
 MOST_GAPS = 20  # runs of revisions that are listed
 NOT_JUDGED = "Nothing is judged by these times: they change with the machine and its load."
+_NEXT: dict[Outcome, str] = {  # what to do about a suspicion, the most urgent first
+    "confirmed": "find the commit: pyharness history find BENCHMARK; or declare what is wanted in gate.toml",
+    "not compared": "mend what stopped the gate and check again; --since REV leaves older changes out",
+    "": "ask a gate: pyharness history check --confirm",
+    "inconclusive": "ask again on a quieter machine: pyharness history check --confirm",
+}
 _EFFECT = Format("{:+.1f} %", 100, "%")
 _PLAIN = Format("{:.4g}")
 _POINT = ("nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "place", "revision", "value",
@@ -29,15 +35,8 @@ _POINT = ("nature", "suite", "benchmark", "figure", "definition", "anchor", "mac
 
 def sheets(history: History) -> list[Sheet]:
     """Return tables for people: the answer, what changed, each line's figures, gaps, and absolute times."""
-    tables = (
-        _answer(history),
-        changes_sheet(history),
-        _exact(history),
-        _levels(history),
-        _gaps(history),
-        _shown(history),
-    )
-    return [one for one in tables if one.rows]
+    parts = (_answer, changes_sheet, _exact, _levels, _gaps, _shown)
+    return [one for part in parts if (one := part(history)).rows]
 
 
 def headline(history: History) -> str:
@@ -59,13 +58,14 @@ def _figures(changes: Sequence[LineChange]) -> str:
 
 
 def _answer(history: History) -> Sheet:
-    rows = [("verdict", headline(history)), *((_outcome(one), in_words(one)) for one in history.suspected)]
+    rows = [("verdict", headline(history)), *((one.outcome or "suspected", in_words(one)) for one in history.suspected)]
+    if step := next_step(history):
+        rows.append(("next", step))
     measured = len(history.measured)
     rows.append(("revisions", f"{measured:,} measured of {counted(len(history.places), 'revision')} on the line"))
-    if history.waiting:
-        rows.append(
-            ("waiting", f"{counted(len(history.waiting), 'revision')} not on the line: {_some(history.waiting)}")
-        )
+    if waiting := history.waiting:
+        some = ", ".join(one[:OF_A_COMMIT] for one in waiting[:3]) + ", ..." * (len(waiting) > 3)
+        rows.append(("waiting", f"{counted(len(waiting), 'revision')} not on the line: {some}"))
     few = sum(one.series.nature == "ratio" and not can_be_judged(one) for one in history.lines)
     if few:
         rows.append(("too few", f"{counted(few, 'line')} of times with fewer than 10 points that can be judged"))
@@ -74,9 +74,11 @@ def _answer(history: History) -> Sheet:
     )
 
 
-def _some(revisions: Sequence[str]) -> str:
-    shown = ", ".join(one[:OF_A_COMMIT] for one in revisions[:3])
-    return shown + ", ..." * (len(revisions) > 3)
+def next_step(history: History) -> str:
+    """Return what to do now; "" where there is nothing to do."""
+    if not history.comparable:
+        return "measure more revisions: pyharness history fill --anchor REV RANGE"
+    return next((step for outcome, step in _NEXT.items() if history.of_outcome(outcome)), "")
 
 
 def in_words(change: LineChange) -> str:
@@ -90,17 +92,9 @@ def in_words(change: LineChange) -> str:
     return "; ".join(filter(None, (what, _notes(change), change.why)))
 
 
-def _outcome(change: LineChange) -> str:
-    return change.outcome or "suspected"
-
-
 def _notes(change: LineChange) -> str:
-    notes = []
-    if change.taken_back:
-        notes.append("taken back since")
-    if change.alone:
-        notes.append(f"on one machine alone: {machine_name(change.line.machine)}")
-    return "; ".join(notes)
+    alone = f"on one machine alone: {machine_name(change.line.machine)}" if change.alone else ""
+    return "; ".join(filter(None, ("taken back since" * change.taken_back, alone)))
 
 
 def machine_name(machine: str) -> str:
@@ -209,8 +203,7 @@ def flat(history: History) -> Sheet:
     """Return a row for each point: logarithms of ratios to the anchor, or values of metrics."""
     words = {"nature", "suite", "benchmark", "figure", "definition", "anchor", "machine", "revision"}
     headings = tuple(Heading(name, "word" if name in words else "number") for name in _POINT)
-    rows = tuple(tuple(Cell(value) for value in row) for row in _point_rows(history))
-    return Sheet("points", headings, rows)
+    return Sheet("points", headings, tuple(tuple(map(Cell, row)) for row in _point_rows(history)))
 
 
 def visible_texts(sheet: Sheet) -> Sheet:
@@ -231,10 +224,11 @@ def _point_rows(history: History) -> Iterator[tuple[str | float | int | None, ..
 def comment(history: History) -> Comment:
     """Return the comment on a history: what is suspected first, all else folded."""
     first, *others = sheets(history)
-    lines = tuple(f"{_outcome(one)}: {in_words(one)}" for one in history.suspected)
+    lines = [f"{one.outcome or 'suspected'}: {in_words(one)}" for one in history.suspected]
+    lines += [f"next: {step}"] if (step := next_step(history)) else []
     about = first.rows[-1][1].text if first.rows else ""
     return Comment(
-        headline(history), about, lines,
+        headline(history), about, tuple(lines),
         (CommentPart(tuple(others), "all changes, lines and gaps", MOST_BYTES_OF_A_TABLE),),
     )  # fmt: skip
 

@@ -6,9 +6,10 @@ CREATE TABLE records (
     created TEXT NOT NULL,      -- as the record says: it orders reasons of gaps, and nothing else
     suite TEXT NOT NULL,
     machine TEXT NOT NULL,      -- JSON: what identifies it
-    revision TEXT NOT NULL,     -- as --revision named it; '': as the record says
+    revision TEXT NOT NULL,     -- commit that it measured: as the record says, or --revision
     content BYTEA NOT NULL      -- JSON, packed by zlib
 );
+CREATE INDEX records_of_revision ON records (revision);
 CREATE TABLE revisions (
     id TEXT PRIMARY KEY,        -- commit
     place INTEGER,              -- on the first-parent line; NULL: not on it, as far as the clones knew

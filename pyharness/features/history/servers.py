@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -22,6 +23,7 @@ SCHEMES = ("postgresql", "postgres")
 CONNECTING = 10.0  # seconds, for all addresses of a name together
 FORM = "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes for special characters"
 LONGEST = 200  # characters of what a server says
+_ADDRESS = re.compile(r"://|password\s*=|^postgres(ql)?:", re.IGNORECASE)
 _WRITERS = 0x7079_6861  # key of the lock that writers hold
 _LOST = "the connection was lost, and what was not finished is not there: try again"
 _REFUSALS: Mapping[str, str] = {  # by SQLSTATE: PostgreSQL's manual, appendix A
@@ -29,7 +31,7 @@ _REFUSALS: Mapping[str, str] = {  # by SQLSTATE: PostgreSQL's manual, appendix A
     "25006": "it cannot be written: this session may only read",
     "42501": "it cannot be used: grant this user the rights to its tables",
     "57P01": _LOST,
-    "53100": "the disk of the server is full: nothing was added; make room and add again",
+    "53100": "the disk of the server is full: nothing was changed; make room and try again",
 }
 
 
@@ -55,7 +57,7 @@ class ServerPlace:
 
 def is_address(text: str) -> bool:
     """Whether a text is meant as the address of a server, of whatever kind and form; a file's path never is."""
-    return "://" in text or "password=" in text or text.startswith(tuple(f"{scheme}:" for scheme in SCHEMES))
+    return _ADDRESS.search(text) is not None
 
 
 def server_place(address: str, option: str = "--db") -> ServerPlace:

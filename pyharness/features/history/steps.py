@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FEWEST = 5  # points on either side of a split
-LEVEL = 0.001  # of a whole series
+LEVEL = 0.001  # of a series, and then of each side of its step
 _DIGITS = 9  # of a statistic: equal ones stay equal, whatever a division rounds
 _DECAY = 2**-0.5  # length of an interval over that of the next longer ones
 # Thresholds for series of at most so many points: the quantile of 1 - LEVEL, over simulated orders.
@@ -133,21 +133,22 @@ def steps(values: Sequence[float] | NDArray[np.float64], effect: float) -> tuple
     slow drift, which is many small steps, ends as one or a few large ones.
     """
     series = np.asarray(values, np.float64)
-    return _large_steps(series, _splits(series, threshold(len(series))), effect)
+    return _large_steps(series, _splits(series), effect)
 
 
-def _splits(series: NDArray[np.float64], least: float) -> list[int]:
-    """Return the split of the narrowest interval whose statistic exceeds ``least``, and those of both sides of it.
+def _splits(series: NDArray[np.float64]) -> list[int]:
+    """Return the split of the narrowest interval above the threshold, and those of both sides of it.
 
-    Each side has seeded intervals of its own: those of the whole often hold both ends of a rise that is taken back.
+    Each side is a series of its own. Seeded intervals of the whole often hold both ends of a rise that is taken back;
+    and the threshold of the whole is more than a short level between two steps can reach.
     """
     scanned = scan(series[None])
-    above = np.flatnonzero(scanned.statistics[0] > least)
+    above = np.flatnonzero(scanned.statistics[0] > threshold(len(series)))
     if not len(above):
         return []
     widths = (scanned.ends - scanned.begins)[above]
     split = int(scanned.splits[0, above[np.lexsort((-scanned.statistics[0, above], widths))[0]]])
-    return [*_splits(series[:split], least), split, *(split + place for place in _splits(series[split:], least))]
+    return [*_splits(series[:split]), split, *(split + place for place in _splits(series[split:]))]
 
 
 def _large_steps(series: NDArray[np.float64], splits: Sequence[int], effect: float) -> tuple[LevelStep, ...]:

@@ -49,6 +49,7 @@ def test_an_address_is_taken_apart() -> None:
         f"postgresql:/me:{SECRET}@host/db",
         f"postgres:me:{SECRET}",
         f"host=db user=me password={SECRET} dbname=history",
+        f"host=db Password = {SECRET} dbname=history",
     ],
 )
 def test_an_address_that_is_none_is_refused_and_not_quoted(tmp_path: Path, address: str) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import resource
 import sqlite3
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from gating.histories import commit, entries, entry, filled, line_of, tables, write_at_once
+from pyharness.features.history.collecting import Nature, SeriesName, SeriesPoint
+from pyharness.features.history.connections import FileConnection
 from pyharness.features.history.database import Added, is_history, opened, place_of
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.places import BranchLine, LineRevision, ancestors, newer_tip
@@ -87,6 +93,40 @@ def test_a_changed_record_is_refused_and_nothing_is_added(tmp_path: Path) -> Non
     with opened(path, create=True) as database, pytest.raises(InputError, match="changed"):
         database.add([ENTRIES[1], changed], LINE)
     assert tables(path) == before
+
+
+def test_a_record_that_disagrees_about_one_moment_is_refused_and_shown_times_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    for nature, refused in (("exact", True), ("shown", False)):
+        name = SeriesName(cast(Nature, nature), "s", "case", "bytes/token", "t", "")
+        one, other = (
+            replace(ENTRIES[0], id=digest * 64, kind=nature, points=(SeriesPoint(name, value, None, None, 0),))
+            for digest, value in (("1" if refused else "3", 3.0), ("2" if refused else "4", 4.0))
+        )
+        filled(path, [one], None)
+        with pytest.raises(InputError, match="changed") if refused else nullcontext():
+            filled(path, [other], None)
+    assert len(tables(path)["records"]) == 3
+
+
+def test_a_record_measures_one_revision(tmp_path: Path) -> None:
+    path = filled(tmp_path / "history.db", ENTRIES[:1], None)
+    other = replace(ENTRIES[0], revision=commit(3))
+    with pytest.raises(InputError, match=commit(0)[:10]):
+        filled(path, [other], None)
+
+
+def test_adding_is_as_cheap_among_many_records_of_one_moment(tmp_path: Path) -> None:
+    def cost(count: int) -> int:
+        path, calls = filled(tmp_path / f"{count}.db", entries([0.0] * count), None), list[None]()
+        with opened(path, create=True) as database:
+            connection = cast(FileConnection, database._connection)
+            connection._connection.set_progress_handler(lambda: calls.append(None), 10)  # instructions of SQLite
+            with connection.writing():
+                database._add(entry(commit(count), {"encode": 0.0}))
+        return len(calls)
+
+    assert cost(200) < 2 * cost(20)
 
 
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -170,6 +210,18 @@ def test_a_history_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     before = tables(path)
     with pytest.raises(InputError, match="cannot be written"), opened(path) as database:  # as of a file that is closed
         database.add(ENTRIES[1:], None)
+    assert tables(path) == before
+
+
+def test_a_limit_of_file_sizes_is_named_and_nothing_is_added(tmp_path: Path) -> None:
+    path = filled(tmp_path / "history.db", ENTRIES[:1], LINE)
+    before, (soft, hard) = tables(path), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
+    try:
+        with pytest.raises(InputError, match="ulimit"), opened(path, create=True) as database:
+            database.add(ENTRIES[1:], None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert tables(path) == before
 
 

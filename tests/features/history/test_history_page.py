@@ -47,16 +47,15 @@ def test_levels_meet_at_the_steps_and_cover_the_points_that_are_shown(
 ) -> None:
     history = read(tmp_path, entries(STEP))
     (change,) = history.changes
-    points = change.line.judged
-    ends = [(one.x, one.y) for one in page._levels(change.line, points, [change])]
+    ends = [(one.x, one.y) for one in page._levels(change.line, [change])]
     assert [x for x, _ in ends] == [0, change.before.place, change.after.place, 39]
     assert [y for _, y in ends][:2] == [pytest.approx(100 * math.expm1(change.old))] * 2
     assert [y for _, y in ends][2:] == [pytest.approx(100 * math.expm1(change.new))] * 2
-    assert [one.x for one in page._levels(change.line, points[-10:], [change])] == [30, 39]
     monkeypatch.setattr(page, "MOST_POINTS", 10)
     (figure,) = figures(history)
-    assert len(figure.numbers.rows) == 10
-    assert "10 of 40" in figure.description
+    shown = [row[0].value for row in figure.numbers.rows]
+    assert shown == [0, 7, 14, 21, 28, 35, 36, 37, 38, 39]
+    assert "last 5 points, and one in 7" in figure.description
 
 
 def test_a_page_is_inert_and_one_without_points_is_made(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyharness.features.gate.types import Gate, GateVerdict
 from pyharness.features.history.lines import History, LineChange, Outcome
-from pyharness.features.history.measuring.gates import HistoryGates, TimeIsOver
+from pyharness.features.history.measuring.gates import HistoryGates, NoFurtherGate, TimeIsOver
 from pyharness.types import InputError
 
 LAUNCHES = 10
@@ -46,6 +46,8 @@ def _outcomes(
         gate = gates.measured(before, last, LAUNCHES, only=names, instructions=counts)
     except TimeIsOver:
         return [("not compared", "--max-minutes passed before its gate ended")] * len(changes)
+    except NoFurtherGate:
+        raise
     except InputError as refusal:
         return [("not compared", str(refusal))] * len(changes)
     return [_outcome(gate, one) for one in changes]

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from pyharness.features.history.collecting import whole_text
 from pyharness.features.history.database import Database, opened
-from pyharness.features.history.measuring.gates import PAUSE, BaseUnbuilt, HistoryGates, TimeIsOver
-from pyharness.features.history.places import BranchLine, branch_line
+from pyharness.features.history.measuring.gates import PAUSE, BaseUnbuilt, HistoryGates, NoFurtherGate, TimeIsOver
+from pyharness.features.history.places import branch_line
 from pyharness.types import InputError
 
 RANGE = "write GOOD..BAD, or a revision for all up to it"
@@ -82,19 +82,13 @@ def revisions_of(gates: HistoryGates, text: str, every: int = 1) -> list[str]:
         commits = commits[: commits.index(begin)]
     if not commits:
         raise InputError(f"{text!r} has no commits: {RANGE}")
-    _check_branch(commits, gates.line, text, gates.branch)
-    return [*commits[:0:-1][::every], commits[0]]
-
-
-def _check_branch(commits: Sequence[str], line: BranchLine, text: str, branch: str) -> None:
-    """Refuse a range off the branch: its points would wait for a place."""
-    of_branch = {one.id for one in line.revisions}
-    aside = [one for one in commits if one not in of_branch]
-    if aside:
+    of_branch = {one.id for one in gates.line.revisions}
+    if aside := [one for one in commits if one not in of_branch]:  # their points would wait for a place
         raise InputError(
             f"{text!r}: {len(aside):,} of its commits, such as {aside[0][:10]}, are not on the first-parent line of "
-            f"{branch!r}: name their branch with --branch"
+            f"{gates.branch!r}: name their branch with --branch"
         )
+    return [*commits[:0:-1][::every], commits[0]]
 
 
 def measured_by(database: Database, anchor: str, suite: str) -> set[str]:
@@ -118,7 +112,7 @@ def fill(
     """Run the gates that are missing; ``revisions`` are commits, oldest first, ``tell`` gets a line for each gate.
 
     Raises:
-        InputError: the anchor does not build, or the first gate cannot be asked for.
+        InputError: the anchor does not build, or the first gate or any further one (``NoFurtherGate``) cannot run.
     """
     result = Filled()
     measured, gaps = _present(gates, asked)
@@ -180,7 +174,9 @@ def _measure(gates: HistoryGates, asked: FillRequest, revision: str, result: Fil
         advice = "give another wheel" if asked.wheel else "a wheel of it can be given with --wheel"
         raise InputError(f"the anchor does not build ({refusal}): {advice}") from None
     except InputError as refusal:
-        if not result.measured and not result.gaps:  # what is wrong with the first is wrong with all, mostly
+        if isinstance(refusal, NoFurtherGate) or not (
+            result.measured or result.gaps
+        ):  # what is wrong with the first is wrong with all, mostly
             raise
         result.gaps[revision] = str(refusal)
         return

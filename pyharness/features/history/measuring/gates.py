@@ -6,10 +6,13 @@ launches were chosen by the clock.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeAlias
 
 from pyharness.features.gate import suites
@@ -26,6 +29,7 @@ from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 PAUSE = 2.0  # seconds between two looks at a machine or a history that another process holds
+ROOM = 16 << 20  # bytes: a disk with less is full
 RunGate: TypeAlias = Callable[[GateRequest], Gate]
 
 
@@ -35,6 +39,10 @@ class TimeIsOver(Exception):
 
 class BaseUnbuilt(InputError):
     """The base of a gate does not build; the message says why."""
+
+
+class NoFurtherGate(InputError):
+    """What ended a gate would end the next one, too: a full disk, or a history that takes no record."""
 
 
 @dataclass
@@ -84,14 +92,17 @@ class HistoryGates:
             anchor: commit and subject of a base that is a wheel.
 
         Raises:
-            InputError: the request is wrong, the base does not build (``BaseUnbuilt``), or the history refuses the
-                record, which is then in a file.
+            InputError: the request is wrong, the base does not build (``BaseUnbuilt``), the system refuses, or the
+                history refuses the record, which is then in a file (``NoFurtherGate``).
             TimeIsOver: the limit has passed, or would have cut the gate short.
         """
         narrow = self._narrowed(only)
         gate = self._once_free(replace(narrow, base=base, head=head, instructions=instructions), launches)
-        if time.monotonic() >= self.deadline or (math.isfinite(self.deadline) and _is_cut(gate)):
+        late = any(one.reason == LATE for one in gate.judgements)  # later cuts come with the limit
+        if time.monotonic() >= self.deadline or (late and math.isfinite(self.deadline)):
             raise TimeIsOver
+        if "refused" in gate.about or (gate.self_test.faults and not _has_room()):  # says nothing of the revision
+            raise NoFurtherGate(f"{gate.self_test.faults[0]}; no further gate is tried: make room, and ask again")
         if gate.about.get("unbuilt") == "base":
             raise BaseUnbuilt(gate.self_test.faults[0])
         about = dict(gate.about)
@@ -105,13 +116,13 @@ class HistoryGates:
 
     def _add(self, gate: Gate, head: str) -> None:
         """Add a gate; where the history refuses it, write its record to a file, since it took minutes."""
+        entry = entry_of_gate(gate)
         try:
             with opened(self.place, create=True) as database:
-                database.add([entry_of_gate(gate)], self.line)
+                database.add([entry], self.line)
         except InputError as refusal:
-            file = self.asked.folder / f"gate-{head}.json"
-            atomic_file.write(file, dump_gate(gate), overwrite=True)
-            raise InputError(f"{refusal}; the gate is kept: pyharness history add {file}") from None
+            kept = _set_aside(f"gate-{head}-{entry.id[:8]}.json", dump_gate(gate), self.asked.folder)
+            raise NoFurtherGate(f"{refusal}; {kept}") from None
 
     def _narrowed(self, only: tuple[str, ...]) -> GateRequest:
         """Return the request for a few benchmarks; of tests, one is named by its path, and several are not."""
@@ -131,6 +142,21 @@ class HistoryGates:
         raise TimeIsOver
 
 
-def _is_cut(gate: Gate) -> bool:
-    """Whether the first launch did not reach a benchmark in its share of the time; later cuts come with the limit."""
-    return any(one.reason == LATE for one in gate.judgements)
+def _set_aside(name: str, record: str, folder: Path) -> str:
+    """Write the record of a gate to a file: in the folder, or else among temporary files; return what to say of it."""
+    for place in (folder, Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError, InputError):
+            atomic_file.write(place / name, record)
+            return f"the gate is kept: pyharness history add {place / name}"
+    return "no disk has room for the gate, and it is lost"
+
+
+def _has_room() -> bool:
+    """Whether files can still be written where gates build."""
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(bytes(ROOM))
+            file.flush()
+    except OSError:
+        return False
+    return True

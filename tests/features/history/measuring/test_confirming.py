@@ -14,8 +14,8 @@ from pyharness.features.gate.types import Judgement, Waiver
 from pyharness.features.history.database import opened
 from pyharness.features.history.lines import History, history_of
 from pyharness.features.history.measuring.confirming import LAUNCHES, confirmed
-from pyharness.features.history.measuring.gates import HistoryGates, TimeIsOver
-from pyharness.features.history.report import comment, headline, to_junit
+from pyharness.features.history.measuring.gates import HistoryGates, NoFurtherGate, TimeIsOver
+from pyharness.features.history.report import comment, headline, next_step, to_junit
 from pyharness.types import InputError
 
 COUNT = 40
@@ -35,18 +35,18 @@ def asked(tmp_path: Path, kind: type[MadeGates] = MadeGates, **fields: Any) -> t
 
 
 @pytest.mark.parametrize(
-    ("verdict", "outcome", "code", "junit"),
+    ("verdict", "outcome", "code", "junit", "step"),
     [
-        ("regression", "confirmed", 1, "failure"),
-        ("pass", "not confirmed", 0, None),
-        ("improvement", "not confirmed", 0, None),
-        ("inconclusive", "inconclusive", 3, "skipped"),
-        ("failed", "not compared", 2, "error"),
-        ("incomparable", "not compared", 2, "error"),
+        ("regression", "confirmed", 1, "failure", "history find"),
+        ("pass", "not confirmed", 0, None, ""),
+        ("improvement", "not confirmed", 0, None, ""),
+        ("inconclusive", "inconclusive", 3, "skipped", "quieter machine"),
+        ("failed", "not compared", 2, "error", "--since"),
+        ("incomparable", "not compared", 2, "error", "--since"),
     ],
 )
 def test_the_verdict_of_the_gate_decides(
-    tmp_path: Path, verdict: str, outcome: str, code: int, junit: str | None
+    tmp_path: Path, verdict: str, outcome: str, code: int, junit: str | None, step: str
 ) -> None:
     content, made = asked(tmp_path, verdict=verdict)
     (change,) = content.suspected
@@ -58,6 +58,8 @@ def test_the_verdict_of_the_gate_decides(
     (case,) = suite
     assert [one.tag for one in case] == ([] if junit is None else [junit])
     assert outcome in str(comment(content))
+    assert step in next_step(content)
+    assert bool(step) == bool(next_step(content)) == ("next: " in str(comment(content)))
 
 
 def test_what_is_confirmed_is_the_headline(tmp_path: Path) -> None:
@@ -77,6 +79,13 @@ def test_the_record_of_the_gate_is_added_and_changes_no_verdict(tmp_path: Path) 
     assert [(one.line.series, one.after.place) for one in after.suspected] == [
         (one.line.series, one.after.place) for one in content.suspected
     ]
+
+
+def test_what_is_suspected_has_a_next_step(tmp_path: Path) -> None:
+    content = history(tmp_path)
+    assert next_step(content) == "ask a gate: pyharness history check --confirm"
+    (tmp_path / "none").mkdir()
+    assert "history fill" in next_step(history(tmp_path / "none", []))
 
 
 def test_nothing_suspected_asks_for_no_gate(tmp_path: Path) -> None:
@@ -118,6 +127,11 @@ class Refusing(MadeGates):
             raise self.reason
         gate = super().measured(*arguments, **fields)
         return replace(gate, judgements=tuple[Judgement, ...]())
+
+
+def test_a_full_disk_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(NoFurtherGate):
+        asked(tmp_path, type("Full", (Refusing,), {"reason": NoFurtherGate("the disk is full")}))
 
 
 @pytest.mark.parametrize("reason", [InputError("no such suite"), TimeIsOver(), None])

@@ -20,7 +20,7 @@ from pyharness.features.history.database import opened
 from pyharness.features.history.lines import history_of
 from pyharness.features.history.measuring import filling
 from pyharness.features.history.measuring.filling import FillRequest, fill, order_of, revisions_of
-from pyharness.features.history.measuring.gates import HistoryGates, TimeIsOver
+from pyharness.features.history.measuring.gates import HistoryGates, NoFurtherGate, TimeIsOver
 from pyharness.features.history.places import BranchLine
 from pyharness.features.history.report import sheets
 from pyharness.types import InputError
@@ -176,6 +176,25 @@ def test_a_refusal_of_the_first_ends_the_fill_and_of_another_is_a_gap(tmp_path: 
         filled(made)
     made.unbuilt = {REVISIONS[4]: "no tests"}
     assert filled(made).gaps == {REVISIONS[4]: "no tests"}
+
+
+class Full(MadeGates):
+    """Has no room for a third gate."""
+
+    def measured(self, base: str, head: str, launches: int, **fields: Any) -> Any:
+        if len(self.asked) == 2:
+            raise NoFurtherGate("the disk is full")
+        return super().measured(base, head, launches, **fields)
+
+
+def test_a_full_disk_ends_a_fill_and_is_no_gap(tmp_path: Path) -> None:
+    made = Full(tmp_path / "history.db", dict.fromkeys(REVISIONS, 0.0))
+    with pytest.raises(InputError, match="full"):
+        filled(made)
+    with opened(made.place) as database:
+        assert len(filling.measured_by(database, REVISIONS[0], made.suite)) == 2
+        assert filling.gaps_of(database, REVISIONS[0], made.suite) == {}
+    assert len(filled(gates(tmp_path, scatter=50)).measured) == COUNT - 3
 
 
 class Timed(MadeGates):

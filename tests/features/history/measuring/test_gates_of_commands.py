@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
+import resource
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,8 +29,10 @@ from pyharness.features.gate.types import Gate, GateVerdict, SelfTest
 from pyharness.features.gate.verdicts.judgements import LATE
 from pyharness.features.history.database import opened
 from pyharness.features.history.lines import history_of
+from pyharness.features.history.measuring import gates as running_gates
 from pyharness.features.history.measuring.filling import revisions_of
-from pyharness.features.history.measuring.gates import BaseUnbuilt, HistoryGates, TimeIsOver
+from pyharness.features.history.measuring.gates import BaseUnbuilt, HistoryGates, NoFurtherGate, TimeIsOver
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 pytestmark = pytest.mark.process
@@ -193,12 +199,66 @@ def test_a_gate_that_time_cuts_short_is_not_added(tmp_path: Path, project: Path)
 
 def test_a_gate_that_the_history_refuses_is_kept_in_a_file(tmp_path: Path, project: Path) -> None:
     path, (base, head) = tmp_path / "history.db", first_two(project)
-    file = project / f"gate-{head}.json"
     path.write_text("no database", encoding="utf-8")
-    with pytest.raises(InputError, match=re.escape(str(file))):
+    with pytest.raises(NoFurtherGate, match=re.escape(str(project / f"gate-{head}"))):
         gates(tmp_path, project, Levels(project)).measured(base, head, 5)
+    (file,) = project.glob(f"gate-{head}-*.json")  # another gate of it would have another name
     assert call("history", "add", str(file), "--db", str(tmp_path / "own.db")).returncode == 0
     file.unlink()
+
+
+def test_a_gate_that_the_project_has_no_room_for_is_kept_elsewhere(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "temporary"
+    other.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(other))
+    (tmp_path / "history.db").write_text("no database", encoding="utf-8")
+    monkeypatch.setattr(atomic_file, "write", _full(project, atomic_file.write))
+    with pytest.raises(NoFurtherGate, match=re.escape(str(other))):
+        gates(tmp_path, project, Levels(project)).measured(*first_two(project), 5)
+    assert len(list(other.glob("gate-*.json"))) == 1
+    monkeypatch.setattr(atomic_file, "write", _full(tmp_path.parent, atomic_file.write))
+    with pytest.raises(NoFurtherGate, match="lost"):
+        gates(tmp_path, project, Levels(project)).measured(*first_two(project), 5)
+
+
+def _full(folder: Path, write: Callable[..., None]) -> Callable[..., None]:
+    """Return what writes files anywhere but in a folder."""
+
+    def refusing(path: Path, content: str, **options: bool) -> None:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write(path, content, **options)
+
+    return refusing
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_gate_that_a_full_disk_ended_is_no_gap(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    def ended(asked: GateRequest) -> Gate:
+        made = Levels(project)(asked)
+        about = {**made.about, **({"refused": True} if refused else {"unbuilt": "head"})}
+        return replace(made, rounds=(), judgements=(), self_test=SelfTest(("no space left",)), about=about)
+
+    if not refused:
+        monkeypatch.setattr(running_gates, "_has_room", lambda: False)
+    with pytest.raises(NoFurtherGate, match="no space left"):
+        gates(tmp_path, project, ended).measured(*first_two(project), 5)
+    assert not (tmp_path / "history.db").exists()
+    monkeypatch.undo()
+    assert running_gates._has_room()
+
+
+def test_there_is_no_room_where_files_end_early() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (running_gates.ROOM // 2, hard))
+    try:
+        assert not running_gates._has_room()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_base_that_does_not_build_is_no_gap_of_the_head(tmp_path: Path, project: Path) -> None:
