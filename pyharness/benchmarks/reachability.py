@@ -240,7 +240,7 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 TABLE = Table(
-    "Unreachable tokens by layer",
+    "Unreachable tokens by layer, and unused tokens",
     columns=(
         Column("stt_tested", "tested"),
         Column("unreachable_graph", "graph"),
@@ -251,8 +251,9 @@ TABLE = Table(
         Column("undecodable", "not UTF-8"),
     ),
     notes=(
-        "graph: no order of merges builds the token. model: the graph's, and tokens whose own text gives others.",
-        "pipeline, counted apart: a proof says that no text gives it. undecided: neither text nor proof was found.",
+        "graph: no order of merges builds the token. model: those, plus tokens whose own text gives others.",
+        "pipeline (model not included): proven that no text gives it. undecided: neither text nor proof found.",
+        "-: the row has no model to test.",
         "unused: not in this text. not UTF-8: unused tokens whose bytes are no whole characters.",
     ),
     sized=False,

@@ -202,7 +202,7 @@ def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
         advice = (
             ""
             if all(one.case.parameters.get("rounds") for one in results)
-            else " For steadier figures, -b 'throughput?rounds=10' interleaves the rows."
+            else " For steadier figures, measure the rows in turns: -b 'throughput?rounds=10'."
         )
         yield f"CV above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
 

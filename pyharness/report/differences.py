@@ -22,7 +22,7 @@ from pyharness.statistics.signed_ranks import SignedRanks
 from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "not judged"
+DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "neither"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "change: B - A as a share of A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Independent documents: copies, and documents that name one work, count as one."
+_RANKS = "Independent documents: copies, and documents of one work by their metadata, count as one."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = (
     "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
@@ -211,7 +211,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'number')} not significant or not judged (see --all), and equal ones."
+        yield f"Not shown: {counted(hidden, 'metric')} neither better nor worse (see --all), and those that are the same."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -245,7 +245,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"Without a CI, their tokens decide: {', '.join(dict.fromkeys(of))}. One {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI. Their token counts give one verdict: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

@@ -202,5 +202,5 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     for reasons in lacks.values():
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         whose = "" if len(reasons) == len(rows) else f" for {names}"
-        first, *others = dict.fromkeys(reasons.values())
-        yield f"No CI{whose}: {first}{f'. These figures are of {next(iter(reasons))}' if others else ''}."
+        (row, first), different = next(iter(reasons.items())), len(set(reasons.values())) > 1
+        yield f"No CI{whose}. For {row}: {first}; the rest alike." if different else f"No CI{whose}: {first}."
