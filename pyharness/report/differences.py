@@ -211,7 +211,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'metric')} neither better nor worse (see --all), and those that are the same."
+        yield f"Not shown: {counted(hidden, 'metric')} neither better nor worse (see --all), and equal ones."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
