@@ -87,6 +87,8 @@ def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     if plot.drawing in ("points", FRONTIER):
         bold = " In bold and joined: no other row is as good in both and better in one." * (plot.drawing == FRONTIER)
         return Figure(sheet.title, plot.about + bold, _points(record, plot, of_texts, sheet.title), sheet)
+    if plot.drawing == "curve":
+        return Figure(sheet.title, plot.about, _curve(record, plot, of_texts, sheet.title), sheet)
     about = _describe(plot, sheet, reference)
     if plot.drawing == "dots by column":
         about, sheet = _describe(plot, sheet, None), turned(sheet, reference)
@@ -181,6 +183,24 @@ def _points(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) ->
     across = of_texts[0].headings[1]
     x = across.title if "/" in across.title else ", ".join(filter(None, (across.title, across.unit)))
     return curves(panels, name, AxisLabel(x, plot.log and plot.drawing == "points"), list(record.data["tokenizers"]))
+
+
+def _curve(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) -> str:
+    """Return rows as lines over the numbers in the titles of their columns, text by text."""
+    panels: list[Panel] = []
+    for sheet in of_texts:
+        lines: dict[str, list[Point]] = {str(row[0].value): [] for row in sheet.rows}
+        for place, heading in enumerate(sheet.headings[1:], 1):
+            (x,) = re.findall(r"[0-9.]+", heading.title)
+            for row in sheet.rows:
+                if _is_number(cell := row[place]):
+                    said = f"{heading.title}, {cell.text}"
+                    lines[str(row[0].value)].append(Point(float(x), _number(cell) * cell.format.scale, said))
+        y = AxisLabel(_axis(sheet, sheet.headings[1:], plot.axis))
+        text = _text(plot, sheet) if len(of_texts) > 1 else ""
+        panels.append(Panel(text, y, tuple(Line(row, tuple(points)) for row, points in lines.items() if points)))
+    x_label = AxisLabel(plot.table.columns[0].title.replace("{part}", "%"))
+    return curves(panels, name, x_label, list(record.data["tokenizers"]))
 
 
 def frontier(sheet: Sheet) -> list[str]:

@@ -175,3 +175,20 @@ def test_intervals_are_over_words() -> None:
     cuts = RecordedCuts({one.word: [len(one.word) - 1 - place % 2, len(one.word)] for place, one in enumerate(many)})
     recall = next(one for one in measure(score(cuts, many, space=False)) if one.metric == "boundary_recall")
     assert len(recall.replicates) == 32
+
+
+def test_a_changed_gold_file_is_another_case_and_ends_a_run(tmp_path: Path) -> None:
+    gold, spec = tmp_path / "gold.tsv", tokenizers.resolve("raw_bytes")
+
+    def settled() -> Case:
+        return Case("morphology", "raw_bytes", None, settle({"gold": str(gold), "space": False}, spec, "cpu"))
+
+    gold.write_text("walks\twalk @@s\n")
+    case = settled()
+    assert settled().key == case.key
+    gold.write_text("walls\twall @@s\n")
+    os.utime(gold, ns=(0, 0))
+    assert settled().key != case.key
+    with pytest.raises(InputError, match=r"gold\.tsv.* has changed"):
+        run(Work(case, spec, lambda: tokenizers.load("raw_bytes"), None, 1))
+    assert "gold.txt" in refused("run", "-t", "raw_bytes", "-b", "morphology?gold=gold.txt", cwd=tmp_path)

@@ -1,0 +1,78 @@
+"""Are our kinds of tokens those of tokka-bench's own code, on the texts that it publishes?
+
+    PYHARNESS_DATA=... PYTHONPATH=studies python -m boards.token_kinds CHECKOUT
+
+CHECKOUT is github.com/bgub/tokka-bench. Its ``unicode_utils.py``, which needs the standard library alone, is loaded from
+there and looks at each token of the published ids in 120 languages. Ours looks at the entry's bytes. Tokens with parts
+of characters are counted apart: there a part is a symbol, here it has no kind. The exit status is 1 where other tokens
+differ.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from boards import published, table
+from boards.sample_ids import FILES
+from pyharness import tokenizers
+from pyharness.features.distribution.token_kinds import COLUMNS, KINDS, SEVERAL, flags_of
+from pyharness.types import HasVocabulary
+
+
+def originals(checkout: Path) -> ModuleType:
+    """Load the module of the original that looks at text."""
+    path = checkout / "src/tokka_bench/unicode_utils.py"
+    spec = importlib.util.spec_from_file_location("tokka_unicode_utils", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SystemExit(f"{path} is not there: name a checkout of tokka-bench")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def theirs(module: ModuleType, data: bytes) -> dict[str, bool]:
+    """Look at a token as the original does: decoded by itself."""
+    text = data.decode(errors="replace")
+    scripts = {script.lower() for script in module.get_unicode_scripts(text)}
+    return {
+        "leading space": module.starts_with_space(text), "inner space": module.has_whitespace_in_middle(text),
+        SEVERAL: len(scripts) > 1, **{kind: kind.lower() in scripts for kind in KINDS},
+    }  # fmt: skip
+
+
+def differences(module: ModuleType, data: bytes) -> list[str]:
+    """Name the columns in which both differ for a token."""
+    ours = dict(zip(COLUMNS, flags_of(data), strict=True))
+    return [name for name, flag in theirs(module, data).items() if ours[name] != flag]
+
+
+def main(checkout: Path) -> int:
+    """Print a row for each tokenizer."""
+    board, folder, module = published("tokka_ids"), os.environ["PYHARNESS_DATA"], originals(checkout)
+    rows, wrong = [], 0
+    for row, path in FILES.items():
+        tokenizer = tokenizers.load(f"file:{folder}/tokenizers/{path}")
+        assert isinstance(tokenizer, HasVocabulary)
+        strings = tokenizer.vocabulary().strings()
+        uses = Counter(token for ids in board["ids"][row].values() for token in ids)
+        entries = {token: strings[token] for token in uses}
+        parts = {token for token, data in entries.items() if data.decode(errors="ignore").encode() != data}
+        far = {token: names for token, data in entries.items() if (names := differences(module, data))}
+        wrong += len(others := set(far) - parts)
+        whole = [repr(strings[token].decode()) for token in sorted(others)[:4]]
+        rows.append([row, f"{uses.total():,}", f"{len(uses):,}", str(len(set(entries) - parts)), str(len(others)),
+                     str(len(parts)), str(len(set(far) & parts)), ", ".join(whole) or "-"])  # fmt: skip
+    head = ["row", "tokens", "different ids", "of whole characters", "of these differ", "others", "of these differ", "which"]
+    click.echo(table(head, rows))
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
