@@ -63,9 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found, wrong = zip(*drawn(kind, rows, given.seeds), strict=True)
         failing = sum(a < LEAST_FOUND or b > MOST_WRONG for a, b in zip(found, wrong, strict=True))
         worst.append(failing)
-        cells.append(
-            [kind, f"{rows:,}", str(len(found)), f"{min(found):.2%}", f"{max(wrong):.2%}", str(failing)]
-        )
+        cells.append([kind, f"{rows:,}", str(len(found)), f"{min(found):.2%}", f"{max(wrong):.2%}", str(failing)])
     click.echo(table(["kind", "rows", "checkpoints", "least found", "most wrong", "failing"], cells))
     return int(any(worst))
 

@@ -2,8 +2,8 @@
 
     PYHARNESS_DATA=... PYTHONPATH=studies python -m boards.token_kinds CHECKOUT
 
-CHECKOUT is github.com/bgub/tokka-bench. Its ``unicode_utils.py``, which needs the standard library alone, is loaded from
-there and looks at each token of the published ids in 120 languages. Ours looks at the entry's bytes. Tokens with parts
+CHECKOUT is github.com/bgub/tokka-bench. Its ``unicode_utils.py``, which needs no other package, is loaded from there
+and looks at each token of the published ids in 120 languages. Ours looks at the entry's bytes. Tokens with parts
 of characters are counted apart: there a part is a symbol, here it has no kind. The exit status is 1 where other tokens
 differ.
 """
@@ -69,7 +69,16 @@ def main(checkout: Path) -> int:
         whole = [repr(strings[token].decode()) for token in sorted(others)[:4]]
         rows.append([row, f"{uses.total():,}", f"{len(uses):,}", str(len(set(entries) - parts)), str(len(others)),
                      str(len(parts)), str(len(set(far) & parts)), ", ".join(whole) or "-"])  # fmt: skip
-    head = ["row", "tokens", "different ids", "of whole characters", "of these differ", "others", "of these differ", "which"]
+    head = [
+        "row",
+        "tokens",
+        "different ids",
+        "of whole characters",
+        "of these differ",
+        "others",
+        "of these differ",
+        "which",
+    ]
     click.echo(table(head, rows))
     return int(wrong > 0)
 

@@ -161,9 +161,7 @@ def _tree(parser: Any, data: bytes) -> Any | None:
     """
     steps, most = count(), LEAST_STEPS + len(data) * STEPS_PER_BYTE
     try:
-        return parser.parse(
-            lambda start, _: data[start : start + _CHUNK], None, "utf8", lambda *_: next(steps) > most
-        )
+        return parser.parse(lambda start, _: data[start : start + _CHUNK], None, "utf8", lambda *_: next(steps) > most)
     except ValueError:
         parser.reset()
         return None

@@ -23,7 +23,10 @@ SHARE = 1 / 3  # of the way from unused ids to the median: docs/metrics.md "Glit
 LEAST_SPREADS = 3.5  # of a normal distribution whose median is so far from unused ids, 1 % is below the threshold
 UNUSED_SPREADS = 5.0  # of unused ids: a gap is sought only where the median is three times as far
 VALLEY = 8  # widths of a valley reach from unused ids to a third of the way
-MOST_IN_VALLEY, MOST_BELOW = 0.002, 0.01  # of the ids: in a valley; and below it, farther than 5 spreads from unused ids
+MOST_IN_VALLEY, MOST_BELOW = (
+    0.002,
+    0.01,
+)  # of the ids: in a valley; and below it, farther than 5 spreads from unused ids
 _PLACES = 256  # where a valley is sought
 _ROUNDS = 20  # at most, until the median is that of the ids above the threshold
 NEAR_ZERO = 1e-3  # of the median norm
@@ -70,9 +73,7 @@ def _parsed(given: str, rows: int) -> NDArray[np.int64]:
         match = _RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (rows, rows)
         if not first <= last < rows:
-            raise InputError(
-                f"unused={given[:80]!r}: {part[:40]!r} is no range below {rows:,}; write 177-187+40241"
-            )
+            raise InputError(f"unused={given[:80]!r}: {part[:40]!r} is no range below {rows:,}; write 177-187+40241")
         ids[first : last + 1] = True
     return np.flatnonzero(ids)
 
@@ -143,8 +144,9 @@ def _summarise(
 def find_valley(values: NDArray[np.float64], levels: NDArray[np.float64], stop: float) -> float:
     """Return a place between rows like unused ones and the others, before ``stop``; infinite without a valley.
 
-    A window, an eighth of the way to ``stop`` wide, moves up from unused ids. The valley is the first stretch of its
-    places that hold hardly any ids. Its middle does not depend on how far the few unused ids happen to spread.
+    A window, an eighth of the way to ``stop`` wide, moves up from unused ids. The valley is where it holds the fewest
+    ids, if they are few; of several such places the middle one. So it does not depend on how far the few unused ids
+    happen to spread.
     """
     level, spread = (float(np.median(levels)), float(levels.std())) if len(levels) else (0.0, 0.0)
     if len(levels) < len(NEVER_IN_UTF8) or stop <= level or stop - level < UNUSED_SPREADS * spread:
@@ -152,11 +154,10 @@ def find_valley(values: NDArray[np.float64], levels: NDArray[np.float64], stop: 
     half, ordered = (stop - level) / (2 * VALLEY), np.sort(values)
     places = np.linspace(level + spread + half, stop, _PLACES)
     held = np.searchsorted(ordered, places + half, "right") - np.searchsorted(ordered, places - half)
-    hollow = np.append(held <= MOST_IN_VALLEY * len(values), False)  # noqa: FBT003
-    if not hollow.any():
+    emptiest = np.flatnonzero(held == held.min())
+    if held.min() > MOST_IN_VALLEY * len(values):
         return np.inf
-    first = int(np.argmax(hollow))
-    middle = float(places[first + (int(np.argmin(hollow[first:])) - 1) // 2])
+    middle = float(places[emptiest[len(emptiest) // 2]])
     others = (values < middle) & (np.abs(values - level) > UNUSED_SPREADS * spread)
     return middle if others.mean() <= MOST_BELOW else np.inf
 

@@ -108,7 +108,9 @@ def _columns(mean: str, words: str) -> Iterator[Column]:
 
 def _table(mean: str, words: str, more: tuple[Column, ...] = ()) -> Table:
     notes = (_notes,) if more else ()  # once
-    return Table(f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=notes, joined=(_DIGEST,))
+    return Table(
+        f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=notes, joined=(_DIGEST,)
+    )
 
 
 _COUNTED = (Column("gold_words", "words"), Column("one_token_share", "one token"))

@@ -65,7 +65,9 @@ def test_all_documents_have_the_numbers_of_the_benchmark(tmp_path: Path) -> None
 def test_all_leaves_have_the_numbers_of_the_benchmark(tmp_path: Path) -> None:
     path = tmp_path / "pool.jsonl"
     path.write_text("\n".join(json.dumps({"text": text}) for text in TEXTS))
-    assert whole(of_code("raw_bytes", "python", TEXTS)) == measured({"name": "code", "language": "python"}, f"path:{path}")
+    assert whole(of_code("raw_bytes", "python", TEXTS)) == measured(
+        {"name": "code", "language": "python"}, f"path:{path}"
+    )
 
 
 def test_counts_of_drawn_items_add_up() -> None:
@@ -88,8 +90,11 @@ def test_means_hold_and_what_is_too_narrow_does_not(monkeypatch: pytest.MonkeyPa
             groups = drawing.groups_of(keys)  # type: ignore[arg-type]
             sums = np.bincount(groups, numbers[place][chosen], 32)
             counts = np.bincount(groups, minlength=32)
-            return [jackknife.estimate(
-                "premium_gini", counts.tolist(), lambda kept: float(sums[kept].sum() / counts[kept].sum()))]  # fmt: skip
+
+            def mean(kept: jackknife.Groups) -> float:
+                return float(sums[kept].sum() / counts[kept].sum())
+
+            return [jackknife.estimate("premium_gini", counts.tolist(), mean)]
 
         return measure
 

@@ -59,13 +59,18 @@ def test_a_character_is_of_one_kind_at_most(character: str) -> None:
     kind = kind_of(character)
     assert kind is None or kind in KINDS
     if unicodedata.category(character).startswith("L") and kind not in (None, "symbols"):
-        assert any(word in unicodedata.name(character) for word in ("CJK", "HANGUL", "KATAKANA", "HIRAGANA", kind.upper()))
+        assert any(
+            word in unicodedata.name(character) for word in ("CJK", "HANGUL", "KATAKANA", "HIRAGANA", kind.upper())
+        )
 
 
 ENTRIES = st.binary(max_size=4)
 
 
-@given(st.lists(ENTRIES, min_size=1, max_size=6, unique=True), st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=5))
+@given(
+    st.lists(ENTRIES, min_size=1, max_size=6, unique=True),
+    st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=5),
+)
 def test_counts_agree_with_a_slow_reference(entries: list[bytes], texts: list[list[int]]) -> None:
     vocabulary = Vocabulary.from_tokens(dict(enumerate(entries)), {})
     kept = [[token for token in text if token < len(entries)] for text in texts]
@@ -79,7 +84,9 @@ def test_a_run_of_bytes_has_kinds_and_a_row_without_a_vocabulary_says_why(tmp_pa
     chosen = ("-t", "raw_bytes", "-c", "path:a.txt", "-b", "distribution?window=2")
     assert call("run", *chosen, "-o", "r.json", cwd=tmp_path).returncode == 0
     results = json.loads((tmp_path / "r.json").read_text())["results"]
-    values = {(one["metric"], one.get("part")): one["value"] for case in results for one in case.get("measurements", ())}
+    values = {
+        (one["metric"], one.get("part")): one["value"] for case in results for one in case.get("measurements", ())
+    }
     assert values["tokens_with_leading_space", None] == pytest.approx(2 / 7)
     assert values["tokens_of_whole_characters", None] == pytest.approx(5 / 7)
     assert values["tokens_across_characters", None] == 0

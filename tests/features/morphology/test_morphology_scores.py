@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.command_line import call
+from cases.command_line import call, refused
 from pyharness import tokenizers
-from pyharness.features.morphology.benchmark import score
+from pyharness.benchmarks import Work
+from pyharness.features.morphology.benchmark import run, score, settle
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.features.morphology.scores import CUT, EVERY, ONE, WordScores, measure
 from pyharness.tokenizers.segmenting import segmenter_of
-from pyharness.types import InputError, Segments, offsets_of
+from pyharness.types import Case, InputError, Segments, offsets_of
 
 # Words of ours with their morphemes, and GPT-2's cuts of them (each word alone).
 CUTS = (
