@@ -73,8 +73,9 @@ def covered(given: argparse.Namespace) -> Iterator[CoverageLine]:
     """Yield the lines of all pools."""
     for name in given.pools:
         if (pool := pool_of(name, given.gold, given.data)) is not None:
-            draws_of = simulate(pool, given.size, given.draws)
-            yield from lines_of(f"{name}: {given.size} of {pool.items:,}", draws_of)
+            lines = list(lines_of(f"{name}: {given.size} of {pool.items:,}", simulate(pool, given.size, given.draws)))
+            sys.stderr.write(f"{name}: {sum(line.holds for line in lines)} of {len(lines)} numbers hold\n")
+            yield from lines
 
 
 def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] = sys.stdout.write) -> int:

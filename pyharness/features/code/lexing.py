@@ -16,7 +16,6 @@ import keyword
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,10 +38,6 @@ _LITERALS = frozenset((
 ))  # fmt: skip
 _NAMES = frozenset(("label", "label_name", "metavariable"))
 _UNPARSED = frozenset(("preproc_arg", "jsx_text", "ERROR"))
-
-# Of the parser, which counts in hundreds of its own operations. Code takes at most XX per byte.
-LEAST_STEPS, STEPS_PER_BYTE = 100, 0.5
-_CHUNK = 1 << 16
 
 Leaf: TypeAlias = tuple[int, int, int]  # start and stop in bytes, kind
 Lexer: TypeAlias = "Callable[[str], Leaves | None]"
@@ -134,13 +129,11 @@ def _tokens(text: str) -> Iterator[tuple[int, str, tuple[int, int], tuple[int, i
             yield kind, string, start, stop
 
 
-def _leaves_of_tree(parser: Any, data: bytes, values: Sequence[bytes]) -> Leaves | None:
-    """Walk a tree without recursion: code from machines nests deeply. None where there is no tree."""
+def _leaves_of_tree(parser: Any, data: bytes, values: Sequence[bytes]) -> Leaves:
+    """Walk a tree without recursion: code from machines nests deeply."""
     leaves: list[Leaf] = []
     errors = 0
-    if (tree := _tree(parser, data)) is None:
-        return None
-    cursor = tree.walk()
+    cursor = parser.parse(data).walk()
     while True:
         node = cursor.node
         errors += node.end_byte - node.start_byte if node.type == "ERROR" else 0
@@ -152,19 +145,6 @@ def _leaves_of_tree(parser: Any, data: bytes, values: Sequence[bytes]) -> Leaves
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
                     return Leaves.of(leaves, errors)
-
-
-def _tree(parser: Any, data: bytes) -> Any | None:
-    """Parse a document; None where it takes far more steps than code does, because the grammar follows many readings.
-
-    They would take any memory: 16 kB of ``a<`` in Java take 1 GB.
-    """
-    steps, most = count(), LEAST_STEPS + len(data) * STEPS_PER_BYTE
-    try:
-        return parser.parse(lambda start, _: data[start : start + _CHUNK], None, "utf8", lambda *_: next(steps) > most)
-    except ValueError:
-        parser.reset()
-        return None
 
 
 def _is_whole(node: Any) -> bool:

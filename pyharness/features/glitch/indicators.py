@@ -23,10 +23,9 @@ SHARE = 1 / 3  # of the way from unused ids to the median: docs/metrics.md "Glit
 LEAST_SPREADS = 3.5  # of a normal distribution whose median is so far from unused ids, 1 % is below the threshold
 UNUSED_SPREADS = 5.0  # of unused ids: a gap is sought only where the median is three times as far
 VALLEY = 8  # widths of a valley reach from unused ids to a third of the way
-MOST_IN_VALLEY, MOST_BELOW = (
-    0.002,
-    0.01,
-)  # of the ids: in a valley; and below it, farther than 5 spreads from unused ids
+MOST_IN_VALLEY = 0.002  # of the ids
+MOST_BELOW = 0.01  # of the ids: below a valley, but not near unused ids
+NEAR_UNUSED = 0.75  # of the way to the valley
 _PLACES = 256  # where a valley is sought
 _ROUNDS = 20  # at most, until the median is that of the ids above the threshold
 NEAR_ZERO = 1e-3  # of the median norm
@@ -158,7 +157,8 @@ def find_valley(values: NDArray[np.float64], levels: NDArray[np.float64], stop: 
     if held.min() > MOST_IN_VALLEY * len(values):
         return np.inf
     middle = float(places[emptiest[len(emptiest) // 2]])
-    others = (values < middle) & (np.abs(values - level) > UNUSED_SPREADS * spread)
+    reach = max(UNUSED_SPREADS * spread, NEAR_UNUSED * (middle - level))  # a few ids may seem to spread less
+    others = (values < middle) & (np.abs(values - level) > reach)
     return middle if others.mean() <= MOST_BELOW else np.inf
 
 

@@ -196,13 +196,3 @@ def test_camel_case_and_back(names: list[str]) -> None:
     back = rewritten(camel, again, "snake") or camel
     if all(len(part) > 1 for name in names for part in name.split("_")[1:]):  # aB is no camel case
         assert back.decode() == text
-
-
-def test_code_that_a_grammar_reads_in_too_many_ways_is_refused_and_the_next_is_not() -> None:
-    pytest.importorskip("tree_sitter_java")
-    lex = lexer_of("java")
-    text, _ = SMALL["java"]
-    before = shown(text, lex(text))
-    assert lex("a<" * 8192) is None
-    assert shown(text, lex(text)) == before
-    assert lex(text * 2000) is not None

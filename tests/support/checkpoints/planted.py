@@ -33,7 +33,7 @@ class PlantedRows:
 
         near zero: norms of 1e-6, as weight decay leaves them. as initialised: norms of 0.4. half trained: 0.1 to 0.25,
         with unused ids near zero. skewed: norms of 0.1, and trained ones from 0.15 to many times that. decayed: norms
-        began at 0.4 (5 %) and lost 10 to 70 %, and trained ones vary more (30 %). tied: all trained rows share a
+        began at 0.4 (2 %) and lost 10 to 70 %, and trained ones vary more (30 %). tied: all trained rows share a
         direction, and untrained rows share another with 10 % of noise. tied, wide: trained rows have 0.3 of the latter,
         too. tied, skewed: 0 to 2 of it.
         """
@@ -46,7 +46,7 @@ class PlantedRows:
         unused = np.sort(chosen[:13])
         scales = {"near zero": np.full(rows, 1e-6), "as initialised": 0.4 * np.exp(rng.normal(0, 0.02, rows)),
                   "half trained": rng.uniform(0.1, 0.25, rows), "skewed": 0.1 * np.exp(rng.normal(0, 0.02, rows)),
-                  "decayed": 0.4 * rng.uniform(0.3, 0.9) * np.exp(rng.normal(0, 0.05, rows))}  # fmt: skip
+                  "decayed": 0.4 * rng.uniform(0.3, 0.9) * np.exp(rng.normal(0, 0.02, rows))}  # fmt: skip
         scale = scales.get(kind, 0.9 * norms)
         if kind == "half trained":
             scale[unused] = 1e-6
