@@ -5,7 +5,7 @@
 FLORES is the folder ``flores200_dataset`` of github.com/AleksandarPetrov/tokenization-fairness; both boards read its
 997 lines of dev. TokSuite: parity, the mean over lines of tokens / tokens of the English line. TokEval: what its
 RESULTS have for 13 languages, with lines as the unit of costs. The exit status is 1 where a parity differs, which has
-TokSuite's own text. TokEval's text is FLORES+, whose Chinese has been corrected since.
+TokSuite's own text. TokEval's text is FLORES+, which corrects some lines.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ ADDED = {"ByT5": 1, "DeepSeek R1": 0}  # special tokens that the original counts
 
 
 def lines_of(folder: Path, code: str) -> list[str]:
-    """The lines of dev of a language."""
-    return (folder / "dev" / f"{code}.dev").read_text(encoding="utf-8").splitlines()
+    """The lines of dev of a language, without space around them, as both originals read them."""
+    return [line.strip() for line in (folder / "dev" / f"{code}.dev").read_text(encoding="utf-8").splitlines()]
 
 
 def parity(tokenizer: Tokenizer, added: int, lines: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, float]]:
@@ -59,10 +59,11 @@ def board_of(tokenizer: Tokenizer, lines: Mapping[str, Sequence[str]], size: int
     encoded = {code: tokenizer.encode_batch(texts) for code, texts in lines.items()}
     histogram: NDArray[np.uint64] = np.bincount(np.concatenate([one.ids for one in encoded.values()])).astype(np.uint64)
     costs = np.array([len(one.ids) for one in encoded.values()])
+    lengths = np.concatenate([np.diff(one.offsets) for one in encoded.values()])
     rows = len(next(iter(lines.values())))
     counts = Counts({}, histogram, Facts.of(tokenizer))
     return {
-        "fertility": float(costs.sum()) / (rows * len(lines)), "compression": rows * len(lines) / float(costs.sum()),
+        "fertility": float(costs.sum()) / (rows * len(lines)), "compression": float((1 / lengths).mean()),
         "utilization": counts.types / size, "ttr": counts.types / float(costs.sum()),
         "entropy": renyi_entropy(counts.shares, 1), "rank": mean_rank(counts), "gini": gini(costs),
     }  # fmt: skip

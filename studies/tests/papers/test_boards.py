@@ -109,5 +109,7 @@ def test_kinds_of_tokens_are_compared_with_the_original_s(tmp_path: Path) -> Non
     module = token_kinds.originals(tmp_path)
     assert token_kinds.differences(module, b" a") == []
     assert token_kinds.differences(module, b"1 a") == ["inner space", "several kinds", "numbers"]
+    apart = [token_kinds.why_apart(data) for data in (b"a", b"\xe4", "ท".encode(), "ก".encode())]
+    assert apart == ["", token_kinds.PARTS, token_kinds.HAN, ""]
     with pytest.raises(SystemExit):
         token_kinds.originals(tmp_path / "nowhere")
