@@ -187,20 +187,17 @@ def _points(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) ->
 
 def _curve(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) -> str:
     """Return rows as lines over the numbers in the titles of their columns, text by text."""
-    panels: list[Panel] = []
-    for sheet in of_texts:
-        lines: dict[str, list[Point]] = {str(row[0].value): [] for row in sheet.rows}
-        for place, heading in enumerate(sheet.headings[1:], 1):
-            (x,) = re.findall(r"[0-9.]+", heading.title)
-            for row in sheet.rows:
-                if _is_number(cell := row[place]):
-                    said = f"{heading.title}, {cell.text}"
-                    lines[str(row[0].value)].append(Point(float(x), _number(cell) * cell.format.scale, said))
-        y = AxisLabel(_axis(sheet, sheet.headings[1:], plot.axis))
-        text = _text(plot, sheet) if len(of_texts) > 1 else ""
-        panels.append(Panel(text, y, tuple(Line(row, tuple(points)) for row, points in lines.items() if points)))
-    x_label = AxisLabel(plot.table.columns[0].title.replace("{part}", "%"))
-    return curves(panels, name, x_label, list(record.data["tokenizers"]))
+    panels = [Panel(_text(plot, sheet), AxisLabel(_axis(sheet, sheet.headings[1:], plot.axis)),
+                    tuple(line for line in _over_columns(sheet) if line.points)) for sheet in of_texts]  # fmt: skip
+    across = AxisLabel(plot.table.columns[0].title.replace("{part}", "%"))
+    return curves(panels, name, across, list(record.data["tokenizers"]))
+
+
+def _over_columns(sheet: Sheet) -> Iterator[Line]:
+    for row in sheet.rows:
+        cells = [(head.title, cell) for head, cell in zip(sheet.headings[1:], row[1:], strict=True) if _is_number(cell)]
+        places = ((float(re.findall(r"[0-9.]+", title)[0]), cell, f"{title}, {cell.text}") for title, cell in cells)
+        yield Line(str(row[0].value), tuple(Point(x, _number(y) * y.format.scale, said) for x, y, said in places))
 
 
 def frontier(sheet: Sheet) -> list[str]:
