@@ -82,7 +82,8 @@ def test_a_draw_of_equal_documents_has_no_interval() -> None:
     assert "noise_round_trips case" not in draws_of
 
 
-def test_means_hold_and_what_is_too_narrow_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def means() -> MeasuredPool:
+    """A pool of numbers, of which both rows measure the mean."""
     numbers = np.random.default_rng(1).normal(5, 1, (2, 3000))
 
     def row(place: int) -> drawing.Measure:
@@ -98,7 +99,11 @@ def test_means_hold_and_what_is_too_narrow_does_not(monkeypatch: pytest.MonkeyPa
 
         return measure
 
-    pool = MeasuredPool("numbers", 3000, (row(0), row(1)))
+    return MeasuredPool("numbers", 3000, (row(0), row(1)))
+
+
+def test_means_hold_and_what_is_too_narrow_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = means()
     (line,) = lines_of("numbers", simulate(pool, 200, 400))
     assert line.shown > 90
     assert all(share is not None and share > 92 for share in (line.single, line.paired))
@@ -116,8 +121,7 @@ def test_what_holds(single: float | None, paired: float | None, holds: bool) -> 
 
 
 def test_the_command_prints_a_line_for_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = of_noise(tokenizers.load("raw_bytes"), [f"some words {place} " * (1 + place % 7) for place in range(90)])
-    monkeypatch.setattr(command, "pool_of", lambda *_: MeasuredPool("noise", of[1], (of[0], of[0])))
+    monkeypatch.setattr(command, "pool_of", lambda *_: means())
     said: list[str] = []
-    command.main(["--draws", "3", "--pools", "noise", "--data", "x"], said.append)
-    assert "noise: 400 of 90" in said[0]
+    command.main(["--draws", "20", "--pools", "noise", "--data", "x"], said.append)
+    assert "noise: 400 of 3,000 | premium_gini" in said[0]
