@@ -116,36 +116,17 @@ def estimate(
     if (lack := too_few(documents)) is not None:
         return Measurement(metric, value, part=part, no_interval=lack)
     numbers, held = np.arange(GROUPS), np.array(documents) > 0
-    replicates = [_value_or_none(of, numbers != group) if held[group] else None for group in range(GROUPS)]
+    replicates = [value_or_none(of, numbers != group) if held[group] else None for group in range(GROUPS)]
     lack = None if sizes is None else unequal(documents, sizes)
     if sizes is None or not grows:
-        return _with(Measurement(metric, value, part=part, no_pair=lack), replicates)
-    curve = tuple(_value_or_none(of, numbers < count) if held[:count].any() else None for count in NESTED)
-    return _with(
+        return with_replicates(Measurement(metric, value, part=part, no_pair=lack), replicates)
+    curve = tuple(value_or_none(of, numbers < count) if held[:count].any() else None for count in NESTED)
+    return with_replicates(
         Measurement(metric, value, part=part, curve=curve, no_pair=lack), at_one_size(value, replicates, sizes)
     )
 
 
-def estimate_of_works(
-    metric: str, works: int, of: Callable[[Groups], float | int], part: str | None = None
-) -> Measurement:
-    """Estimate a metric where there are a few works, such as clips of motion: each is a group of its own.
-
-    Of more than 32, every 32nd is in one group. ``of`` takes bool [min(works, 32)].
-    """
-    groups = min(works, GROUPS)
-    try:
-        value = of(np.ones(groups, np.bool_))
-    except Undefined as reason:
-        return Measurement(metric, None, reason=str(reason), part=part)
-    if works < MIN_WORKS:
-        lack = f"{works} independent wholes, such as clips (minimum {MIN_WORKS})"
-        return Measurement(metric, value, part=part, no_interval=lack)
-    replicates = [_value_or_none(of, np.arange(groups) != group) for group in range(groups)]
-    return _with(Measurement(metric, value, part=part), replicates)
-
-
-def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurement:
+def with_replicates(measured: Measurement, replicates: Sequence[float | None]) -> Measurement:
     """Add replicates. They are kept even where they give no interval: differences from other rows may have one."""
     kept = rounded(replicates)
     if not all(one is None or isinstance(one, Real) for one in kept):
@@ -172,7 +153,8 @@ def rounded(replicates: Sequence[float | None]) -> tuple[float | None, ...]:
     )
 
 
-def _value_or_none(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
+def value_or_none(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
+    """Return a metric of some groups; None where there is no number."""
     try:
         return of(groups)
     except Undefined:
@@ -200,7 +182,7 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     """Return why replicates give no interval; None if they do.
 
     Of 32 groups that documents fall into by their hash, 16 are needed. Fewer replicates than 32 are of works that are
-    groups of their own (``estimate_of_works``); of these, 6 are needed. Equal replicates do not show how far a number
+    groups of their own; of these, 6 are needed. Equal replicates do not show how far a number
     would move: a constant does not, and a rare event may not have occurred yet. Where a few groups carry the variance,
     a few documents differ from all others; other text may have more of these or none.
     """

@@ -194,14 +194,15 @@ def benchmark(text: str) -> dict[str, Any]:
     wanted = BENCHMARK.parse(text)
     if "name" in wanted.options:
         raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
-    return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
+    defaults = getattr(benchmarks_by_name().get(wanted.head), "parameters", {})
+    return {"name": wanted.head} | {key: _value(key, value, defaults.get(key)) for key, value in wanted.options.items()}
 
 
-def _value(key: str, value: str) -> Any:
+def _value(key: str, value: str, default: Any) -> Any:
     if key == "reference":  # the label of one row, which may contain a comma
         return value
     of_labels = key in ("tokenizers", "corpora")
-    literal = str if of_labels else _literal
+    literal = str if of_labels or isinstance(default, str) else _literal
     return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
 
 

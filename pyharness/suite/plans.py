@@ -89,7 +89,7 @@ def _check_value(name: str, value: Any, default: Any, most_threads: int | None) 
         if not math.isfinite(number):
             raise InputError(f"{name} = {shown(value)} is not finite; write a number")
         return number
-    return _of_type(name, value, str, "text") if isinstance(sample, str) else value
+    return _of_type(name, value, str, "text; write it in quotes") if isinstance(sample, str) else value
 
 
 def _threads(value: Any, most: int | None) -> int:

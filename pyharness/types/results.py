@@ -297,8 +297,9 @@ class Listing:
 
 # How to draw the numbers of a table. ``dots``: one panel per column, with a dot for each row. ``dots by column``: one
 # panel per row, with a dot for each column. ``points``: each row is a point at its first number, in one panel for each
-# of its other numbers.
-Drawing: TypeAlias = Literal["dots", "dots by column", "points", "frontier"]  # frontier: of the first two numbers
+# of its other numbers. ``frontier``: of the first two. ``curve``: each row is a line over its columns; their titles
+# have one number each.
+Drawing: TypeAlias = Literal["dots", "dots by column", "points", "frontier", "curve"]
 
 
 @dataclass(frozen=True, slots=True)

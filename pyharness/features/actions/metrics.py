@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.metrics.counting.state_arrays import of_sums, taken
-from pyharness.statistics.jackknife import GROUPS, Groups, Undefined, estimate_of_works
+from pyharness.statistics.jackknife import GROUPS, MIN_WORKS, Groups, Undefined, value_or_none, with_replicates
 from pyharness.types import COUNT, PERCENT, Format, InputError, Measurement, Metric, State
 
 STEPS = 1 << 32
@@ -106,6 +106,25 @@ def _take(arrays: State, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
 def _whole(halves: NDArray[Any]) -> NDArray[np.object_]:
     whole: NDArray[np.object_] = halves[..., 0].astype(np.object_) + halves[..., 1].astype(np.object_) * (1 << 64)
     return whole
+
+
+def estimate_of_works(
+    metric: str, works: int, of: Callable[[Groups], float | int], part: str | None = None
+) -> Measurement:
+    """Estimate a metric where there are a few works, such as clips of motion: each is a group of its own.
+
+    Of more than 32, every 32nd is in one group. ``of`` takes bool [min(works, 32)].
+    """
+    groups = min(works, GROUPS)
+    try:
+        value = of(np.ones(groups, np.bool_))
+    except Undefined as reason:
+        return Measurement(metric, None, reason=str(reason), part=part)
+    if works < MIN_WORKS:
+        lack = f"{works} independent wholes, such as clips (minimum {MIN_WORKS})"
+        return Measurement(metric, value, part=part, no_interval=lack)
+    replicates = [value_or_none(of, np.arange(groups) != group) for group in range(groups)]
+    return with_replicates(Measurement(metric, value, part=part), replicates)
 
 
 def measure(state: ActionState) -> Iterator[Measurement]:

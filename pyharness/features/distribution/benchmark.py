@@ -11,8 +11,10 @@ import numpy as np
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.benchmarks.compression import PAIR_SAMPLE_BYTES
 from pyharness.corpora.streaming import BATCH_SIZE, Read, batches, read
+from pyharness.features.distribution import token_kinds
 from pyharness.features.distribution.documents import DocumentRows, quantiles
 from pyharness.features.distribution.sequences import WIDTHS, Successors, cut_characters, window_types
+from pyharness.features.distribution.token_kinds import TokenKindTable
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counter, Counts, Facts, measure
 from pyharness.metrics.counting.state_arrays import corpus_state_of, of_corpus_state
@@ -42,6 +44,8 @@ _COUNTERS = (
     Counter("tokens", lambda batch: batch.lengths),
 )
 _RARE = "cut characters are rare: too few samples gave a CI to say how often it holds"
+_WIDE_RANKS = "CIs of differences in mean rank are too wide: they hold in 99 % of samples"
+_WIDE_ENTROPIES = "CIs of differences in this entropy are too wide: they hold in 98 % of samples of Wikipedia"
 _SAMPLED = "successors are counted on one sample of documents, not by group"
 
 
@@ -77,18 +81,20 @@ class SpreadCounts:
 def run(work: Work) -> Findings:
     """Read the text once."""
     tokenizer, tally = work.load(), Tally()
-    counts = SpreadCounts(CorpusState.empty(Facts.of(tokenizer)))
+    counts = SpreadCounts(CorpusState.empty(facts := Facts.of(tokenizer)))
+    kinds = None if facts.vocabulary is None else TokenKindTable.of(facts.vocabulary)
     sample: DocumentSample[Ids] = DocumentSample(PAIR_SAMPLE_BYTES)
     for batch in batches(read(work.text, tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
-        _add(counts, sample, batch, tokenizer, work)
+        _add(counts, sample, batch, tokenizer, work, kinds)
         work.progress(tally.bytes)
     counts.successors = Successors.of(Tokens.from_lists(sample.documents()), work.threads)
     return replace(_findings(counts, work.case), tally=tally, state=counts.arrays())
 
 
 def _add(
-    counts: SpreadCounts, sample: DocumentSample[Ids], batch: list[Read], tokenizer: Tokenizer, work: Work
-) -> None:
+    counts: SpreadCounts, sample: DocumentSample[Ids], batch: list[Read], tokenizer: Tokenizer, work: Work,
+    kinds: TokenKindTable | None,
+) -> None:  # fmt: skip
     texts = [one.text for one in batch]
     tokens = tokenizer.encode_batch(texts, work.threads)
     groups = np.array([group_of(one.key) for one in batch], np.uint8)
@@ -101,6 +107,7 @@ def _add(
         wide, cut = cut_characters(tokens, texts, vocabulary)
         for column, width in enumerate(WIDTHS):
             more |= {f"wide_{width}": wide[:, column], f"cut_{width}": cut[:, column]}
+    more |= {} if kinds is None else dict(kinds.count(tokens))
     given = [Counter(name, lambda _, values=values: values) for name, values in more.items()]  # type: ignore[misc]
     counts.state.update(texts, tokens, groups, [*_COUNTERS, *given], work.threads, opens)
     for one, size, start, stop in zip(batch, sizes.tolist(), tokens.offsets, tokens.offsets[1:], strict=False):
@@ -129,14 +136,17 @@ def measurements(counts: SpreadCounts, alpha: float, window: int) -> Iterator[Me
             _ABOUT["renyi_efficiency_alpha"], lambda total: efficiency(renyi_entropy(total.shares, alpha), total.types)
         ),
     ]
-    yield from (replace(one, part=f"alpha={alpha:g}") for one in measure(counts.state, of_alpha))
+    for one in measure(counts.state, of_alpha):
+        yield replace(one, part=f"alpha={alpha:g}", no_pair=one.no_pair or _WIDE_ENTROPIES)
     (ratio,) = measure(counts.state, [CorpusMetric(_ABOUT["mattr"], _mattr(window))])
     yield replace(ratio, part=f"{window} tokens")
-    yield from measure(counts.state, [CorpusMetric(_ABOUT["mean_rank"], mean_rank)])
+    (rank,) = measure(counts.state, [CorpusMetric(_ABOUT["mean_rank"], mean_rank)])
+    yield replace(rank, no_pair=rank.no_pair or _WIDE_RANKS)
     yield _successors(counts)
     for width in WIDTHS:
         (one,) = measure(counts.state, [CorpusMetric(_ABOUT["wide_character_splits"], _cut(width), _RARE)])
         yield replace(one, part=f"{width} bytes")
+    yield from token_kinds.measurements(counts.state)
     yield from quantiles(counts.documents)
 
 
@@ -183,6 +193,7 @@ REPORTED = (
            grows_with_text=True),
     Metric("wide_character_splits", "share", "lower", "characters of 2, 3 or 4 bytes inside which a token ends"),
     Metric("document_bytes_per_token", "byte/token", "higher", "quantile over documents of their bytes per token"),
+    *token_kinds.REPORTED,
 )  # fmt: skip
 
 _ABOUT = {metric.name: metric for metric in REPORTED}
@@ -209,6 +220,7 @@ TABLES = (
         ("Share of characters inside which a token ends. -: the text has none, or ends of tokens are unknown.",),
         joined=_SETTLED,
     ),
+    *token_kinds.TABLES,
     Table(
         "Bytes/token by document", (Column("document_bytes_per_token", "{part}", each=True),),
         ("p10, p50, p90: quantiles over documents, each counted once.",), joined=_SETTLED,
@@ -220,13 +232,13 @@ PLOTS = (
         "Different ids in windows of consecutive tokens, as a share of the tokens.",
     ),
     Plot(TABLES[2], "Share of characters that tokens cut, by their width.", drawing="dots by column"),
-    Plot(TABLES[3], "Quantiles over documents of their bytes per token.", drawing="dots by column"),
+    Plot(TABLES[-1], "Quantiles over documents of their bytes per token.", drawing="dots by column"),
 )
 
 BENCHMARKS = (
     Benchmark(
         NAME,
-        "Rényi of any order, MATTR, ranks, successors, cut characters, documents",
+        "Rényi of any order, MATTR, ranks, successors, characters of tokens, documents",
         run,
         corpus="required",
         parameters={"alpha": 2.5, "window": 100},

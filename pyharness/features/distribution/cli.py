@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,24 +34,26 @@ def documents(record: Path, form: str | None, output: Path | None, force: bool) 
     """
     from pyharness import report, store
     from pyharness.features.distribution.benchmark import NAME
-    from pyharness.features.distribution.documents import sheet_of
+    from pyharness.features.distribution.documents import sheets_of, write_parquet, write_text
+    from pyharness.plugins.libraries import require
     from pyharness.system import atomic_file
 
     check_target(output, force, [record])
     form = form or ("csv" if output is None else report.FORMATS_OF_SUFFIXES.get(output.suffix, "csv"))
     if form not in _FORMATS:
         raise InputError(f"rows of documents are csv, json or parquet, not {form}: choose one with --format")
-    rows = sheet_of(store.read(record), NAME)
+    rows = sheets_of(store.read(record), NAME)
     if form == "parquet":
         if output is None:
             raise InputError("Parquet is binary: name a file with --output")
-        report.to_parquet(rows, output, overwrite=force)
-        return
-    text = report.to_csv(rows) if form == "csv" else report.to_json(rows)
-    if output is None:
-        show_in_pager(text)
+        require("Parquet", "pyarrow", "files")
+        atomic_file.write(output, partial(write_parquet, rows), overwrite=force)
+    elif output is not None:
+        atomic_file.write(output, partial(write_text, rows, form), overwrite=force)
     else:
-        atomic_file.write(output, text, overwrite=force)
+        text = io.BytesIO()
+        write_text(rows, form, text)
+        show_in_pager(text.getvalue().decode())
 
 
 COMMANDS = (documents,)

@@ -21,11 +21,15 @@ NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 MOST_UNUSED = 256  # rows of unused ids that are read
 SHARE = 1 / 3  # of the way from unused ids to the median: docs/metrics.md "Glitch tokens" has what it finds
 LEAST_SPREADS = 3.5  # of a normal distribution whose median is so far from unused ids, 1 % is below the threshold
-UNUSED_SPREADS = 5.0  # over 99 % of such rows are nearer, with 99 % confidence where 13 unused ids are known
-MOST_BETWEEN = 0.01  # of the ids lie in the gap above rows like unused ones, or below these
+UNUSED_SPREADS = 5.0  # of unused ids: a gap is sought only where the median is three times as far
+VALLEY = 8  # widths of a valley reach from unused ids to a third of the way
+MOST_IN_VALLEY = 0.002  # of the ids
+MOST_BELOW = 0.01  # of the ids: below a valley, but not near unused ids
+NEAR_UNUSED = 0.75  # of the way to the valley
+_PLACES = 256  # where a valley is sought
 _ROUNDS = 20  # at most, until the median is that of the ids above the threshold
 NEAR_ZERO = 1e-3  # of the median norm
-_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 _LEAST_NORM = 1e-6  # of a product of norms, as in the original
 
 
@@ -44,7 +48,7 @@ class UnusedIds:
             vocabulary: of the tokenizer.
             verdicts: of reachability, by id.
             rows: of the matrix; those behind the last id are padding.
-            given: ranges of ids, such as ``177-187+40241-40241``; "": none.
+            given: ids and ranges of them, such as ``177-187+40241``; "": none.
 
         Raises:
             InputError: the given ids are no ids of the matrix.
@@ -66,11 +70,9 @@ def _parsed(given: str, rows: int) -> NDArray[np.int64]:
     ids = np.zeros(rows, np.bool_)
     for part in given.split("+"):
         match = _RANGE.fullmatch(part)
-        first, last = (int(match[1]), int(match[2])) if match else (rows, rows)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (rows, rows)
         if not first <= last < rows:
-            raise InputError(
-                f"unused={given[:80]!r}: {part[:40]!r} is no range below {rows:,}; write 177-187+40241-40241"
-            )
+            raise InputError(f"unused={given[:80]!r}: {part[:40]!r} is no range below {rows:,}; write 177-187+40241")
         ids[first : last + 1] = True
     return np.flatnonzero(ids)
 
@@ -85,7 +87,7 @@ class Indicators:
     level: float  # the median of unused ids, each against the others; 0 for norms if no ids are known to be unused
     median: float  # of the tested ids above the threshold
     spread: float  # of the same, upwards: the median to the 84th percentile
-    like_unused: float  # where rows end that are like those of unused ids; infinite if no gap follows
+    valley: float  # between rows like those of unused ids and the others; infinite without one
 
     @property
     def threshold(self) -> float | None:
@@ -93,7 +95,7 @@ class Indicators:
         gap, third = self.median - self.level, _between(self.level, self.median)
         if gap > 0 and gap >= LEAST_SPREADS * self.spread:
             return third
-        return self.like_unused if self.like_unused < third else None
+        return self.valley if self.valley < third else None
 
     def candidates(self, tested: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the tested ids at or below the threshold, smallest indicator first; none without a threshold."""
@@ -134,16 +136,30 @@ def _summarise(
             break
         trained = above
     middle, upper = np.quantile(trained, (0.5, 0.8413)).tolist()
-    return Indicators(name, values, near_zero, level, middle, upper - middle, _end(values[tested], levels))
+    valley = find_valley(values[tested], levels, _between(level, middle))
+    return Indicators(name, values, near_zero, level, middle, upper - middle, valley)
 
 
-def _end(values: NDArray[np.float64], levels: NDArray[np.float64]) -> float:
-    """Return where rows like unused ones end; infinite if ids lie just above them, or below."""
-    if len(levels) < len(NEVER_IN_UTF8):
+def find_valley(values: NDArray[np.float64], levels: NDArray[np.float64], stop: float) -> float:
+    """Return a place between rows like unused ones and the others, before ``stop``; infinite without a valley.
+
+    A window, an eighth of the way to ``stop`` wide, moves up from unused ids. The valley is where it holds the fewest
+    ids, if they are few; of several such places the middle one. So it does not depend on how far the few unused ids
+    happen to spread.
+    """
+    level, spread = (float(np.median(levels)), float(levels.std())) if len(levels) else (0.0, 0.0)
+    if len(levels) < len(NEVER_IN_UTF8) or stop <= level or stop - level < UNUSED_SPREADS * spread:
         return np.inf
-    level, reach = float(np.median(levels)), UNUSED_SPREADS * float(levels.std())
-    others = (np.abs(values - level) > reach) & (values < level + 2 * reach)
-    return level + reach if others.mean() <= MOST_BETWEEN else np.inf
+    half, ordered = (stop - level) / (2 * VALLEY), np.sort(values)
+    places = np.linspace(level + spread + half, stop, _PLACES)
+    held = np.searchsorted(ordered, places + half, "right") - np.searchsorted(ordered, places - half)
+    emptiest = np.flatnonzero(held == held.min())
+    if held.min() > MOST_IN_VALLEY * len(values):
+        return np.inf
+    middle = float(places[emptiest[len(emptiest) // 2]])
+    reach = max(UNUSED_SPREADS * spread, NEAR_UNUSED * (middle - level))  # a few ids may seem to spread less
+    others = (values < middle) & (np.abs(values - level) > reach)
+    return middle if others.mean() <= MOST_BELOW else np.inf
 
 
 def _between(level: float, median: float) -> float:

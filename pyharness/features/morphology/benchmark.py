@@ -15,27 +15,43 @@ from pyharness.corpora.streaming import batches
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import read_gold
 from pyharness.features.morphology.scores import COLUMNS, CUT, EVERY, ONE, REPORTED, WordScores, measure, outcome
+from pyharness.system import folders
 from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, CaseResult, Column, HasSegments, InputError, Plot, State, Table, TokenizerSpec
 
 _BATCH_WORDS = 1 << 14
 _SPACE = "space"
-_read = lru_cache(maxsize=1)(read_gold)  # settling asks for each row
+_DIGEST, _DIGITS = "sha256", 16  # of the file, in a case's parameters
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Check the gold file before anything is measured; raise ``InputError`` if it gives no words."""
+    """Check the gold file before anything is measured; raise ``InputError`` if it gives no words.
+
+    The case gets the file's digest: a run goes on from results of the same words only.
+    """
     del row, device
     if not parameters.get("gold"):
         raise InputError("it needs gold boundaries: -b 'morphology?gold=eng.inflectional.v1.tsv'")
-    _read(str(parameters["gold"]))
-    return parameters
+    file = str(parameters["gold"])
+    try:
+        about = folders.expanded(file).stat()
+    except OSError:
+        return {**parameters, _DIGEST: read_gold(file).sha256[:_DIGITS]}  # its message says what is wrong
+    return {**parameters, _DIGEST: _digest(file, about.st_mtime_ns, about.st_size)}
+
+
+@lru_cache(maxsize=1)  # settling asks for each row
+def _digest(file: str, changed: int, size: int) -> str:
+    del changed, size
+    return read_gold(file).sha256[:_DIGITS]
 
 
 def run(work: Work) -> Findings:
     """Encode each word, alone or behind a space, and compare."""
     units = segmenter_of(work.load())
     gold = read_gold(str(work.case.parameters["gold"]))
+    if not gold.sha256.startswith(work.case.parameters.get(_DIGEST, "")):
+        raise InputError(f"gold file {work.case.parameters['gold']!r} has changed since the run began: run it again")
     scores = score(units, gold.words, space=bool(work.case.parameters[_SPACE]), threads=work.threads)
     findings = _findings(scores)
     about = {"format": gold.format, "sha256": gold.sha256, "left out": dict(gold.left_out)}
@@ -92,7 +108,9 @@ def _columns(mean: str, words: str) -> Iterator[Column]:
 
 def _table(mean: str, words: str, more: tuple[Column, ...] = ()) -> Table:
     notes = (_notes,) if more else ()  # once
-    return Table(f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=notes)
+    return Table(
+        f"Morphology, {mean}, {words}", columns=(*more, *_columns(mean, words)), notes=notes, joined=(_DIGEST,)
+    )
 
 
 _COUNTED = (Column("gold_words", "words"), Column("one_token_share", "one token"))
@@ -110,6 +128,7 @@ TABLES = (
             Column("morphscore_2_recall", "version 2 recall, one token is 1", part=ONE, interval=True),
             Column("morphscore_2_f1", "version 2 micro F1, cut words", part=f"micro, {CUT}", interval=True),
         ),
+        joined=(_DIGEST,),
     ),
 )
 PLOTS = tuple(

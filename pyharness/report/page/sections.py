@@ -87,6 +87,8 @@ def _figure(record: Record, plot: Plot, of_texts: Sequence[Sheet]) -> Figure:
     if plot.drawing in ("points", FRONTIER):
         bold = " In bold and joined: no other row is as good in both and better in one." * (plot.drawing == FRONTIER)
         return Figure(sheet.title, plot.about + bold, _points(record, plot, of_texts, sheet.title), sheet)
+    if plot.drawing == "curve":
+        return Figure(sheet.title, plot.about, _curve(record, plot, of_texts, sheet.title), sheet)
     about = _describe(plot, sheet, reference)
     if plot.drawing == "dots by column":
         about, sheet = _describe(plot, sheet, None), turned(sheet, reference)
@@ -181,6 +183,21 @@ def _points(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) ->
     across = of_texts[0].headings[1]
     x = across.title if "/" in across.title else ", ".join(filter(None, (across.title, across.unit)))
     return curves(panels, name, AxisLabel(x, plot.log and plot.drawing == "points"), list(record.data["tokenizers"]))
+
+
+def _curve(record: Record, plot: Plot, of_texts: Sequence[Sheet], name: str) -> str:
+    """Return rows as lines over the numbers in the titles of their columns, text by text."""
+    panels = [Panel(_text(plot, sheet), AxisLabel(_axis(sheet, sheet.headings[1:], plot.axis)),
+                    tuple(line for line in _over_columns(sheet) if line.points)) for sheet in of_texts]  # fmt: skip
+    across = AxisLabel(plot.table.columns[0].title.replace("{part}", "%"))
+    return curves(panels, name, across, list(record.data["tokenizers"]))
+
+
+def _over_columns(sheet: Sheet) -> Iterator[Line]:
+    for row in sheet.rows:
+        cells = [(head.title, cell) for head, cell in zip(sheet.headings[1:], row[1:], strict=True) if _is_number(cell)]
+        places = ((float(re.findall(r"[0-9.]+", title)[0]), cell, f"{title}, {cell.text}") for title, cell in cells)
+        yield Line(str(row[0].value), tuple(Point(x, _number(y) * y.format.scale, said) for x, y, said in places))
 
 
 def frontier(sheet: Sheet) -> list[str]:

@@ -1,4 +1,4 @@
-"""Columns of peers: sums by group, what is equal, and a tiny coverage."""
+"""Columns of peers: what is equal, and what differs."""
 
 from __future__ import annotations
 
@@ -8,29 +8,8 @@ import numpy as np
 import pytest
 
 import peer_columns
-import peer_intervals
-from document_states import Documents
 from pyharness import tokenizers
 from pyharness.tokenizers.segmenting import segmenter_of
-
-TEXTS = [f"def f_{number}(a, b_c):\n    return a + {number}\n" for number in range(70)]
-
-
-def test_counts_of_documents_add_up_to_those_of_the_text() -> None:
-    counts = peer_intervals.code_counts("raw_bytes", "python", TEXTS)
-    documents = Documents.read(peer_intervals.corpus_of(TEXTS))
-    sums = peer_intervals.by_group(counts, documents.whole())
-    assert (sums.sum(axis=0) == counts.sum(axis=0)).all()
-    measured = {(one.metric, one.part): one.value for one in peer_intervals.of_code(sums)}
-    assert measured["leaves_aligned", None] == 1
-
-
-def test_a_draw_of_equal_documents_has_no_interval() -> None:
-    documents = Documents.read(peer_intervals.corpus_of(TEXTS))
-    counts = peer_intervals.noise_counts("raw_bytes", TEXTS)
-    assert counts[:, 0].tolist() == [1] * len(TEXTS)
-    draws = peer_intervals.simulate(documents, (counts, counts), peer_intervals.of_noise, 80, 3)
-    assert "noise_round_trips case" not in draws
 
 
 def test_numbers_of_tokeval_are_compared() -> None:

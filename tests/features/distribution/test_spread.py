@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cases.command_line import call, refused
 from pyharness import corpora, tokenizers
+from pyharness.features.distribution import documents
 from pyharness.features.distribution.benchmark import mean_rank
 from pyharness.features.distribution.documents import DocumentRows
 from pyharness.features.distribution.sequences import Successors, cut_characters, window_types
@@ -167,6 +168,28 @@ def test_rows_of_documents_as_parquet(run: Path) -> None:
     table = parquet.read_table(run / "d.parquet").to_pydict()
     assert table["bytes_per_token"] == [1.0] * 140
     assert "pyharness" not in refused("documents", "r.json", "-o", "d.html", cwd=run)
+
+
+def test_rows_of_documents_do_not_depend_on_how_many_are_written_at_once(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def written(suffix: str) -> bytes:
+        path = run / f"d.{suffix}"
+        assert call("documents", "r.json", "-o", path.name, "--force", cwd=run).returncode == 0
+        return path.read_bytes()
+
+    whole = {suffix: written(suffix) for suffix in ("csv", "json", "parquet")}
+    table = parquet.read_table(run / "d.parquet")
+    assert json.loads(whole["json"])[69]["document"] == 70
+    monkeypatch.setattr(documents, "ROWS_AT_ONCE", 32)
+    assert written("csv") == whole["csv"]
+    assert written("json") == whole["json"]
+    written("parquet")
+    assert parquet.read_table(run / "d.parquet") == table
+    groups = parquet.ParquetFile(run / "d.parquet").metadata
+    assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [32, 32, 6] * 2
 
 
 @pytest.mark.parametrize("wrong", ["alpha=50.1", "window=0", "alpha=nan", "alpha=-1"])

@@ -58,6 +58,19 @@ def test_untrained_rows_are_listed_with_their_causes(folder: Path) -> None:
     assert numbers["glitch_causes", "reachable"] == 1
 
 
+def test_one_unused_id_may_be_named(folder: Path) -> None:
+    result = measured(folder, "glitch?unused=265")
+    assert result["parameters"] == {"unused": "265"}
+    assert result["details"]["unused_ids"] == 1
+
+
+def test_a_number_for_text_in_a_suite_says_what_to_write(folder: Path) -> None:
+    (folder / "s.toml").write_text(
+        'tokenizers = ["file:m/tokenizer.json"]\nbenchmarks = [{ name = "glitch", unused = 5 }]\n'
+    )
+    assert "unused = 5 is not text; write it in quotes" in refused("run", "s.toml", cwd=folder)
+
+
 def test_rows_like_unused_ids_have_no_count(folder: Path) -> None:
     result = measured(folder, "glitch?unused=10-30")
     (count,) = (one for one in result["measurements"] if one["metric"] == "glitch_candidates")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from checkpoints.planted import DTYPES, FRACTIONS, KINDS, PlantedRows
 from pyharness.features.glitch import indicators
-from pyharness.features.glitch.indicators import UnusedIds, measure_rows
+from pyharness.features.glitch.indicators import UnusedIds, find_valley, measure_rows
 from pyharness.features.glitch.matrices import IdMatrices
 from pyharness.features.language_models.folder import ModelFolder
 from pyharness.metrics.reachability import Verdict
@@ -47,6 +47,24 @@ def test_rows_that_do_not_differ_give_no_threshold(tmp_path: Path) -> None:
     assert not len(measured.candidates(np.ones(500, np.bool_)))
 
 
+@given(seed=st.integers(0, 10_000), others=st.integers(0, 4000), stop=st.floats(2.2, 5.0))
+def test_a_valley_is_between_rows_like_unused_ones_and_the_others(seed: int, others: int, stop: float) -> None:
+    rng = np.random.default_rng(seed)
+    levels, bulk = rng.normal(1, 0.02, 13), rng.uniform(1.7, 9, 4000)
+    like_unused = rng.normal(1, 0.02, others)
+    valley = find_valley(np.concatenate((levels, like_unused, bulk)), levels, stop)
+    assert max(np.concatenate((levels, like_unused))) < valley < 1.7
+
+
+@given(seed=st.integers(0, 10_000), spread=st.floats(0.01, 0.3))
+def test_rows_without_a_gap_have_no_valley(seed: int, spread: float) -> None:
+    rng = np.random.default_rng(seed)
+    levels = rng.normal(1, spread, 13)
+    assert find_valley(np.concatenate((levels, rng.uniform(0.5, 3, 4000))), levels, 2.0) == np.inf
+    assert find_valley(levels, levels, 0.5) == np.inf
+    assert find_valley(np.append(levels[:12], 9.0), levels[:12], 5.0) == np.inf
+
+
 @given(seed=st.integers(0, 1000), width=st.integers(1, 9), rows=st.integers(2, 30))
 def test_numbers_are_those_of_the_definitions(
     tmp_path_factory: pytest.TempPathFactory, seed: int, width: int, rows: int
@@ -75,7 +93,7 @@ def test_unused_ids_are_taken_in_their_order() -> None:
     verdicts = np.array([0, 0, 0, 0, Verdict.MERGE_UNREACHABLE, 0], np.uint8)
     vocabulary = Vocabulary.from_tokens(tokens, {})
     assert UnusedIds.of(vocabulary, verdicts, 7).ids.tolist() == [1, 2]
-    assert UnusedIds.of(vocabulary, verdicts, 7, "4-4+0-1").ids.tolist() == [0, 1, 4]
+    assert UnusedIds.of(vocabulary, verdicts, 7, "4+0-1").ids.tolist() == [0, 1, 4]
     bare = Vocabulary.from_tokens({0: b"a", 2: b"c"}, {})
     assert UnusedIds.of(bare, verdicts[:3], 4).ids.tolist() == [1, 3]
     whole = Vocabulary.from_tokens({0: b"a", 1: b"ab"}, {})
@@ -83,7 +101,7 @@ def test_unused_ids_are_taken_in_their_order() -> None:
     assert not len(UnusedIds.of(whole, np.zeros(2, np.uint8), 2).ids)
 
 
-@pytest.mark.parametrize("given_ids", ["7-7", "0", "x", "3-1", "1-", "-1", "1++2", "1 2", "9999999999"])
+@pytest.mark.parametrize("given_ids", ["7-7", "7", "x", "3-1", "1-", "-1", "1++2", "1 2", "9999999999"])
 def test_ids_that_are_none_are_refused(given_ids: str) -> None:
     vocabulary = Vocabulary.from_tokens({0: b"a"}, {})
     with pytest.raises(InputError, match="unused"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.command_line import call
+from cases.command_line import call, refused
 from pyharness import tokenizers
-from pyharness.features.morphology.benchmark import score
+from pyharness.benchmarks import Work
+from pyharness.features.morphology.benchmark import run, score, settle
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.features.morphology.scores import CUT, EVERY, ONE, WordScores, measure
 from pyharness.tokenizers.segmenting import segmenter_of
-from pyharness.types import InputError, Segments, offsets_of
+from pyharness.types import Case, InputError, Segments, offsets_of
 
 # Words of ours with their morphemes, and GPT-2's cuts of them (each word alone).
 CUTS = (
@@ -175,3 +177,20 @@ def test_intervals_are_over_words() -> None:
     cuts = RecordedCuts({one.word: [len(one.word) - 1 - place % 2, len(one.word)] for place, one in enumerate(many)})
     recall = next(one for one in measure(score(cuts, many, space=False)) if one.metric == "boundary_recall")
     assert len(recall.replicates) == 32
+
+
+def test_a_changed_gold_file_is_another_case_and_ends_a_run(tmp_path: Path) -> None:
+    gold, spec = tmp_path / "gold.tsv", tokenizers.resolve("raw_bytes")
+
+    def settled() -> Case:
+        return Case("morphology", "raw_bytes", None, settle({"gold": str(gold), "space": False}, spec, "cpu"))
+
+    gold.write_text("walks\twalk @@s\n")
+    case = settled()
+    assert settled().key == case.key
+    gold.write_text("walls\twall @@s\n")
+    os.utime(gold, ns=(0, 0))
+    assert settled().key != case.key
+    with pytest.raises(InputError, match=r"gold\.tsv.* has changed"):
+        run(Work(case, spec, lambda: tokenizers.load("raw_bytes"), None, 1))
+    assert "gold.txt" in refused("run", "-t", "raw_bytes", "-b", "morphology?gold=gold.txt", cwd=tmp_path)

@@ -204,6 +204,19 @@ def test_growth_and_pruning_are_drawn_where_there_is_some(added: int, removed: i
     assert all("25.00" in said or "0.25" in said for figure in drawn for said in spoken_marks(figure.svg))
 
 
+@pytest.mark.skipif("languages" not in benchmarks(), reason="the feature that draws a curve is not here")
+def test_a_curve_is_a_line_for_each_row_over_the_numbers_in_its_columns() -> None:
+    parts = ("5%", "50%", "95%")
+    (figure,) = figures(the_only(record("languages", {"lorenz_share": parts})))
+    numbers = [(row[0].value, head.title, cell.text) for row in figure.numbers.rows
+               for head, cell in zip(figure.numbers.headings[1:], row[1:], strict=True)]  # fmt: skip
+    assert len(numbers) == len(parts) * len(ROWS)
+    assert sorted(spoken_marks(figure.svg)) == sorted(f"{row}: {title}, {text}" for row, title, text in numbers)
+    joined = [one for one in parsed(figure.svg).iter() if "L" in one.get("d", "") and one.get("fill", "none") == "none"]
+    assert sum(bool(one.get("stroke")) for one in joined) >= len(ROWS)
+    assert "cheapest languages, %" in written(figure.svg)
+
+
 def test_nothing_measured_is_no_section() -> None:
     assert not list(plots(made.record([], [])))
     failed = made.case("load", "a", None, []) | {"status": "failed", "reason": "x"}

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from checkpoints.made import weights
 
-KINDS = ("near zero", "as initialised", "half trained", "tied", "skewed")
+TIED = {"tied": 0.0, "tied, wide": 0.3, "tied, skewed": 2.0}  # most of the untrained rows' direction in trained ones
+KINDS = ("near zero", "as initialised", "half trained", "skewed", "decayed", *TIED)
 FRACTIONS = (0.001, 0.01, 0.05, 0.2)
 DTYPES = ("F32", "BF16", "F16")
 
@@ -31,8 +32,10 @@ class PlantedRows:
         """Draw trained rows of random direction and log-normal norm around 1 (15 %), and plant others.
 
         near zero: norms of 1e-6, as weight decay leaves them. as initialised: norms of 0.4. half trained: 0.1 to 0.25,
-        with unused ids near zero. tied: all trained rows share a direction, and untrained rows share another with 10 %
-        of noise. skewed: norms of 0.1, and trained ones from 0.15 to many times that.
+        with unused ids near zero. skewed: norms of 0.1, and trained ones from 0.15 to many times that. decayed: norms
+        began at 0.4 (2 %) and lost 10 to 70 %, and trained ones vary more (30 %). tied: all trained rows share a
+        direction, and untrained rows share another with 10 % of noise. tied, wide: trained rows have 0.3 of the latter,
+        too. tied, skewed: 0 to 2 of it.
         """
         rng = np.random.default_rng([seed, rows, width, KINDS.index(kind)])
         norms = np.exp(rng.normal(0, 0.15, rows))
@@ -41,18 +44,23 @@ class PlantedRows:
         chosen = rng.permutation(rows)[: max(round(fraction * rows), 1) + 13]
         planted[chosen] = True
         unused = np.sort(chosen[:13])
-        scale = {"near zero": np.full(rows, 1e-6), "as initialised": 0.4 * np.exp(rng.normal(0, 0.02, rows)),
-                 "half trained": rng.uniform(0.1, 0.25, rows), "tied": 0.9 * norms,
-                 "skewed": 0.1 * np.exp(rng.normal(0, 0.02, rows))}[kind]  # fmt: skip
+        scales = {"near zero": np.full(rows, 1e-6), "as initialised": 0.4 * np.exp(rng.normal(0, 0.02, rows)),
+                  "half trained": rng.uniform(0.1, 0.25, rows), "skewed": 0.1 * np.exp(rng.normal(0, 0.02, rows)),
+                  "decayed": 0.4 * rng.uniform(0.3, 0.9) * np.exp(rng.normal(0, 0.02, rows))}  # fmt: skip
+        scale = scales.get(kind, 0.9 * norms)
         if kind == "half trained":
             scale[unused] = 1e-6
         if kind == "skewed":
             norms = 0.15 * np.exp(np.abs(rng.normal(0, 1, rows)))
-        if kind == "tied":
+        if kind == "decayed":
+            norms = np.exp(rng.normal(0, 0.3, rows))
+        if kind in TIED:
             common, drift = _directions(rng, 2, width)
-            table = np.where(planted[:, None], drift + 0.1 * table, 0.5 * common + table)
+            part = TIED[kind] * (rng.uniform(0, 1, rows) if kind == "tied, skewed" else np.ones(rows))
+            trained = 0.5 * common + part[:, None] * drift + table
+            table = np.where(planted[:, None], drift + 0.1 * table, trained)
             table /= np.linalg.norm(table, axis=1, keepdims=True)
-        return cls(table * np.where(planted, scale, norms)[:, None], planted, unused, kind == "tied")
+        return cls(table * np.where(planted, scale, norms)[:, None], planted, unused, kind in TIED)
 
     def shares(self, ids: NDArray[np.int64]) -> tuple[float, float]:
         """Shares of the planted rows, and of the others, that are among ids."""

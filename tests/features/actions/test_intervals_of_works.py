@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from pyharness.features.actions.metrics import estimate_of_works
 from pyharness.statistics import jackknife
-from pyharness.statistics.jackknife import GROUPS, MIN_WORKS, Groups, Undefined, estimate_of_works, interval
+from pyharness.statistics.jackknife import GROUPS, MIN_WORKS, Groups, Undefined, interval
 from pyharness.types import Measurement
 
 
