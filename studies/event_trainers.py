@@ -20,7 +20,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,8 @@ def picky(options: argparse.Namespace) -> bool:
         pass
     end = time.perf_counter()
     ours = [[[training.strings[one].decode("latin-1") for one in side] for side in event] for event in training.events]
-    same = next((at for at, (a, b) in enumerate(zip(ours, theirs["events"])) if a != b), len(theirs["events"]))
+    pairs = enumerate(zip(ours, theirs["events"], strict=False))
+    same = next((at for at, (here, there) in pairs if here != there), min(len(ours), len(theirs["events"])))
     say(f"{len(words):,} distinct pieces; {middle - begin:.1f} s there, {end - middle:.1f} s here")
     removals = sum(len(before) == 1 for before, _ in ours)
     say(f"events: {same:,} of {len(theirs['events']):,} are equal, {removals:,} of ours are removals")
@@ -124,7 +125,9 @@ def picky(options: argparse.Namespace) -> bool:
         say(f"the first other one: {ours[same : same + 1]} here, {theirs['events'][same]} there")
         return False
     model = model_of(training, TextSplitter("gpt2"))
-    here = {string.decode("latin-1") for string, present in zip(model.strings, training.present) if present}
+    here = {
+        string.decode("latin-1") for string, present in zip(model.strings, training.present, strict=True) if present
+    }
     say(f"present: {len(here):,} here, {len(theirs['present']):,} there (of {options.vocab_size:,} asked)")
     never = {string for string in here if len(string) == 1} - set(words)  # bytes that do not occur
     return not ({*theirs["present"]} - here or here - {*theirs["present"]} - never) & compared(
@@ -289,21 +292,32 @@ def frozen(options: argparse.Namespace) -> bool:
     data, offsets = bytes(pieces.symbols.astype(np.uint8)), pieces.offsets.tolist()
     words = dict(zip((data[a:b].decode() for a, b in pairwise(offsets)), pieces.weights.tolist(), strict=True))
     more = [*words, "slowing", " hugged", " unknowing", "bananana", "understood"]
+    if options.original is not None:
+        frozen_picky(options.original, words, more)
+    if options.python is not None:
+        frozen_knockout(options.python, pieces, words, more)
+    return True
+
+
+def frozen_picky(original: Path, words: Mapping[str, int], more: Sequence[str]) -> None:
     trainings = {}
     for threshold in (0.5, 0.6, 0.9):
         asked = {"words": words, "size": 90, "threshold": threshold, "encode": more}
-        theirs = answer([sys.executable, "-c", PICKY_PROGRAM, str(options.original)], asked)
+        theirs = answer([sys.executable, "-c", PICKY_PROGRAM, str(original)], asked)
         trainings[f"threshold {threshold}"] = {
             "words": words, "threshold": threshold, "events": theirs["events"],
             "encoded": dict(zip(more, theirs["encoded"], strict=True)),
         }  # fmt: skip
     source = "github.com/pchizhov/picky_bpe 038fcb9, words in the order of their first occurrence"
     write("picky_original", {"source": source, "trainings": trainings})
+
+
+def frozen_knockout(python: str, pieces: WeightedPieces, words: Mapping[str, int], more: Sequence[str]) -> None:
     base = events_of(model_of_training(train(pieces, 340), "gpt2"), "the base")
     gold = [GoldWord(line.replace(" ", ""), tuple(line.split())) for line in GOLD]
     runs = {}
     for threshold, iterations in ((0.5, 1), (0.3, 1), (0.5, 3)):
-        theirs = knocked_out_there(options.python, base, gold, threshold, iterations, list(map(letters, more)))
+        theirs = knocked_out_there(python, base, gold, threshold, iterations, list(map(letters, more)))
         runs[f"threshold {threshold}, iterations {iterations}"] = {
             "threshold": threshold, "iterations": iterations,
             "merges": [[part.replace("\u0120", " ") for part in merge] for merge in theirs["merges"]],
@@ -316,7 +330,6 @@ def frozen(options: argparse.Namespace) -> bool:
         "source": theirs["versions"], "words": words, "vocab_size": 340, "gold": [line.split() for line in GOLD],
         "runs": runs,
     })  # fmt: skip
-    return True
 
 
 def letters(word: str) -> str:
@@ -341,9 +354,9 @@ def main() -> int:
         command = commands.add_parser(name)
         command.set_defaults(run=run)
         if name != "knockout":
-            command.add_argument("--original", type=Path, required=True)
+            command.add_argument("--original", type=Path, required=name == "picky")
         if name != "picky":
-            command.add_argument("--python", required=True)
+            command.add_argument("--python", required=name == "knockout")
         if name != "frozen":
             command.add_argument("corpora", nargs="+", metavar="CORPUS")
             command.add_argument("--characters", type=int, default=SIZE, help="of each corpus")

@@ -1,7 +1,7 @@
 """A byte-level vocabulary with events instead of plain merge rules, and its file, ``format: pyharness-events``.
 
-An event replaces tokens that stand next to each other: a merge makes one of two or more, a split makes two or more of
-one. PickyBPE has merges of two and splits; BPE-knockout has merges of any number.
+An event replaces neighbouring tokens: a merge makes one of two or more, a split makes two or more of one.
+PickyBPE has merges of two, and splits; BPE-knockout has merges of any number.
 
 The file is one JSON object:
 
@@ -54,8 +54,8 @@ class EventModel:
     """All that decides the ids of a text.
 
     A text is split into pieces. With ``whole_pieces``, a piece that is a token of the output is that token. Any other
-    piece starts as its bytes. ``picky-bpe`` runs the events once, in their order, each wherever it applies, from left to
-    right. ``bpe-knockout`` runs the first event that applies, the leftmost first, until none does.
+    piece starts as its bytes. ``picky-bpe`` runs the events once, in their order, each wherever it applies, from left
+    to right. ``bpe-knockout`` runs the first event that applies, the leftmost first, until none does.
     """
 
     algorithm: Algorithm
@@ -85,7 +85,7 @@ def check(model: EventModel, label: str) -> None:
     strings, ids = model.strings, model.ids
     if len(strings) > BIGGEST_ID or sum(map(len, strings)) > MOST_BYTES or len(model.events) > MOST_EVENTS:
         raise InputError(
-            f"{label} has {len(strings):,} tokens of {sum(map(len, strings)):,} bytes and {len(model.events):,} events; "
+            f"{label} has {len(strings):,} tokens, {sum(map(len, strings)):,} bytes and {len(model.events):,} events; "
             f"the most are {BIGGEST_ID:,}, {MOST_BYTES:,} and {MOST_EVENTS:,}"
         )
     if strings[:256] != BYTES or len(set(strings)) != len(strings) or b"" in strings:

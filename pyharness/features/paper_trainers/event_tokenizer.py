@@ -136,7 +136,8 @@ class EventTokenizer:
         self._encoder = EventEncoder(model)
         self._whole: dict[bytes, tuple[int, ...]] = {}
         if model.whole_pieces:
-            self._whole = {data: (token,) for data, token in zip(model.strings, model.ids, strict=True) if token != NEVER}
+            tokens = zip(model.strings, model.ids, strict=True)
+            self._whole = {data: (token,) for data, token in tokens if token != NEVER}
         self._kept: dict[bytes, tuple[int, ...]] = {}
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -110,7 +110,8 @@ def _traced(model: EventModel, merge: int, blame: Blame, iteration: int) -> dict
 def digest_of(base: str) -> str:
     """Return the SHA-256 of what a knock-out reads of its base: the file, and the settings of a rank file."""
     fetched = _vocabulary_file(base)
-    settings = "" if fetched.encoding is None else f"{fetched.encoding.pattern} {sorted(fetched.encoding.special.items())}"
+    encoding = fetched.encoding
+    settings = "" if encoding is None else f"{encoding.pattern} {sorted(encoding.special.items())}"
     return _digest(fetched.fetch() + settings.encode())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -42,9 +42,9 @@ def train_picky(request: TrainingRequest[PickyOptions]) -> TrainedTokenizer:
         data = save_bytes(model)
     splits = sum(event.splits for event in model.events)
     absent = len(training.present) - training.size
-    notes = (
+    note = (
         f"stopped after {len(model.events) - splits:,} merges: no pair is left that may be merged; the vocabulary has "
-        f"{training.size + len(options.special):,} ids, not {options.vocab_size:,}",
+        f"{training.size + len(options.special):,} ids, not {options.vocab_size:,}"
     )
     return TrainedTokenizer(
         files={MODEL: data},
@@ -52,7 +52,7 @@ def train_picky(request: TrainingRequest[PickyOptions]) -> TrainedTokenizer:
         merges=len(model.events) - splits,
         complete=training.size == size,
         seconds=feed.phases.seconds,
-        notes=() if training.size == size else notes,
+        notes=() if training.size == size else (note,),
         details={
             "documents": feed.documents, "bytes": feed.bytes, "distinct_pieces": len(pieces.weights),
             "removals": splits, "removed_tokens": absent,
@@ -62,9 +62,10 @@ def train_picky(request: TrainingRequest[PickyOptions]) -> TrainedTokenizer:
 
 
 def model_of(
-    training: PickyTraining, splitter: TextSplitter, special: tuple[str, ...] = (), origin: Mapping[str, Any] | None = None
-) -> EventModel:
-    """Return the model of a training: present tokens get ids in the order they were first made, special ones the last."""
+    training: PickyTraining, splitter: TextSplitter, special: Sequence[str] = (),
+    origin: Mapping[str, Any] | None = None,
+) -> EventModel:  # fmt: skip
+    """Return the model of a training: ids are present tokens, in the order they were first made, then special ones."""
     numbers = count()
     return EventModel(
         algorithm=PICKY,

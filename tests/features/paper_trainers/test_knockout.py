@@ -110,15 +110,14 @@ GOLD = "walking\twalk @@ing\nwalks\twalk @@s\nkingdom\tking @@dom\nrewalk\tre @@
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     words = {b" walking": 9, b" king": 7, b" walks": 4, b" rewalk": 2, b" kingdom": 5}
-    save(model_of_training(train(WeightedPieces.of_bytes(words), 270), "gpt2", special=["<|end|>"]), tmp_path / "base.json")
+    trained = train(WeightedPieces.of_bytes(words), 270)
+    save(model_of_training(trained, "gpt2", special=["<|end|>"]), tmp_path / "base.json")
     (tmp_path / "gold.tsv").write_text(GOLD, encoding="utf-8")
     return tmp_path / "base.json"
 
 
 def test_a_knocked_out_row_is_measured(base: Path, tmp_path: Path) -> None:
-    done = call(
-        "train", "bpe-knockout", "-c", "path:gold.tsv", "--base", "base.json", "--out", "k", cwd=tmp_path
-    )
+    done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", "base.json", "--out", "k", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "4 gold words (SIGMORPHON 2022" in done.stdout
     record = json.loads((tmp_path / "k/training.json").read_text(encoding="utf-8"))

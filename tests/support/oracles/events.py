@@ -58,8 +58,7 @@ class Picky:
         lengths = [len(word) for word in self.text]
         self.text = [merge_pair(word, pair, token) for word in self.text]
         merged = sum(
-            weight * (length - len(word))
-            for word, length, weight in zip(self.text, lengths, self.weights, strict=True)
+            weight * (length - len(word)) for word, length, weight in zip(self.text, lengths, self.weights, strict=True)
         )
         self.pairs.remove(pair)
         self.come_in()
