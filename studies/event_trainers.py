@@ -38,7 +38,7 @@ from pyharness.features.paper_trainers.knockout import events_of, without
 from pyharness.features.paper_trainers.picky import model_of
 from pyharness.features.paper_trainers.picky_training import PickyTraining
 from pyharness.types import Tally
-from pyharness.vocabularies.files.byte_alphabet import in_letters
+from pyharness.vocabularies.files.byte_alphabet import in_letters, of_letters
 
 TESTS = Path(__file__).parents[1] / "tests/features/paper_trainers"
 SIZE = 2_000_000  # characters of each corpus
@@ -130,9 +130,8 @@ def picky(options: argparse.Namespace) -> bool:
     }
     say(f"present: {len(here):,} here, {len(theirs['present']):,} there (of {options.vocab_size:,} asked)")
     never = {string for string in here if len(string) == 1} - set(words)  # bytes that do not occur
-    return not ({*theirs["present"]} - here or here - {*theirs["present"]} - never) & compared(
-        model, list(words), theirs["encoded"]
-    )
+    other = {*theirs["present"]} ^ (here - never)
+    return compared(model, list(words), theirs["encoded"]) and not other
 
 
 def compared(model: EventModel, words: Sequence[str], theirs: Sequence[Sequence[str]]) -> bool:
@@ -216,7 +215,7 @@ def knocked_out_there(
         "tokens": tokens, "merges": [[tokens[one] for one in event.before] for event in base.events], "gold": rows,
         "pieces": pieces, "threshold": threshold, "iterations": iterations, "encode": list(words),
     }  # fmt: skip
-    return answer([python, "-c", KNOCKOUT_PROGRAM], asked)
+    return answer([python, "-I", "-c", KNOCKOUT_PROGRAM], asked)
 
 
 def knocked_out_here(
@@ -320,9 +319,9 @@ def frozen_knockout(python: str, pieces: WeightedPieces, words: Mapping[str, int
         theirs = knocked_out_there(python, base, gold, threshold, iterations, list(map(letters, more)))
         runs[f"threshold {threshold}, iterations {iterations}"] = {
             "threshold": threshold, "iterations": iterations,
-            "merges": [[part.replace("\u0120", " ") for part in merge] for merge in theirs["merges"]],
+            "merges": [list(map(spelled, merge)) for merge in theirs["merges"]],
             "encoded": {
-                word: [part.replace("\u0120", " ") for part in tokens]
+                word: list(map(spelled, tokens))
                 for word, tokens in zip(more, theirs["encoded"], strict=True)
             },
         }  # fmt: skip
@@ -334,6 +333,10 @@ def frozen_knockout(python: str, pieces: WeightedPieces, words: Mapping[str, int
 
 def letters(word: str) -> str:
     return in_letters(word.encode())
+
+
+def spelled(part: str) -> str:
+    return of_letters(part).decode()
 
 
 def write(name: str, content: Any) -> None:

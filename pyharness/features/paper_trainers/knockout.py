@@ -15,10 +15,11 @@ from pyharness.bpe import BpeModel, import_model
 from pyharness.bpe.model.reachability import canonical_rules
 from pyharness.features.morphology.gold import Gold, gold_of
 from pyharness.features.paper_trainers.blame import Blame, blame_of, knocked_out
-from pyharness.features.paper_trainers.declarations import KnockoutOptions, located
+from pyharness.features.paper_trainers.declarations import KnockoutOptions
 from pyharness.features.paper_trainers.event_model import BYTES, KNOCKOUT, NEVER, Event, EventModel, save_bytes
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.feeding import Feed
+from pyharness.features.training.trainers.options import located
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError, TokenKind

@@ -72,9 +72,9 @@ def test_merges_are_blamed_for_the_boundaries_that_they_close() -> None:
 
 
 def test_a_word_of_several_pieces_and_of_wide_characters() -> None:
-    base = base_of({" größe".encode(): 9, b"-los": 9}, 270)
+    base = base_of({" größe".encode(): 9, b"los": 9}, 270)
     blame = blame_of(base, [GoldWord("größe-los", ("größ", "e", "-los"))], space=True)
-    assert sum(blame.closed.values()) == len(" größe".encode()) - 1 + 3
+    assert sum(blame.closed.values()) == len(" größe".encode()) - 1 + len(b"los") - 1
     assert sum(blame.wrong.values()) == 1  # the boundary between pieces is nobody's
 
 
@@ -116,8 +116,16 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "base.json"
 
 
+def boundary_recall(name: str, folder: Path) -> float:
+    done = call("run", "-t", f"file:{name}", "-b", "morphology?gold=gold.tsv&space=true", "-o", "m.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (case,) = json.loads((folder / "m.json").read_text(encoding="utf-8"))["results"]
+    return float(next(one["value"] for one in case["measurements"] if one["metric"] == "boundary_recall"))
+
+
 def test_a_knocked_out_row_is_measured(base: Path, tmp_path: Path) -> None:
-    done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", "base.json", "--out", "k", cwd=tmp_path)
+    done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", "base.json", "--iterations", "20", "--out",
+                "k", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "4 gold words (SIGMORPHON 2022" in done.stdout
     record = json.loads((tmp_path / "k/training.json").read_text(encoding="utf-8"))
@@ -137,17 +145,8 @@ def test_a_knocked_out_row_is_measured(base: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     cases = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["results"]
     assert {case["status"] for case in cases} == {"ok"}
-    recall = {
-        name: next(
-            one["value"]
-            for case in json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["results"]
-            for one in case["measurements"] if one["metric"] == "boundary_recall"
-        )
-        for name in ("before", "after")
-        if call("run", "-t", f"file:{'base.json' if name == 'before' else 'k/model.json'}", "-b",
-                "morphology?gold=gold.tsv&space=true", "-o", f"{name}.json", cwd=tmp_path).returncode == 0
-    }  # fmt: skip
-    assert recall["after"] > recall["before"]
+    recall = [boundary_recall(name, tmp_path) for name in ("base.json", "k/model.json")]
+    assert recall[1] > recall[0]
 
 
 def test_any_file_of_byte_level_bpe_is_a_base(base: Path, tmp_path: Path) -> None:
