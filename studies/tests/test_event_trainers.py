@@ -19,7 +19,7 @@ STUDIES = Path(__file__).parents[1]
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(STUDIES))
-    import event_trainers
+    from boards import event_trainers
 
     return event_trainers
 
@@ -33,10 +33,10 @@ def test_another_token_is_seen(study: ModuleType) -> None:
     assert not study.compared(model, ["low", "est"], [["low"], ["e", "s", "t"]])
 
 
-def test_words_that_the_original_cuts_in_another_way_are_told(study: ModuleType) -> None:
-    assert study.has_run(b"-----")
-    assert study.has_run(b"xabababx")
-    assert not study.has_run(b"banana")
+def test_a_run_is_merged_as_in_the_text_of_the_original(study: ModuleType) -> None:
+    base = events_of(model_of_training(train(WeightedPieces.of_bytes({b"aa": 9, b"ab": 5}), 258), "gpt2"), "it")
+    assert study.as_text(base, b"aaaaa") == ["aa", "a", "aa"]  # BPE: aa aa a
+    assert study.as_text(base, b"aabab") == ["aa", "b", "ab"]
 
 
 def test_knock_outs_are_those_of_the_trainer(study: ModuleType) -> None:

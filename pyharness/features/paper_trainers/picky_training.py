@@ -19,7 +19,7 @@ from pyharness.features.paper_trainers.event_model import Event
 Pair: TypeAlias = tuple[int, int]
 
 
-class PairCounts:
+class PairQueue:
     """Counts of pairs, and the pair with the highest count; of several, the one that has been here longest.
 
     A pair comes in when it is first counted, be it 0 times. It goes when a merge leaves nothing of it, and comes in
@@ -100,7 +100,7 @@ class PickyTraining:
         self._frequency = [0] * base  # in the text as merged so far
         self._holders: list[set[int]] = [set() for _ in range(base)]  # pieces that a token came into; none for bytes
         self._places: dict[Pair, set[int]] = {}  # pieces that a pair came into
-        self._counts = PairCounts()
+        self._counts = PairQueue()
         first: Counter[Pair] = Counter()
         for place, (text, weight) in enumerate(zip(self._texts, self._weights, strict=True)):
             for symbol in text:

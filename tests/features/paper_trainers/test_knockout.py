@@ -17,10 +17,9 @@ from oracles import events as oracle
 from pyharness import tokenizers
 from pyharness.bpe import WeightedPieces, export_model, import_model, model_of_training, save, train
 from pyharness.features.morphology.formats import GoldWord
-from pyharness.features.paper_trainers.blame import blame_of, knocked_out
 from pyharness.features.paper_trainers.event_model import KNOCKOUT, NEVER, EventModel, load_bytes
 from pyharness.features.paper_trainers.event_tokenizer import EventEncoder, EventTokenizer
-from pyharness.features.paper_trainers.knockout import events_of, without
+from pyharness.features.paper_trainers.knockout import blame_of, events_of, knocked_out, without
 from pyharness.features.training import trainers
 from pyharness.tokenizers.native import NativeBpe
 from pyharness.types import HasVocabulary, InputError, TokenKind
@@ -85,7 +84,7 @@ ORIGINAL = json.loads((Path(__file__).parent / "knockout_original.json").read_te
 
 @pytest.mark.parametrize("name", ORIGINAL["runs"])
 def test_merges_are_those_of_the_original(name: str) -> None:
-    """Made by the package bpe-knockout (versions and settings in the file); ``studies/event_trainers.py`` has more."""
+    """Made by the package bpe-knockout; ``studies/boards/event_trainers.py`` compares real text."""
     run = ORIGINAL["runs"][name]
     words = {word.encode(): weight for word, weight in ORIGINAL["words"].items()}
     base = base_of(words, ORIGINAL["vocab_size"])
@@ -117,7 +116,9 @@ def base(tmp_path: Path) -> Path:
 
 
 def boundary_recall(name: str, folder: Path) -> float:
-    done = call("run", "-t", f"file:{name}", "-b", "morphology?gold=gold.tsv&space=true", "-o", "m.json", cwd=folder)
+    done = call(
+        "run", "-t", f"file:{name}", "-b", "morphology?gold=gold.tsv&space=true", "--force", "-o", "m.json", cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     (case,) = json.loads((folder / "m.json").read_text(encoding="utf-8"))["results"]
     return float(next(one["value"] for one in case["measurements"] if one["metric"] == "boundary_recall"))

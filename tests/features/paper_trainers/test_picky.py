@@ -186,7 +186,7 @@ ORIGINAL = json.loads((Path(__file__).parent / "picky_original.json").read_text(
 
 @pytest.mark.parametrize("name", ORIGINAL["trainings"])
 def test_events_are_those_of_the_authors(name: str) -> None:
-    """Made by the code of the paper (see ``source`` in the file); ``studies/event_trainers.py`` compares real text."""
+    """Made by the code of the paper; ``studies/boards/event_trainers.py`` compares real text."""
     case = ORIGINAL["trainings"][name]
     words = {word.encode(): weight for word, weight in case["words"].items()}
     training = PickyTraining(WeightedPieces.of_bytes(words), case["threshold"])

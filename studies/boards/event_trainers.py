@@ -1,10 +1,10 @@
 """Are our PickyBPE and BPE-knockout those of their authors? Their own code on real text, event by event and id by id.
 
-    python studies/event_trainers.py picky --original picky_bpe/ --vocab-size 8000 --threshold 0.9 CORPUS...
-    python studies/event_trainers.py knockout --python VENV/bin/python --base tokenizer.json --gold FILE CORPUS...
-    python studies/event_trainers.py frozen --original picky_bpe/ --python VENV/bin/python   # files of the tests
+    PYTHONPATH=studies python -m boards.event_trainers picky --original picky_bpe/ CORPUS...
+    PYTHONPATH=studies python -m boards.event_trainers knockout --python PYTHON --base tokenizer.json --gold FILE CORPUS...
+    PYTHONPATH=studies python -m boards.event_trainers frozen --original picky_bpe/ --python PYTHON
 
-``--original`` is a clone of github.com/pchizhov/picky_bpe (038fcb9). ``--python`` is an interpreter with bpe-knockout
+``frozen`` writes the files of the tests. ``--original`` is a clone of github.com/pchizhov/picky_bpe (038fcb9). ``--python`` is an interpreter with bpe-knockout
 and tktkt installed. Both run in a process of their own. A corpus is named as for ``pyharness run -c``. The exit status
 is 1 where anything differs.
 
@@ -31,16 +31,15 @@ from pyharness.bpe import PieceCounter, TextSplitter, WeightedPieces, import_mod
 from pyharness.corpora import open_corpus
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import read_gold
-from pyharness.features.paper_trainers.blame import blame_of
 from pyharness.features.paper_trainers.event_model import EventModel
 from pyharness.features.paper_trainers.event_tokenizer import EventEncoder, EventTokenizer
-from pyharness.features.paper_trainers.knockout import events_of, without
+from pyharness.features.paper_trainers.knockout import blame_of, events_of, without
 from pyharness.features.paper_trainers.picky import model_of
 from pyharness.features.paper_trainers.picky_training import PickyTraining
 from pyharness.types import Tally
 from pyharness.vocabularies.files.byte_alphabet import in_letters, of_letters
 
-TESTS = Path(__file__).parents[1] / "tests/features/paper_trainers"
+TESTS = Path(__file__).parents[2] / "tests/features/paper_trainers"
 SIZE = 2_000_000  # characters of each corpus
 
 PICKY_PROGRAM = """
@@ -259,17 +258,20 @@ def knockout(options: argparse.Namespace) -> bool:
     say(f"encoded: {len(words) - len(other):,} of {len(words):,} words are equal")
     for word, here, tokens in other[:10]:
         say(f"  {word!r}: {here} here, {tokens} there")
-    unexplained = [word for word, _, _ in other if not has_run(word)]
-    say(f"of the others, {len(other) - len(unexplained):,} repeat a string three times or more in a row")
+    unexplained = [word for word, _, tokens in other if as_text(ours, word) != tokens]
+    say(f"of the others, {len(other) - len(unexplained):,} are as in the original where merges are replaced in text")
     return merges == theirs["merges"] and not unexplained
 
 
-def has_run(word: bytes) -> bool:
-    """Whether a string comes three times in a row."""
-    return any(
-        word[at : at + size] * 3 == word[at : at + 3 * size]
-        for size in range(1, len(word) // 3 + 1) for at in range(len(word) - 3 * size + 1)
-    )  # fmt: skip
+def as_text(model: EventModel, word: bytes) -> list[str]:
+    """Merge as the original does: in text with a space around each token, of which two neighbours share one."""
+    rules = [
+        [f" {' '.join(in_letters(model.strings[one]) for one in side)} " for side in event] for event in model.events
+    ]
+    text = f" {' '.join(map(in_letters, (bytes([byte]) for byte in word)))} "
+    while rule := next((one for one in rules if one[0] in text), None):
+        text = text.replace(*rule)
+    return text.split()
 
 
 # ------------------------------------------------------------------------------------------------------ frozen cases
