@@ -1,12 +1,12 @@
 """Are our PickyBPE and BPE-knockout those of their authors? Their own code on real text, event by event and id by id.
 
     PYTHONPATH=studies python -m boards.event_trainers picky --original picky_bpe/ CORPUS...
-    PYTHONPATH=studies python -m boards.event_trainers knockout --python PYTHON --base tokenizer.json --gold FILE CORPUS...
+    PYTHONPATH=studies python -m boards.event_trainers knockout --python PYTHON --base FILE --gold FILE CORPUS...
     PYTHONPATH=studies python -m boards.event_trainers frozen --original picky_bpe/ --python PYTHON
 
-``frozen`` writes the files of the tests. ``--original`` is a clone of github.com/pchizhov/picky_bpe (038fcb9). ``--python`` is an interpreter with bpe-knockout
-and tktkt installed. Both run in a process of their own. A corpus is named as for ``pyharness run -c``. The exit status
-is 1 where anything differs.
+``--original`` is a clone of github.com/pchizhov/picky_bpe (038fcb9). ``--python`` is an interpreter with bpe-knockout
+and tktkt installed. Both run in a process of their own. A corpus is named as for ``pyharness run -c``. ``frozen``
+writes the files of the tests. The exit status is 1 where anything differs.
 
 PickyBPE merges words in the order of a set of objects, which is that of memory addresses. Here that set is ordered by
 the first occurrence of the words, so that ties are decided alike. Nothing else of the code is changed. Its characters
