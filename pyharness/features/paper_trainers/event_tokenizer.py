@@ -197,7 +197,7 @@ class EventTokenizer:
             splits=tuple(SplitStep(expression, dialect) for expression in self._splitter.expressions),
             added=(),
             forms=byte_forms(self._vocabulary),
-            # Without splits, what crosses the ends of a token hinders it for good: it merges as it does alone, or never.
+            # Without splits, what crosses an end of a token stays: it merges as it does alone, or never.
             model="bpe" if self.model.algorithm == KNOCKOUT else "other",
             whole_pieces=self.model.whole_pieces,
         )
