@@ -58,7 +58,7 @@ def read_gold(file: str) -> Gold:
 
 
 def gold_of(lines: Callable[[], Iterable[str]], label: str, sha256: str) -> Gold:
-    """Read the words of lines that are not blank, which start anew with each call; errors call them ``label``.
+    """Read the words of lines that are not blank, which each call gives again; errors call them ``label``.
 
     Raises:
         InputError: they are of no known format, or have no words.

@@ -23,7 +23,7 @@ class PairQueue:
     """Counts of pairs, and the pair with the highest count; of several, the one that has been here longest.
 
     A pair comes in when it is first counted, be it 0 times. It goes when a merge leaves nothing of it, and comes in
-    anew if it is counted again.
+    again if it is counted again.
     """
 
     def __init__(self) -> None:

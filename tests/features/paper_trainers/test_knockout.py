@@ -130,7 +130,6 @@ def test_a_knocked_out_row_is_measured(base: Path, tmp_path: Path) -> None:
     done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", "base.json", "--iterations", "20", "--out",
                 "k", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "4 gold words (SIGMORPHON 2022" in done.stdout
     record = json.loads((tmp_path / "k/training.json").read_text(encoding="utf-8"))
     trace = [json.loads(line) for line in (tmp_path / "k/knockouts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(trace) == record["details"]["knocked_out"] > 0
