@@ -270,7 +270,7 @@ def as_text(model: EventModel, word: bytes) -> list[str]:
     ]
     text = f" {' '.join(map(in_letters, (bytes([byte]) for byte in word)))} "
     while rule := next((one for one in rules if one[0] in text), None):
-        text = text.replace(*rule)
+        text = text.replace(rule[0], rule[1])
     return text.split()
 
 
