@@ -46,7 +46,7 @@ OF_FEATURES = {
     "history": {"history"},
     "logs": {"canonical", "ids"},
     "morphology": {"morphology"},
-    "paper_trainers": {"parity-bpe", "unigram-published"},
+    "paper_trainers": {"bpe-knockout", "parity-bpe", "picky-bpe", "unigram-published"},
     "parts": {"merge", "plan", "work"},
     "pipes": {"decode", "encode", "show"},
     "profiling": {"profile"},

@@ -34,6 +34,9 @@ from pyharness.bpe.formats.own_file import load_bytes, save_bytes  # noqa: E402
 from pyharness.features.curriculum import model as curriculum_model  # noqa: E402
 from pyharness.features.curriculum.model import CurriculumModel  # noqa: E402
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer  # noqa: E402
+from pyharness.features.paper_trainers import event_model  # noqa: E402
+from pyharness.features.paper_trainers.event_model import BYTES, NEVER, PICKY, Event, EventModel  # noqa: E402
+from pyharness.features.paper_trainers.event_tokenizer import EventTokenizer  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
 from pyharness.vocabularies import minbpe_file, sentencepiece_file  # noqa: E402
 from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402
@@ -70,6 +73,17 @@ def use_curriculum(data: bytes) -> None:
     for index, text in enumerate(TEXTS):
         tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
     again = CurriculumTokenizer(curriculum_model.load_bytes(curriculum_model.save_bytes(model), "our own"))
+    assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
+
+
+def use_events(data: bytes) -> None:
+    """Read a model of events, encode and decode with it, write its file and read that."""
+    model = event_model.load_bytes(data, "input")
+    tokenizer = EventTokenizer(model)
+    found = tokenizer.encode_batch(TEXTS)
+    for index, text in enumerate(TEXTS):
+        tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
+    again = EventTokenizer(event_model.load_bytes(event_model.save_bytes(model), "our own"))
     assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
 
 
@@ -146,6 +160,16 @@ def own_files() -> dict[str, bytes]:
     return {name: save_bytes(model) for name, model in models.items()}
 
 
+def event_files() -> dict[str, bytes]:
+    he, hel = 256, 257
+    events = Event((104, 101), (he,)), Event((he, 108), (hel,)), Event((he,), (104, 101))
+    model = EventModel(
+        algorithm=PICKY, strings=(*BYTES, b"he", b"hel"), ids=(*range(256), NEVER, 256), events=events, splitter="gpt2",
+        special={"<|endoftext|>": 257},
+    )  # fmt: skip
+    return {"picky": event_model.save_bytes(model)}
+
+
 def curriculum_files() -> dict[str, bytes]:
     alphabet = tuple(bytes([byte]) for byte in range(256))
     grown = CurriculumModel(strings=(*alphabet, b"he", b"hel", b"lo"), sizes=(256, 258, 259), special=("<s>",))
@@ -169,6 +193,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "model_file": Kind(use, own_files, model_file_mutation),
     "curriculum": Kind(use_curriculum, curriculum_files, model_file_mutation),
+    "events": Kind(use_events, event_files, model_file_mutation),
 }
 
 

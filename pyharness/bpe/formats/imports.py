@@ -113,8 +113,8 @@ def import_model(
         data = vocabulary_file.read(path)
     label = label or (str(path) if path else "the file")
     kind = vocabulary_file.detect(data, label)
-    if kind == "curriculum":
-        raise InputError(f"{label} has a vocabulary that grew in rounds, and no rules of BPE: name it file:PATH")
+    if kind in ("curriculum", "events"):
+        raise InputError(f"{label} has {kind} and no rules of BPE: name it file:PATH")
     if kind == "vocab_and_merges":
         if path is None:
             raise InputError(f"{label} is a vocab.json, which needs the merges.txt next to it: give its path")

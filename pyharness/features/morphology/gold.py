@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -48,12 +48,26 @@ def read_gold(file: str) -> Gold:
     """
     path = folders.expanded(file)
     label = f"gold file {str(path)!r}"
+    try:
+        data = bounded_file.read(path, MOST_BYTES, label)
+        return gold_of(lambda: _lines(data), label, hashlib.sha256(data).hexdigest())
+    except OSError as error:
+        raise InputError(f"{label} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{label} is not UTF-8: convert it first") from None
+
+
+def gold_of(lines: Callable[[], Iterable[str]], label: str, sha256: str) -> Gold:
+    """Read the words of lines that are not blank, which each call gives again; errors call them ``label``.
+
+    Raises:
+        InputError: they are of no known format, or have no words.
+    """
     words: dict[GoldWord, None] = {}
     left_out: Counter[str] = Counter()
     try:
-        data = bounded_file.read(path, MOST_BYTES, label)
-        kind = recognised(_lines(data), label)
-        for one in kind.parse(_lines(data)):
+        kind = recognised(lines(), label)
+        for one in kind.parse(lines()):
             reason = one if isinstance(one, str) else _refused(one, words)
             if reason:
                 left_out[reason] += 1
@@ -61,16 +75,12 @@ def read_gold(file: str) -> Gold:
                 words[one] = None
             if len(words) > MOST_WORDS:
                 raise InputError(f"{label} has more than {MOST_WORDS:,} words, the most that are read: take a part")
-    except OSError as error:
-        raise InputError(f"{label} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{label} is not UTF-8: convert it first") from None
     except csv.Error as error:
         raise InputError(f"{label} is not valid CSV: {error}") from None
     if not words:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items()) or "nothing"
         raise InputError(f"{label} has no words to measure; left out: {reasons}; formats and rules: docs/papers.md")
-    return Gold(kind.name, hashlib.sha256(data).hexdigest(), tuple(words), dict(sorted(left_out.items())))
+    return Gold(kind.name, sha256, tuple(words), dict(sorted(left_out.items())))
 
 
 def _lines(data: bytes) -> Iterator[str]:

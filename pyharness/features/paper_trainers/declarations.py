@@ -7,7 +7,7 @@ from typing import Literal
 
 from pyharness.features.training.trainers import TrainerSpec
 from pyharness.features.training.trainers.declarations import ByteLevelOptions, SentencePieceOptions
-from pyharness.features.training.trainers.options import MinFrequency, option
+from pyharness.features.training.trainers.options import MinFrequency, Options, located, option
 from pyharness.types import InputError
 
 MOST_RATIO = 1e6
@@ -63,6 +63,39 @@ class PublishedUnigramOptions(SentencePieceOptions):
     split_digits: bool = option("Each digit is a token of its own", default=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PickyOptions(ByteLevelOptions):
+    """Options of PickyBPE."""
+
+    threshold: float = option(
+        "Remove a part of a merge if the merge took more than this share of its occurrences; 1 removes nothing",
+        default=0.9, least=0, most=1,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnockoutOptions(Options):
+    """Options of BPE-knockout."""
+
+    base: str = option(
+        "The byte-level BPE: a tokenizer.json, rank file or model.json, or a row with such a file: tiktoken:gpt2",
+        metavar="FILE", example="tokenizer.json",
+    )  # fmt: skip
+    threshold: float = option(
+        "Knock a token out if this share of the boundaries that its merge closes, or more, are of morphemes",
+        default=0.5, least=0, most=1,
+    )  # fmt: skip
+    iterations: int = option("Knock out so often, if there is still something to blame", default=1, most=1000)
+    space: bool = option("Gold words stand behind a space, as in text", default=True)
+
+    def check(self) -> None:
+        """Refuse a missing base, and a threshold that blames merges of no word."""
+        super().check()
+        located(self.base)
+        if not self.threshold:
+            raise InputError("threshold=0 would knock every token out: give a share above 0")
+
+
 TRAINERS = (
     TrainerSpec(
         name="parity-bpe",
@@ -80,5 +113,24 @@ TRAINERS = (
         algorithm="unigram",
         library="sentencepiece",
         depends_on_threads=True,
+    ),
+    TrainerSpec(
+        name="picky-bpe",
+        train=f"{__package__}.picky:train_picky",
+        options=PickyOptions,
+        summary="PickyBPE (arXiv 2409.04599): tokens that longer ones have used up are removed while it trains",
+        algorithm="picky-bpe",
+        library="pyharness",
+        not_exported="no other library can express events",
+    ),
+    TrainerSpec(
+        name="bpe-knockout",
+        train=f"{__package__}.knockout:train_knockout",
+        options=KnockoutOptions,
+        summary="BPE-knockout (NAACL 2024): takes tokens that join morphemes out of a BPE; the corpus is gold words",
+        algorithm="bpe-knockout",
+        library="pyharness",
+        base_digest=f"{__package__}.knockout:digest_of",
+        not_exported="no other library can express events",
     ),
 )

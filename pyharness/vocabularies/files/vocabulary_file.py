@@ -12,9 +12,11 @@ from pyharness.system import bounded_file, folders
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal[
-    "huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness", "curriculum", "vocab_and_merges"
-]
+    "huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness", "curriculum", "events",
+    "vocab_and_merges"
+]  # fmt: skip
 
+OWN_KINDS: dict[bytes, Kind] = {b"bpe": "pyharness", b"curriculum": "curriculum", b"events": "events"}
 BIGGEST_FILE = 512 << 20  # the largest published vocabulary is 34 MB
 BIGGEST_ID = 1 << 22  # arrays are indexed by id, and metrics count as many: 2**40 must not become an allocation
 NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.tiktoken", "*vocab.json")
@@ -83,10 +85,8 @@ def detect(data: bytes, label: str) -> Kind:
         # A tokenizer.json whose first member is a number contains a model; in ``vocab.json``, no value is an object.
         if re.match(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d', head) and not re.search(rb'"model"\s*:\s*\{', data):
             return "vocab_and_merges"
-        if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):
-            return "pyharness"
-        if re.match(rb'\{\s*"format":\s*"pyharness-curriculum"', head):
-            return "curriculum"
+        if own := re.match(rb'\{\s*"format":\s*"pyharness-(bpe|curriculum|events)"', head):
+            return OWN_KINDS[own[1]]
         return "tekken" if b'"token_bytes"' in head or b'"default_num_special_tokens"' in head else "huggingface"
     if re.match(rb"[A-Za-z0-9+/=]+[ \t]+\d+\s", head):
         return "rank_file"

@@ -53,7 +53,7 @@ USES: Mapping[str, tuple[str, ...]] = {  # features that a feature builds on: do
     "distribution": ("code", "robustness"),  # its suite names them
     "glitch": ("language_models",),
     "history": ("gate",),
-    "paper_trainers": ("training",),
+    "paper_trainers": ("morphology", "training"),
     "segmentation": ("language_models", "training"),
     "serving": ("engines",),
 }

@@ -67,7 +67,7 @@ def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
 def _not_editable(kind: vocabulary_file.Kind, label: str) -> InputError:
     if kind == "vocab_and_merges":
         return InputError(f"{label} is one of two files (vocab.json, merges.txt): give the tokenizer.json of the model")
-    if kind == "curriculum":
-        return InputError(f"{label} is a curriculum: it can neither be edited, nor exported to a format that can")
+    if kind in ("curriculum", "events"):
+        return InputError(f"{label} is a model of {kind}: it can neither be edited, nor exported to a format that can")
     what = "a model of this program" if kind == "pyharness" else "a minbpe model"
     return InputError(f"{label} is {what}, which is not edited: export it as tokenizer.json first, and give that")

@@ -12,7 +12,7 @@ from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.editing.files import extend_file
 from pyharness.features.adaptation.editing.settings import SETTINGS
-from pyharness.features.adaptation.trainers.declarations import located
+from pyharness.features.training.trainers.options import located
 from pyharness.plugins.specification import check_options
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file

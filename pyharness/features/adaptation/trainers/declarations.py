@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from pyharness.features.training.trainers import TrainerSpec
-from pyharness.features.training.trainers.options import BIGGEST_VOCABULARY, Options, declared, option
-from pyharness.plugins.specification import TOKENIZER
+from pyharness.features.training.trainers.options import BIGGEST_VOCABULARY, Options, declared, located, option
 from pyharness.types import InputError, TieRule
-from pyharness.vocabularies.files import vocabulary_file
 
 CONTINUED, NAIVE = "continued-bpe", "naive-extension"
 _HERE = "pyharness.features.adaptation.trainers"
@@ -152,20 +148,6 @@ class ScriptOptions(PruningOptions):
         super().check()
         if not self.scripts:
             raise InputError("name the scripts whose tokens go first: scripts=Cyrillic")
-
-
-def located(base: str) -> tuple[Path, Mapping[str, str]]:
-    """Return the file of a request, and its options.
-
-    Raises:
-        InputError: the file is absent or not named, or the specification is invalid.
-    """
-    if not base.startswith("file:"):
-        return vocabulary_file.find(base), {}
-    wanted = TOKENIZER.parse(base)
-    if wanted.argument is None:
-        raise InputError(f"the base {base!r} names no file: write file:PATH")
-    return vocabulary_file.find(wanted.argument), wanted.options
 
 
 _ADAPTING = partial(

@@ -18,9 +18,12 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, Self, cast, get_args, get_origin, get_type_hints
 
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import InputError
+from pyharness.vocabularies.files import vocabulary_file
 
 BIGGEST_VOCABULARY = (1 << 31) - 1
 BIGGEST_NUMBER = (1 << 63) - 1
@@ -141,6 +144,20 @@ def _option_of(field: dataclasses.Field[Any], hint: Any) -> Option:
         metavar=about.metavar or _METAVARS.get(kind, ""),
         flag=about.flag or f"--{field.name.replace('_', '-')}",
     )  # fmt: skip
+
+
+def located(base: str) -> tuple[Path, Mapping[str, str]]:
+    """Return the file of a base, and its options.
+
+    Raises:
+        InputError: the file is absent or not named, or the specification is invalid.
+    """
+    if not base.startswith("file:"):
+        return vocabulary_file.find(base), {}
+    wanted = TOKENIZER.parse(base)
+    if wanted.argument is None:
+        raise InputError(f"the base {base!r} names no file: write file:PATH")
+    return vocabulary_file.find(wanted.argument), wanted.options
 
 
 # Options that several trainers have.
