@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyharness.report.sheet.strings import visible
+from pyharness.commands.session import SilentListener
+from pyharness.report import case_in_words, visible
+from pyharness.running.progress import CaseStopwatch, in_words
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 def listener(quiet: bool) -> Iterator[Listener]:
     """Pick the progress display that suits standard error, or a silent one."""
     if quiet:
-        from pyharness.commands.session import SilentListener
-
         yield SilentListener()
     elif not sys.stderr.isatty():
         yield Lines()
@@ -37,8 +37,6 @@ def listener(quiet: bool) -> Iterator[Listener]:
 
 
 def _name(case: Case) -> str:
-    from pyharness.report import case_in_words
-
     return visible(case_in_words(case))
 
 
@@ -58,8 +56,6 @@ class Lines:
 
     def begin(self, total: int) -> None:
         """Store the number of cases."""
-        from pyharness.running.progress import CaseStopwatch
-
         self.total, self.done = total, 0
         self.watch, self.left, self.said = CaseStopwatch(), "", float("-inf")
 
@@ -72,8 +68,6 @@ class Lines:
 
     def remaining(self, seconds: float) -> None:
         """Add the remaining time to the next line, at most every 30 seconds."""
-        from pyharness.running.progress import in_words
-
         now = time.monotonic()
         if now - self.said >= self.INTERVAL:
             self.left, self.said = f"  (about {in_words(seconds)} left)", now
@@ -116,8 +110,6 @@ class Bar:
 
     def remaining(self, seconds: float) -> None:
         """Show the remaining time before the name, whose end a narrow terminal cuts off."""
-        from pyharness.running.progress import in_words
-
         self.left = f"about {in_words(seconds)} left  "
 
     def finished(self, result: CaseResult) -> None:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -50,7 +51,7 @@ class Format:
         """
         shown = self.pattern.format(value if self.scale == 1 else value * self.scale)
         if "e}" not in self.pattern:
-            shown = _EXPONENT.sub(_in_full, shown)
+            shown = _EXPONENT.sub(lambda match: f"{match[1]}{Decimal(match[2]):,f}", shown)
         return self.pattern.format(0.0) if shown == self.pattern.format(-0.0) else shown
 
     def show_with(self, value: float, half: float) -> tuple[str, str]:
@@ -82,12 +83,6 @@ class Format:
         decimals = 1 - math.floor(math.log10(float(f"{width:.1e}")))
         shown = f"{{:{number[1]}.{min(max(decimals, 0), MOST_DECIMALS)}f}}"
         return Format(_NUMBER.sub(shown, self.pattern), self.scale), decimals
-
-
-def _in_full(match: re.Match[str]) -> str:
-    from decimal import Decimal
-
-    return f"{match[1]}{Decimal(match[2]):,f}"
 
 
 PLAIN = Format()
