@@ -24,6 +24,7 @@ from pyharness.types import (
     InputError,
     Listing,
     Measurement,
+    Metric,
     ParallelCorpus,
     Plot,
     State,
@@ -172,7 +173,7 @@ class Benchmark:
     summary: str
     run: Callable[[Work], Findings]
     corpus: str  # "required", "optional", "none", or a kind of corpus: "parallel", or a feature's
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric | str, ...]  # that it may report; of a pass, their names
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     plots: tuple[Plot, ...] = ()  # drawings of a page, in a section of the benchmark
     role: Role = Role.COUNTS
@@ -204,6 +205,11 @@ class Benchmark:
         """Refuse a verifying benchmark that has no limit of bytes to read."""
         if self.role is Role.VERIFIES and "bytes" not in self.parameters:
             raise InputError(f"benchmark {self.name!r} verifies, and has no parameter 'bytes': how much it reads")
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names of the metrics that it may report."""
+        return tuple(one if isinstance(one, str) else one.name for one in self.metrics)
 
     @property
     def starts(self) -> Callable[[Work], Pass] | None:

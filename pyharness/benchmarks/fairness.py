@@ -199,7 +199,7 @@ BENCHMARKS = (
         PassRun(starts),
         corpus="parallel",
         place=4,
-        metrics=tuple(metric.name for metric in fairness.METRICS),
+        metrics=fairness.METRICS,
         pace=Pace(0.15),
         tables=(TABLE,),
         plots=(PLOT,),

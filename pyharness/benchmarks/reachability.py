@@ -278,7 +278,7 @@ BENCHMARKS = (
             arguments_in_common,
         ),
         place=5,
-        metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
+        metrics=(*reachability.REPORTED, "invalid_utf8_vocabulary"),
         underivable="they count verdicts on single tokens; those that are not alive are listed in the record's details",
     ),
 )

@@ -10,7 +10,6 @@ import os
 import re
 import resource
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +50,8 @@ def reports_errors(command: F) -> F:
         except InputError as error:
             complain_of(str(error).splitlines())
             if kwargs.get("tracebacks") and error.__cause__ is not None:
+                import traceback
+
                 for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
                     complain(line)
             sys.exit(2)
@@ -151,6 +152,13 @@ def formatted(sheets: Sequence[Sheet], form: str = "text") -> str:
     from pyharness import report
 
     return report.to_markdown(sheets) if form == "markdown" else report.to_text(sheets, width(), color())
+
+
+def show_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Write names with their values, a line for each."""
+    from pyharness.report.sheet.strings import visible
+
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in facts))
 
 
 def show_json(content: Any) -> None:

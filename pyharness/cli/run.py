@@ -19,7 +19,6 @@ from pyharness.types import Failure, InputError
 if TYPE_CHECKING:
     from pyharness.store import Journal, Record
     from pyharness.suite import Suite
-    from pyharness.types import CaseResult
 
 RESULTS = "pyharness-results"
 
@@ -128,7 +127,8 @@ def run(
                 end.add_note(_to_go_on(journal.record, output))
             raise
     for result in record.results if tracebacks else ():
-        _show_traceback(result)
+        for line in str(result.details.get("traceback", "")).splitlines():
+            complain(line)
     late = "" if record.data["complete"] else f"time limit of {limit} reached; {_to_go_on(journal.record, output)}"
     _end(record, journal.record, quiet, late)
 
@@ -204,12 +204,6 @@ def _to_go_on(record: Path, output: Path | None) -> str:
     words = [click.get_current_context().command_path, *map(shlex.quote, sys.argv[2:])]
     words += [] if output is not None else ["-o", shlex.quote(str(record))]
     return f"go on with: {' '.join(words if '--resume' in words else [*words, '--resume'])}"
-
-
-def _show_traceback(result: CaseResult) -> None:
-    """Write the traceback of a failure, if the result has one."""
-    for line in str(result.details.get("traceback", "")).splitlines():
-        complain(line)
 
 
 def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal:

@@ -53,7 +53,7 @@ def _trainers() -> list[Row]:
 def _metrics() -> list[Row]:
     """Return metrics by benchmark; those of a pass first, as the pass gives them to several benchmarks."""
     metrics = all_metrics()
-    measured = {name: one.name for one in reversed(_sort(benchmarks())) for name in one.metrics}
+    measured = {name: one.name for one in reversed(_sort(benchmarks())) for name in one.metric_names}
     groups = {one.name: place for place, one in enumerate(_sort(benchmarks()))}
     names = sorted(metrics, key=lambda name: groups.get(measured.get(name, ""), len(groups)))
     return [

@@ -105,18 +105,14 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
         finished = store.finished_cases(record, run_record.header(plan, schedule), resume)
     texts = tuple(_text(label, corpus) for label, corpus in plan.corpora.items())
     left = [case for case in schedule.cases if case.key not in finished]
+    rows = (PlannedRow(label, row.name, tokenizers.lacking(row.name)) for label, row in schedule.rows.items())
     return DryRun(
         declared.name,
         tuple(_count_cases(schedule.cases, finished)),
-        (*_rows(schedule), *_others(schedule)),
+        (*rows, *_others(schedule)),
         texts,
         _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),
     )
-
-
-def _rows(schedule: Schedule) -> Iterator[PlannedRow]:
-    for label, row in schedule.rows.items():
-        yield PlannedRow(label, row.name, tokenizers.lacking(row.name))
 
 
 def _others(schedule: Schedule) -> Iterator[PlannedRow]:

@@ -266,8 +266,9 @@ def _against_sums(one: Rederived) -> Iterator[str]:
 
 
 def _against_text(label: str, about: Mapping[str, Any], results: Sequence[CaseResult]) -> Iterator[str]:
-    whole = [result for result in results if _reads_whole(result)]
-    fronts = [result for result in results if _verifies(result)]
+    known = [(result, one) for result in results if (one := benchmarks().get(result.case.benchmark)) is not None]
+    whole = [result for result, benchmark in known if benchmark.whole_text]
+    fronts = [result for result, benchmark in known if benchmark.role is Role.VERIFIES]
     tally = about.get("tally")
     if (readers := whole or fronts) and not any(_account(result) == tally for result in readers):
         yield f"corpora.{label}.tally: no case that read the text has it"
@@ -286,11 +287,6 @@ def _account(result: CaseResult) -> dict[str, Any] | None:
 def _reads_whole(result: CaseResult) -> bool:
     benchmark = benchmarks().get(result.case.benchmark)
     return benchmark is not None and benchmark.whole_text
-
-
-def _verifies(result: CaseResult) -> bool:
-    benchmark = benchmarks().get(result.case.benchmark)
-    return benchmark is not None and benchmark.role is Role.VERIFIES
 
 
 # ---------------------------------------------------------------------------------------------- a whole record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import pkgutil
@@ -155,6 +154,8 @@ LISTS = {  # what ``pyharness list`` calls the names of a kind
 
 def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error for an unknown name, with the closest names and the command that lists all, or a few names."""
+    import difflib
+
     names = sorted(known)
     whole = {key: one for one in names for key in (one.rpartition(":")[2], one)}  # a name, or its argument alone
     close = difflib.get_close_matches(name, whole, MOST_NEAR) or [one for one in names if name and name in one]

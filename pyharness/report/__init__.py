@@ -7,20 +7,11 @@ of a ``Sheet`` until an exporter writes them. A benchmark declares which numbers
 from __future__ import annotations
 
 from pyharness.report.differences import difference_sheets, flat_differences
-from pyharness.report.exporters import (
-    FORMATS_OF_SUFFIXES,
-    Comment,
-    to_csv,
-    to_html,
-    to_json,
-    to_latex,
-    to_markdown,
-    to_page,
-    to_parquet,
-    to_pull_request,
-    to_text,
-)
-from pyharness.report.exporters.comment import append_step_summary
+from pyharness.report.exporters import FORMATS_OF_SUFFIXES
+from pyharness.report.exporters.comment import Comment, append_step_summary, to_pull_request
+from pyharness.report.exporters.data import to_csv, to_json, to_parquet
+from pyharness.report.exporters.markup import to_html, to_latex, to_markdown, to_page
+from pyharness.report.exporters.text import to_text
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import case_in_words, case_name
 from pyharness.report.sheet.strings import shorten, visible

@@ -158,10 +158,6 @@ def _size(one: Difference) -> tuple[int, float]:
     return RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)
 
 
-def _order(one: Difference) -> int:
-    return _ALL.index(one.verdict or UNJUDGED)
-
-
 _HEADINGS = (Heading("metric", "prose"), *map(Heading, ("A", "B", "change")), Heading("verdict", "word"))
 _FEW, _MANY, _ANY = Format("{:+.2g} %", 100), Format("{:+,.0f} %", 100), Format("{:.5g}")
 _MUCH = 0.0995  # from this share on, a change is shown without a decimal
@@ -193,7 +189,11 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
         if one.a is not None and one.b is not None:
             groups.setdefault(one.title if every else one.title.partition(" | ")[2], []).append(one)
     chosen = {title: [one for one in judged if _is_shown(one, every)] for title, judged in groups.items()}
-    shown = {title: judged if every else sorted(judged, key=_order) for title, judged in chosen.items() if judged}
+    shown = {
+        title: judged if every else sorted(judged, key=lambda one: _ALL.index(one.verdict or UNJUDGED))
+        for title, judged in chosen.items()
+        if judged
+    }
     sheets = [_sheet(title, judged, every) for title, judged in shown.items()]
     if sheets:
         hidden = sum(not _is_shown(one, every) and one.verdict != EQUAL for judged in groups.values() for one in judged)

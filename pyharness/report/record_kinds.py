@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.plugins import registry
-from pyharness.report.exporters import Comment
+from pyharness.report.exporters.comment import Comment
 from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.parts import Page
 from pyharness.store import KIND, Record

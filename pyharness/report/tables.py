@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from pyharness.benchmarks import benchmarks
+from pyharness.plugins import registry
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet, cases, text_row
 from pyharness.report.sheet.cases import differing_parameters, not_measured, row_cell
@@ -130,15 +131,16 @@ def _reported_results(record: Record, name: str) -> tuple[list[CaseResult], set[
     """Return results of a benchmark that have numbers, and the metrics that it reports or declares."""
     own = [result for result in record.of(name) if result.status == "ok"]
     reported = {measurement.metric for result in own for measurement in result.measurements}
-    return own, reported | set(benchmarks()[name].metrics if name in benchmarks() else ())
+    return own, reported | set(benchmarks()[name].metric_names if name in benchmarks() else ())
 
 
 def _order(record: Record) -> list[str]:
     """Return benchmarks in the suite's order, then others; timed ones come last."""
     listed, by_name = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    # All known benchmarks: a table may have no case of its own, but numbers of other benchmarks.
-    names = [*(name for name in chosen if isinstance(name, str)), *by_name, *record.benchmarks]
+    # A table may have no case of its own, but numbers of other benchmarks: those that offer one are few, and loaded.
+    others = registry.offered(__name__, "BENCHMARKS")
+    names = [*(name for name in chosen if isinstance(name, str)), *record.benchmarks, *others]
     return sorted(dict.fromkeys(names), key=lambda name: name in by_name and by_name[name].timed)
 
 
@@ -200,6 +202,8 @@ class Filling:
         used = self._list_used(label, own)
         measured = Rows(_by_row(used), self.data)
         rows = [row for row in used if self._belongs(measured, row, label, used[row])]
+        if not rows:
+            return Sheet(self.table.title, (), ())  # what its columns mean is not looked up
         columns = expanded(self.table.columns, measured, rows)
         cells = [
             (row_cell(row, (result for result, _ in used[row])), *(cell(column, measured, row) for column in columns))

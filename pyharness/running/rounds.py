@@ -42,15 +42,12 @@ class Rotation:
             for index in turns(len(going), number):
                 case = going[index]
                 self.taken[case.key].append(kept[case.key, number] if whole else take(case, number))
-        return [self._join(case) for case in self.cases]
+        taken = [self.taken[case.key] for case in self.cases]
+        return [joined([turn.result for turn in one], [turn.fingerprint for turn in one]) for one in taken]
 
     def _goes_on(self, case: Case) -> bool:
         taken = self.taken[case.key]
         return all(turn.result.status == "ok" and turn.fingerprint == taken[0].fingerprint for turn in taken[-1:])
-
-    def _join(self, case: Case) -> CaseResult:
-        taken = self.taken[case.key]
-        return joined([turn.result for turn in taken], [turn.fingerprint for turn in taken])
 
 
 def rotations(cases: Iterable[Case]) -> list[Rotation]:

@@ -8,6 +8,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,14 +54,17 @@ class Journal:
         self.record, self.overwrite = record, overwrite
         self.path = None if atomic_file.is_stream(record) else journal_of(record)
         self.states = CaseStates(None if self.path is None else record)
-        self._made = [] if self.path is None else _missing(record.parent)
+        # Folders that are not there yet, the innermost first.
+        folders = () if self.path is None else (record.parent, *record.parent.parents)
+        self._made = [folder for folder in folders if not folder.exists()]
         try:
             record.parent.mkdir(parents=True, exist_ok=True)
             # A read-only folder, or too long a name, must be found out now, not after an hour of measuring.
             atomic_file.check_folder(record)
             if self.path is not None:
                 atomic_file.check_folder(path_beside(record))
-            self.file = _open_unnamed() if self.path is None else _lock(self.path)
+            unnamed = partial(tempfile.TemporaryFile, "a+", encoding="utf-8")
+            self.file = unnamed() if self.path is None else _lock(self.path)
         except BlockingIOError:
             raise Taken(f"another run is writing {str(record)!r}; choose another --output") from None
         except OSError as error:
@@ -214,15 +218,6 @@ def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], re
     for name, value in header.items():
         if (before := lines[0]["header"].get(name)) != value:
             raise InputError(f"cannot resume {path!r}: {name} was {short(before)}, now {short(value)}: change it back")
-
-
-def _missing(folder: Path) -> list[Path]:
-    """Return the folders that do not exist yet, the innermost first."""
-    return [one for one in (folder, *folder.parents) if not one.exists()]
-
-
-def _open_unnamed() -> IO[str]:
-    return tempfile.TemporaryFile("a+", encoding="utf-8")
 
 
 def _lock(path: Path) -> IO[str]:

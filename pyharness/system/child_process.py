@@ -103,15 +103,12 @@ class Child:
             if self._stderr is not None:
                 self._stderr.close()
             raise InputError(f"cannot start a process to work in: {error.strerror or error}") from None
-        self._output = self._pipe().fileno()
+        assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
+        self._output = self.process.stdout.fileno()
         os.set_blocking(self._output, False)
 
     def _marks(self) -> str:
         return ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
-
-    def _pipe(self) -> IO[bytes]:
-        assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
-        return self.process.stdout
 
     def tell(self, line: bytes, deadline: float = float("inf")) -> None:
         """Write a line to its standard input; raise ``ChildDied`` if it ends, or does not read before ``deadline``."""

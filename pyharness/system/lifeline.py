@@ -7,7 +7,6 @@ end becomes an exception (``politely``), so that partial work is undone, childre
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import threading
@@ -64,6 +63,8 @@ def unreadable() -> Iterator[None]:
 
 
 def _prctl(option: int, value: int) -> int | None:
+    import ctypes  # help needs neither this nor other libraries that are imported where they are used
+
     with contextlib.suppress(AttributeError, OSError):
         return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
     return None

@@ -39,12 +39,13 @@ class ThreadPool:
             os.environ[self.variable] = str(threads)
 
     def require(self, threads: int) -> None:
-        """Raise ``Unsupported`` if the pool has another size than this many threads need."""
+        """Start the pool as ``start`` does; raise ``Unsupported`` if it has another size than so many threads need."""
         if threads >= self.smallest and self.size not in (None, threads):
             raise Unsupported(
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
                 f"{threads}; time each number of threads in a process of its own"
             )
+        self.start(threads)
 
 
 @cache

@@ -17,7 +17,6 @@ from typing import Literal, Protocol, runtime_checkable
 from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
 from pyharness.tokenizers import source
-from pyharness.tokenizers.timed_calls import Timed as Timed
 from pyharness.tokenizers.timed_calls import timed_call as timed_call
 from pyharness.tokenizers.timed_calls import timed_decode as timed_decode
 from pyharness.tokenizers.timed_calls import timed_single as timed_single

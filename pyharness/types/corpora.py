@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -12,7 +11,9 @@ Digest: TypeAlias = bytes
 
 def digest_of(text: str | bytes) -> Digest:
     """Return the 16-byte BLAKE2b digest of the content of a document; ``bytes`` are UTF-8."""
-    return hashlib.blake2b(text if isinstance(text, bytes) else text.encode(), digest_size=16).digest()
+    from hashlib import blake2b  # help does not need it
+
+    return blake2b(text if isinstance(text, bytes) else text.encode(), digest_size=16).digest()
 
 
 @dataclass(slots=True)

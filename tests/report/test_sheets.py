@@ -70,6 +70,28 @@ def test_names_are_escaped_by_every_exporter(name: str, tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "t.parquet").to_dict("records") == [{"tokenizer": name, "ratio": 1.3199}]
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_repeated_columns_without_room_stand_in_blocks(width: int) -> None:
+    parts = [f"SCRIPT-{number:02}" for number in range(20)]
+    headings = (Heading("tokenizer", "name"), *(Heading(part, repeated=True) for part in parts))
+    rows = [(Cell(name), *(Cell(place + 0.5, interval=(place, place + 1.0)) for place in range(20))) for name in "ab"]
+    text = report.to_text([Sheet("title", headings, tuple(rows), ("A note.",))], width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert [word for line in lines for word in line.split() if word.startswith("SCRIPT")] == parts
+    numbers = [word for line in lines if line.startswith("a ") for word in line.split()[1::2]]
+    assert [float(number) for number in numbers] == [place + 0.5 for place in range(20)]
+    assert (text.count("title"), text.count("A note."), lines[-1]) == (1, 1, "A note.")
+
+
+def test_columns_that_are_not_repeated_and_tables_with_room_stay_one() -> None:
+    headings = (Heading("tokenizer", "name"), *(Heading(f"number-{one:02}") for one in range(20)))
+    rows = ((Cell("a"), *(Cell(float(one)) for one in range(20))),)
+    assert report.to_text([Sheet("", headings, rows)]).count("tokenizer") == 1
+    few = (Heading("tokenizer", "name"), *(Heading(f"{one}", repeated=True) for one in range(5)))
+    assert report.to_text([Sheet("", few, (rows[0][:6],))]).count("tokenizer") == 1
+
+
 def test_html_says_what_a_column_means() -> None:
     assert '<th title="speed, ratio, higher is better">ratio</th>' in report.to_html([sheet_of("a")])
 

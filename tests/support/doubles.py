@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families.raw_bytes import RawBytes
+from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Ids, Measurement, Metric, Tokenizer, TokenizerSpec, Tokens
 
 

@@ -122,11 +122,6 @@ def _spelled_once(model: BpeModel) -> Callable[[int], bool]:
     return spelled_once(lambda token: model.merges[token].decode(errors="replace"), model.fallback, model.unknown)
 
 
-def _no_forms(token: int) -> Sequence[TokenForm]:
-    del token
-    return ()
-
-
 def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
     if not isinstance(model.splitter, str):
         return split_steps(flat_stages(model.splitter))
@@ -139,7 +134,7 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
     """Return the function from a token to its forms: none where tokens carry a mark or use another alphabet."""
     marked = model.prefix or model.suffix or model.expansion is not None
     if marked or any(step["type"] == "ByteLevel" for step in normalizer):
-        return _no_forms
+        return lambda _: ()
     if model.symbols == "bytes":
         return byte_forms(model.vocabulary)
 

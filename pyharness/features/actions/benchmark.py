@@ -196,7 +196,7 @@ BENCHMARKS = (
         run,
         corpus="motions",
         whole_text=True,
-        metrics=tuple(metric.name for metric in metrics.REPORTED),
+        metrics=metrics.REPORTED,
         tables=(TABLE, DAMAGED),
         rederive=rederive,
     ),

@@ -366,7 +366,7 @@ BENCHMARKS = (
         "an adapted tokenizer against its base and another adaptation of it: gains, use, dead tokens",
         run,
         corpus="required",
-        metrics=tuple(metric.name for metric in adaptation.REPORTED),
+        metrics=adaptation.REPORTED,
         tables=(TABLE, WORDS),
         plots=PLOTS,
         # against: trainer of the other adaptation, such as naive-extension or frequency-pruning; empty: none.

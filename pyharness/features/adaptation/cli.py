@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.cli.console import check_output, reports_errors, show_facts
 from pyharness.cli.usage import Example
 from pyharness.features.training.cli import click_options, given_of, in_flags, out, reading
 from pyharness.types import InputError, counted
@@ -178,8 +178,6 @@ def _run(
 
 
 def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: int) -> None:
-    from pyharness.report import visible
-
     trained, details = made.trained, made.trained.details
     changes = [f"{details[name]:,} {name}" for name in ("removed", "added") if details[name]]
     rows = [
@@ -203,7 +201,7 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: in
     multiple = f" --multiple-of {multiple_of}" if multiple_of != 1 else ""
     rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {shlex.quote(tokenizer)}{multiple} --out DIR"))
     rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))
-    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+    show_facts(rows)
 
 
 def _ids(details: Mapping[str, Any]) -> str:
@@ -300,8 +298,6 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
 
 
 def _summarise_embedding(planned: Planned, done: Embedded | None, target: Path) -> None:
-    from pyharness.report import visible
-
     plan = planned.plan
     counts = ", ".join(f"{operation.name.lower()} {count:,}" for operation, count in plan.counts.items() if count)
     rows = [
@@ -315,7 +311,7 @@ def _summarise_embedding(planned: Planned, done: Embedded | None, target: Path) 
         rows.append(("files", ", ".join(done.files)))
     if done is not None and done.left_out:
         rows.append(("left out", ", ".join(done.left_out)))
-    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+    show_facts(rows)
 
 
 COMMANDS = (adapt,)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.features.audit.byte_lengths import ByteLengths, Lengths
-from pyharness.report.exporters import to_csv
+from pyharness.report.exporters.data import to_csv
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import visible, writable
 from pyharness.system import bounded_file

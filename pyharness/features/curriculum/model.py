@@ -159,7 +159,7 @@ def load_bytes(data: bytes, label: str) -> CurriculumModel:
         raise InputError(f"{label} has {len(tokens):,} tokens; a vocabulary has at most {BIGGEST_ID:,}")
     model = CurriculumModel(
         strings=tuple(byte_strings(tokens, f"{label}: 'tokens'")),
-        symbols=_symbols(members),
+        symbols=members.choose("symbols", get_args(Symbols)),
         sizes=tuple(members.integers("sizes", 0, len(tokens) + 1).tolist()),
         special=tuple(_texts(members.take("special", list), f"{label}: 'special'")),
         unknown=members.take("unknown", (str, type(None))),
@@ -167,11 +167,6 @@ def load_bytes(data: bytes, label: str) -> CurriculumModel:
     )
     check(model, label)
     return model
-
-
-def _symbols(members: Members) -> Symbols:
-    chosen: Symbols = members.choose("symbols", get_args(Symbols))
-    return chosen
 
 
 def _texts(values: list[object], label: str) -> list[str]:

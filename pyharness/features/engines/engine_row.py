@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 from pyharness.plugins import libraries
@@ -87,6 +90,15 @@ def tables(file: VocabularyFile, data: bytes) -> huggingface.HuggingFaceTables |
     return tiktoken.RankTables(tiktoken.read(dataclasses.replace(file, fetch=lambda: data)))
 
 
+@contextmanager
+def on_disk(data: bytes, name: str) -> Iterator[str]:
+    """Write a file that an engine reads by its path; yield that."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        yield str(path)
+
+
 def dense_ranks(table: tiktoken.RankTables) -> tuple[bytes, int]:
     """Return a rank file that starts at 0 without the empty token (never produced), and a number to add to its ids."""
     ranks = {token: rank for token, rank in table.ranks.ranks.items() if token}
@@ -99,9 +111,6 @@ def without_special(data: bytes) -> str:
 
     It is for engines that always recognise special tokens: they cannot recognise what is not listed. The ids of special
     tokens that the model's vocabulary lacks are lost; with special tokens off they are never produced.
-
-    Raises:
-        ValueError: the data is not JSON.
     """
     content = json.loads(data)
     content["added_tokens"] = [token for token in content.get("added_tokens") or () if not token.get("special")]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyharness.features.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
+from pyharness.features.engines.engine_row import EngineRow, Tables, dense_ranks, on_disk, tables, without_special, wrap
 from pyharness.plugins.registry import suggest
 from pyharness.system.threads import ThreadPool, require_one
 from pyharness.tokenizers.families.tiktoken import RankTables
@@ -74,7 +72,6 @@ class FastokensTokenizer(EngineRow):
     def timed_single(self, text: str) -> Timed:
         """Return the library's single call."""
         POOL.require(1)
-        POOL.start(1)
         encode = self._library.encode
         return Timed(
             lambda: encode(text, split_special_tokens=True),
@@ -103,14 +100,13 @@ def build(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Fas
     with refusing(file.label, "fastokens"):
         if isinstance(table, RankTables):
             content, first = dense_ranks(table)
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "ranks.tiktoken"
-                path.write_bytes(content)
-                library = Tokenizer.from_tiktoken(str(path), pattern=_pattern(table, spelling), special_tokens={})
+            with on_disk(content, "ranks.tiktoken") as path:
+                library = Tokenizer.from_tiktoken(path, pattern=_pattern(table, spelling), special_tokens={})
         elif spelling == FAST:
             raise InputError(f"{file.label}: spelling={FAST} is for rank files of cl100k")
         else:
-            library = Tokenizer.from_json_str(_plain(data, file.label))
+            # It does not know some post-processors (RobertaProcessing) and refuses them, although they would not run.
+            library = Tokenizer.from_json_str(without_special(data))
     return FastokensTokenizer(library, first, table, file)
 
 
@@ -127,14 +123,6 @@ def _wrap(home: TokenizerSpec) -> TokenizerSpec:
     file = home.load
     assert isinstance(file, VocabularyFile)  # noqa: S101 -- other homes are refused
     return dataclasses.replace(row, load=lambda spec: build(file, spec.options))
-
-
-def _plain(data: bytes, label: str) -> str:
-    # It does not know some post-processors (RobertaProcessing) and refuses them, although they would not run.
-    try:
-        return without_special(data)
-    except ValueError as error:
-        raise InputError(f"{label}: {error}") from None
 
 
 ENGINES = (

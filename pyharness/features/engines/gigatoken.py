@@ -6,10 +6,8 @@ pattern that it has code for.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from pyharness.features.engines.engine_row import (
     Tables,
     check_ids,
     dense_ranks,
+    on_disk,
     tables,
     without_special,
     wrap,
@@ -62,7 +61,6 @@ class GigatokenTokenizer(EngineRow):
         import gigatoken
 
         POOL.require(threads)
-        POOL.start(threads)
         encode, documents = self._backend.encode_batch, gigatoken.BytesSource([text.encode() for text in texts])
         return Timed(lambda: encode(documents, parallel=threads > 1), self._tokens)
 
@@ -119,9 +117,7 @@ def _from_ranks(table: RankTables, label: str) -> tuple[Any, int]:
         supported = ", ".join(name for name, expression in encodings.PATTERNS.items() if expression in SCHEMES)
         raise InputError(f"gigatoken has no code for the split pattern of {label}; it has code for {supported}")
     data, first = dense_ranks(table)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ranks.tiktoken"
-        path.write_bytes(data)
+    with on_disk(data, "ranks.tiktoken") as path:
         return gigatoken.Tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens={}).backend, first
 
 

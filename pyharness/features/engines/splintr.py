@@ -58,7 +58,6 @@ class SplintrTokenizer(EngineRow):
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the batch call, or on one thread a loop of its single call (the batch call takes every core)."""
         POOL.require(threads)
-        POOL.start(threads)
         documents, encode, batch = list(texts), self._library.encode_flat, self._library.encode_batch_flat
         if threads > 1:
             return Timed(lambda: batch(documents), _flat)
@@ -67,7 +66,6 @@ class SplintrTokenizer(EngineRow):
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the batch decode call, or on one thread a loop of the single call."""
         POOL.require(threads)
-        POOL.start(threads)
         documents = [tokens.document(index).tolist() for index in range(len(tokens))]
         decode, batch = self._library.decode, self._library.decode_batch
         if threads > 1:

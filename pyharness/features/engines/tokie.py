@@ -6,20 +6,18 @@ as it should, with the first difference and no speed.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
+from pyharness.features.engines.engine_row import EngineRow, Tables, check_ids, on_disk, tables, without_special, wrap
 from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.timed_calls import Timed
-from pyharness.types import Engine, Ids, InputError, Tokens
+from pyharness.types import Engine, Ids, Tokens
 
 POOL = ThreadPool("tokie", "RAYON_NUM_THREADS", even_one=True)
 
@@ -46,21 +44,18 @@ class TokieTokenizer(EngineRow):
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's flat batch call."""
         POOL.require(threads)
-        POOL.start(threads)
         encode, documents = self._library.encode_batch_flat, list(texts)
         return Timed(lambda: encode(documents, add_special_tokens=False), _tokens)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the library's batch decode call, which returns nothing for ids that split a character."""
         POOL.require(threads)
-        POOL.start(threads)
         decode, batch = self._library.decode_batch, [tokens.document(index).tolist() for index in range(len(tokens))]
         return Timed(lambda: decode(batch), lambda texts: "".join(text or "" for text in texts).encode())
 
     def timed_single(self, text: str) -> Timed:
         """Return the library's single call."""
         POOL.require(1)
-        POOL.start(1)
         encode = self._library.encode
         return Timed(
             lambda: encode(text, add_special_tokens=False), lambda encoding: Tokens.from_lists([list(encoding.ids)])
@@ -85,16 +80,10 @@ def build(file: VocabularyFile) -> TokieTokenizer:
     """Load a tokenizer.json into tokie, which reads it from disk."""
     data = file.fetch()
     table = tables(file, data)
-    try:
-        content = without_special(data)
-    except ValueError as error:
-        raise InputError(f"{file.label}: {error}") from None
     from tokie import Tokenizer
 
-    with refusing(file.label, "tokie"), tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tokenizer.json"
-        path.write_text(content, encoding="utf-8")
-        return TokieTokenizer(Tokenizer.from_json(str(path)), table, file)
+    with refusing(file.label, "tokie"), on_disk(without_special(data).encode(), "tokenizer.json") as path:
+        return TokieTokenizer(Tokenizer.from_json(path), table, file)
 
 
 ENGINES = (

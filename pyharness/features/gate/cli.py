@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
+from pyharness.cli.console import check_output, formatted, reports_errors, show, summarise
 from pyharness.cli.usage import Example
-from pyharness.features.gate.measurement.plan import GateListener
-from pyharness.features.gate.types import BELOW_ALL, GateRules
 from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.gate.measurement.plan import GateListener
+    from pyharness.features.gate.session import GateRequest
+    from pyharness.features.gate.types import Gate
 
 
 @contextmanager
-def gate_listener() -> Iterator[GateLines]:
+def gate_listener() -> Iterator[GateListener]:
     """Pick the progress display that suits standard error, for a gate."""
+    from pyharness.features.gate.measurement.plan import GateLines, GateStatus
+
     if not sys.stderr.isatty():
         yield GateLines()
         return
@@ -33,40 +38,6 @@ def gate_listener() -> Iterator[GateLines]:
     with console.status("") as status:
         yield GateStatus(lambda line: status.update(escape(line)))
 
-
-def _visible(text: str) -> str:
-    from pyharness.report.sheet.strings import visible  # imports NumPy, which help does not need
-
-    return visible(text)
-
-
-class GateLines(GateListener):
-    """Progress as lines: one when a stage begins, such as a build or a launch."""
-
-    def stage(self, what: str) -> None:
-        """Print the stage."""
-        print(_visible(what), file=sys.stderr, flush=True)  # noqa: T201
-
-
-class GateStatus(GateLines):
-    """Progress as one line that changes."""
-
-    def __init__(self, update: Callable[[str], None]) -> None:
-        self.update, self.what = update, ""
-
-    def stage(self, what: str) -> None:
-        """Show the stage."""
-        self.what = _visible(what).partition(":")[0]
-        self.update(self.what)
-
-    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
-        """Show the present benchmark."""
-        self.update(f"{self.what}: {_visible(benchmark)} ({done + 1} of {total})")
-
-
-if TYPE_CHECKING:
-    from pyharness.features.gate.session import GateRequest
-    from pyharness.features.gate.types import Gate
 
 FORMATS = ["text", "markdown", "json"]
 LARGEST_BUDGET = 10.0
@@ -169,6 +140,7 @@ def gate(**given: Any) -> None:
     from pyharness.features.gate import commands
     from pyharness.features.gate.builds.workshop import BuildOptions
     from pyharness.features.gate.session import GateRequest
+    from pyharness.features.gate.types import BELOW_ALL, GateRules
 
     if given["base"] is None:
         raise InputError("--base is missing: name the version to compare with, such as main or HEAD~1")
@@ -207,14 +179,13 @@ def _check_alone(given: Mapping[str, Any]) -> None:
 
 
 def _calibrate(asked: GateRequest) -> None:
-    from pyharness import report
     from pyharness.features.gate.calibration import place
     from pyharness.features.gate.commands import calibrate
     from pyharness.features.gate.report import calibration_sheet
 
     with gate_listener() as listener:
         done = calibrate(asked, listener)
-    show(report.to_text([calibration_sheet(done)], width=width(), color=color()))
+    show(formatted([calibration_sheet(done)]))
     show(f"Kept: {place(done.machine, done.suite_digest)}; pyharness report shows it.\n")
 
 
@@ -233,7 +204,7 @@ def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> s
     """Write all outputs, and the summary of the CI step if there is one; return the text to print."""
     from pyharness.features.gate.records import dump_gate
     from pyharness.features.gate.report import gate_comment, gate_sheets, to_junit
-    from pyharness.report import to_pull_request, to_text
+    from pyharness.report import to_pull_request
     from pyharness.system import atomic_file
 
     comment = to_pull_request(gate_comment(done))
@@ -242,9 +213,7 @@ def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> s
     for name, path in outputs.items():
         atomic_file.write(path, texts[name], overwrite=force)
     summarise(comment)
-    if form != "text":
-        return texts[form]
-    return to_text(gate_sheets(done), width=width(), color=color())
+    return formatted(gate_sheets(done)) if form == "text" else texts[form]
 
 
 COMMANDS = (gate,)

@@ -70,7 +70,8 @@ class Texts:
 
     def _span(self, benchmark: GateBenchmark) -> tuple[int, int]:
         data = self._of(benchmark)
-        begin, had = self._taken.get(benchmark.name) or (self._offset(data), 0)
+        offset = int(len(data) * (self._launch * GOLDEN % 1))
+        begin, had = self._taken.get(benchmark.name) or (_boundary(data, offset), 0)
         if begin + benchmark.bytes > len(data):
             begin, had = 0, had + len(data) - begin
         if had + benchmark.bytes > len(data):
@@ -78,9 +79,6 @@ class Texts:
         end = _boundary(data, begin + benchmark.bytes)
         self._taken[benchmark.name] = end, had + end - begin
         return begin, end - begin
-
-    def _offset(self, data: mmap.mmap) -> int:
-        return _boundary(data, int(len(data) * (self._launch * GOLDEN % 1)))
 
     def _of(self, benchmark: GateBenchmark) -> mmap.mmap:
         kind = benchmark.text

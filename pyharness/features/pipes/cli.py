@@ -178,7 +178,6 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
     \b
     Exit status: 0 shown, 2 bad input.
     """
-    from pyharness import report
     from pyharness.features.pipes import units
 
     texts = [_text(one) for one in (text, other) if one is not None]
@@ -186,9 +185,8 @@ def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) 
     if (form or ("text" if console.is_terminal() else "json")) == "json":
         console.show_json(units.as_json(cut_texts, texts))
         return
-    colors = console.color()
-    console.show(units.lines(cut_texts, color=colors) + "\n")
-    console.show(report.to_text(units.sheets(cut_texts), width=console.width(), color=colors))
+    console.show(units.lines(cut_texts, color=console.color()) + "\n")
+    console.show(console.formatted(units.sheets(cut_texts)))
 
 
 def _text(given: str) -> str:

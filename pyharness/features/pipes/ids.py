@@ -199,15 +199,12 @@ class _Document:
     def ids(self) -> Iterator[Ids]:
         part = self.first
         while True:
-            self._check(part)
+            if len(part.ids) and (largest := int(part.ids.max())) >= self._limit:
+                raise InputError(f"{part.where} has id {largest:,}; the vocabulary ends at {self._limit - 1:,}")
             yield part.ids
             if part.ends:
                 return
             part = next(self._rest)
-
-    def _check(self, part: IdPart) -> None:
-        if len(part.ids) and int(part.ids.max()) >= self._limit:
-            raise InputError(f"{part.where} has id {int(part.ids.max()):,}; the vocabulary ends at {self._limit - 1:,}")
 
 
 def _join(document: _Document, longest: int) -> Ids:

@@ -48,7 +48,7 @@ class Unit:
     @property
     def text(self) -> str:
         """Text for people: a part of a character as escapes, a space as a dot."""
-        return visible(self.data.decode("utf-8", "backslashreplace")).replace(" ", SPACE)
+        return _string(self.data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.console import check_output, complain, formatted, reports_errors, show, show_json
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -87,10 +86,10 @@ def profile(
         if once:
             sys.exit(0 if session.launch_once(wanted, machine, complain) else 1)
         measured = session.run(wanted, machine, rule, complain, keep)
-    if as_json:  # in ASCII: file names may have unencodable characters
-        show(json.dumps(cases.as_data(measured), allow_nan=False, indent=1) + "\n")
+    if as_json:
+        show_json(cases.as_data(measured))
     else:
-        show(report.to_text(report.sheets(cases.as_record(measured)), width(), color()))
+        show(formatted(report.sheets(cases.as_record(measured))))
     sys.exit(1 if measured.failed else 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from pyharness.features.profiling.cases import PROFILE_KIND, check, of_record
@@ -73,12 +72,13 @@ def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
 
 
 def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
+    rate = figures.bytes_per_second
     return (
         Cell(name),
         *map(_milliseconds, (figures.median_seconds, figures.p5_seconds, figures.p95_seconds)),
         Cell(figures.samples, COUNT),
         Cell(figures.noise, Format("{:.1f}", 100, "%")),
-        Cell(figures.bytes_per_second, replace(_short(figures.bytes_per_second / 1e9), scale=1e-9, unit="GB/s")),
+        Cell(rate, Format("{:.1e}" if 0 < rate < 1e7 else "{:.4g}", 1e-9, "GB/s")),
         Cell(figures.copy_share, Format("{:.0f}", 100, "%")),
         Cell(figures.times_ours, _WHOLE if figures.times_ours and figures.times_ours >= 100 else Format("{:.2f}")),
     )
@@ -87,11 +87,6 @@ def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
 def _milliseconds(seconds: float | None) -> Cell:
     """Format a time in ms with about four digits."""
     return Cell(seconds, Format("{:.0f}" if seconds is not None and seconds >= 1 else "{:.4g}", 1e3, "ms"))
-
-
-def _short(value: float) -> Format:
-    """Return a format with four digits, or a power of ten for very small values."""
-    return Format("{:.1e}" if 0 < value < 1e-2 else "{:.4g}")
 
 
 def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:

@@ -201,7 +201,8 @@ def _profile(
         say(f"{name}: {phase}")
         with device.range(phase):
             samples[phase] = interleaved(device, {**calls, COPY: copy}, phase, rule)
-    reason = _reason(samples)
+    reasons = (by_name[OURS].reason for by_name in samples.values())
+    reason = next((one for one in reasons if one is not None), None)
     status: Status = "failed" if reason else "ok"
     outcome = Outcome(task.problem, task.data, floor, copy_bytes, samples, missing, status, reason)
     return outcome, {peer.name: peer.about for peer in task.peers}
@@ -210,11 +211,6 @@ def _profile(
 def _fail(problem: Problem, device: Machine, error: Exception) -> Outcome:
     device.reclaim()
     return Outcome(problem, status="failed", reason=reason_of(error))
-
-
-def _reason(samples: Mapping[Any, Mapping[str, Samples]]) -> str | None:
-    reasons = (by_name[OURS].reason for by_name in samples.values())
-    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _matrix_roofs(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say) -> dict[str, Roof]:

@@ -112,7 +112,8 @@ class EntropyRow:
             _only(options, one, other in options, f"{other}=")
         row = cls(
             _rule(options), model, corpus, whole_number(NAME, options, "order", HIGHEST_ORDER, HIGHEST_ORDER),
-            _offset(options), _target(options), options.get("calibration"),
+            whole_number(NAME, options, "offset", 0, LARGEST, 0) if "offset" in options else None, _target(options),
+            options.get("calibration"),
         )  # fmt: skip
         for text in (corpus, row.calibration):
             if text is not None:
@@ -133,10 +134,6 @@ def _rule(options: Mapping[str, str]) -> PatchRule:
     _only(options, "threshold_add", mode == "combined", "mode=combined")
     longest = whole_number(NAME, options, "max_patch_length", 1, LARGEST) if "max_patch_length" in options else None
     return PatchRule(mode, _number(options, "threshold", THRESHOLD), _number(options, "threshold_add", 0.0), longest)
-
-
-def _offset(options: Mapping[str, str]) -> int | None:
-    return whole_number(NAME, options, "offset", 0, LARGEST, 0) if "offset" in options else None
 
 
 def _target(options: Mapping[str, str]) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.cli.console import check_output, reports_errors, show_facts
 from pyharness.types import counted
 
 if TYPE_CHECKING:
@@ -74,8 +74,6 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
 
 
 def _summarise(row: str, trained: TrainedSymbols, out: Path, *, flattering: bool) -> None:
-    from pyharness.report import visible
-
     model, judged, tally = trained.model, trained.judged, trained.tally
     where = f"the first {judged.bytes / 1e6:,.1f} MB of it" if flattering else f"{judged.bytes / 1e6:,.1f} MB held out"
     rows = [
@@ -89,7 +87,7 @@ def _summarise(row: str, trained: TrainedSymbols, out: Path, *, flattering: bool
     ]
     if tally.replaced_sequences:
         rows.append(("note", f"{tally.replaced_sequences:,} sequences of bytes that are not UTF-8 were read as U+FFFD"))
-    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+    show_facts(rows)
 
 
 COMMANDS = (symbols,)

@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Protocol
 
 from pyharness.features.segmentation.text_bytes import (
@@ -33,7 +33,7 @@ from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.source import refusing
-from pyharness.types import HasSegments, InputError, Segments, TokenizerFamily, TokenizerSpec, Unsupported
+from pyharness.types import InputError, Segments, TokenizerFamily, TokenizerSpec, Unsupported
 
 
 @dataclass(slots=True)
@@ -199,12 +199,10 @@ def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
         threshold = math.nan
     if not 0 < threshold < 1:
         raise InputError(f"{name}: threshold={share} is not a share between 0 and 1")
-    row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
+    row = row_of_units(
+        name, lambda spec: SatSentences(_sat(spec.name, model), threshold), f"sentences that {model} finds"
+    )
     return dataclasses.replace(row, library=LIBRARY, extra="sat")
-
-
-def _of_sat(model: str, threshold: float, spec: TokenizerSpec) -> HasSegments:
-    return SatSentences(_sat(spec.name, model), threshold)
 
 
 @lru_cache(maxsize=1)  # the cases of a row are consecutive

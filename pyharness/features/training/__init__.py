@@ -12,6 +12,7 @@ PLUGINS = {
     "pyharness.benchmarks": ("benchmark:BENCHMARKS", "replaced_tokens:BENCHMARKS"),
     "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
     "pyharness.metrics": ("replaced_tokens:REPORTED",),
+    "pyharness.report.tables": ("replaced_tokens:BENCHMARKS",),
     "pyharness.tokenizers": ("rows:FAMILIES",),
     "pyharness.trainers": ("trainers:*", "trainers.declarations:TRAINERS"),
 }

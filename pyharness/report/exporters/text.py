@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pyharness.report.sheet import Heading, Sheet
@@ -33,8 +34,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
     from rich.text import Text
 
     out = io.StringIO()
-    for number, whole in enumerate(sheets):
-        sheet = _narrow(whole, width)
+    for number, sheet in enumerate(chain.from_iterable(_blocks(_narrow(whole, width), width) for whole in sheets)):
         console = Console(
             file=out,
             width=max(width, _least_width(sheet)),
@@ -118,11 +118,33 @@ def _narrow(sheet: Sheet, width: int) -> Sheet:
     while _count_columns(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
         place = max(range(len(sheet.headings)), key=lambda index: sheet.headings[index].dispensable)
         left_out.append(sheet.headings[place].title)
-        headings = sheet.headings[:place] + sheet.headings[place + 1 :]
-        sheet = replace(sheet, headings=headings, rows=tuple(row[:place] + row[place + 1 :] for row in sheet.rows))
+        sheet = _of_columns(sheet, [index for index in range(len(sheet.headings)) if index != place])
     if not left_out:
         return sheet
     return replace(sheet, notes=(*sheet.notes, f"Left out, as {width} columns have no room: {', '.join(left_out)}."))
+
+
+def _of_columns(sheet: Sheet, places: Sequence[int]) -> Sheet:
+    rows = tuple(tuple(row[place] for place in places) for row in sheet.rows)
+    return replace(sheet, headings=tuple(sheet.headings[place] for place in places), rows=rows)
+
+
+def _blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
+    """Yield a sheet; if it has repeated columns and no room for them, in blocks of numbers, each with the names."""
+    if _least_width(sheet) <= width or not any(heading.repeated for heading in sheet.headings):
+        yield sheet
+        return
+    names = [place for place, heading in enumerate(sheet.headings) if heading.kind != "number"]
+    cut = [min(_widest(sheet, place), WRAPPED_WIDTH) for place in names if _is_cut(sheet.headings[place])]
+    room = width - sum(max(0, widest - MIN_NAME_WIDTH) for widest in cut)
+    blocks: list[list[int]] = [[]]
+    for place in (place for place in range(len(sheet.headings)) if place not in names):
+        if blocks[-1] and _least_width(_of_columns(sheet, [*names, *blocks[-1], place])) > room:
+            blocks.append([])
+        blocks[-1].append(place)
+    for number, block in enumerate(blocks, 1):
+        notes = sheet.notes if number == len(blocks) else ()
+        yield replace(_of_columns(sheet, sorted([*names, *block])), title=sheet.title * (number == 1), notes=notes)
 
 
 def _count_columns(sheet: Sheet) -> int:

@@ -24,6 +24,7 @@ class Heading:
     metric: str | None = None
     whole: bool = False  # of a name: a terminal wraps it instead of cutting it, if no other column can give way
     dispensable: int = 0  # if a terminal has no room, the largest number is left out first; 0: never
+    repeated: bool = False  # for one part: without room, a terminal shows such columns in blocks
 
     @property
     def meaning(self) -> str:

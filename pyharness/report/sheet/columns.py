@@ -92,7 +92,7 @@ def _repeat(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) 
     repeated = [column for column in columns if isinstance(column, Column)]
     for part in known.parts(rows, [column.metric for column in repeated]):
         for column in repeated:
-            yield replace(column, part=part, each=False, title=column.title.replace("{part}", part))
+            yield replace(column, part=part, title=column.title.replace("{part}", part))
 
 
 def _has_content(column: Column | Fact, known: Rows, rows: Sequence[str]) -> bool:
@@ -115,7 +115,8 @@ def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
     unit = about.get("unit", metric.unit if metric else "")
     if column.shows == "spread":
         unit, direction = "of the mean", "lower"
-    return Heading(column.title or column.metric.replace("_", " "), "number", unit, direction, column.metric)
+    title = column.title or column.metric.replace("_", " ")
+    return Heading(title, "number", unit, direction, column.metric, repeated=column.each)
 
 
 def cell(column: Column | Fact, known: Rows, row: str) -> Cell:

@@ -235,10 +235,12 @@ def test_an_id_outside_the_vocabulary_does_not_crash(engine: str) -> None:
 def test_a_pool_has_one_size_for_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_POOL", "")
     pool = ThreadPool("engine", "TEST_POOL")
-    pool.require(4)
     pool.start(1)
+    pool.require(1)
     assert pool.size is None
-    pool.start(4)
+    pool.require(4)
+    assert pool.size == 4
+    pool.start(2)
     pool.require(4)
     pool.require(1)
     with pytest.raises(InputError, match=r"engine.*threads.*process"):

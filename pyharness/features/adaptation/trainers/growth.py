@@ -106,7 +106,11 @@ def grow(
         if request.progress is not None:
             options["progress"] = report
         spelling = _spelling(base, characters)
-        extension = _learn(spelling, pieces, tokens - len(characters), request, options, naive=naive)
+        left = tokens - len(characters)
+        if naive:
+            extension = extend_naively(spelling, pieces, left, auxiliary_size=_auxiliary_size(request), **options)
+        else:
+            extension = extend(spelling, pieces, left, **options)
     extension = dataclasses.replace(extension, base_ids=model.id_limit, tokens=(*characters, *extension.tokens))
     read = dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True))
     return Learnt(extension, read, missing)
@@ -139,15 +143,6 @@ def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:
     extension = Extension(base.model.id_limit, characters, *none, complete=True)
     placement = place(base.model, len(characters))
     return import_model(extended(base.data, base.model, extension, placement, base.label), label=base.label)
-
-
-def _learn(
-    model: BpeModel, pieces: WeightedPieces, tokens: int, request: TrainingRequest[AdaptingOptions],
-    options: ExtendingOptions, *, naive: bool,
-) -> Extension:  # fmt: skip
-    if naive:
-        return extend_naively(model, pieces, tokens, auxiliary_size=_auxiliary_size(request), **options)
-    return extend(model, pieces, tokens, **options)
 
 
 def _auxiliary_size(request: TrainingRequest[AdaptingOptions]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from pyharness.features.gate.types import (
     GateRules,
     Side,
 )
+from pyharness.report.sheet.strings import visible
 
 HUNG_TIMES = 50.0  # times the longest earlier answer to the same question
 
@@ -111,6 +113,30 @@ class GateListener:
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
         """Report the present benchmark, and how many are done."""
+
+
+class GateLines(GateListener):
+    """Progress as lines: one when a stage begins, such as a build or a launch."""
+
+    def stage(self, what: str) -> None:
+        """Print the stage."""
+        print(visible(what), file=sys.stderr, flush=True)  # noqa: T201
+
+
+class GateStatus(GateListener):
+    """Progress as one line that changes."""
+
+    def __init__(self, update: Callable[[str], None]) -> None:
+        self.update, self.what = update, ""
+
+    def stage(self, what: str) -> None:
+        """Show the stage."""
+        self.what = visible(what).partition(":")[0]
+        self.update(self.what)
+
+    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
+        """Show the present benchmark."""
+        self.update(f"{self.what}: {visible(benchmark)} ({done + 1} of {total})")
 
 
 Start: TypeAlias = Callable[[Side, int, Sequence[str] | None], ArmProcess]  # side, launch, wanted names (None: all)

@@ -111,7 +111,8 @@ class Turns:
             self.calls[self.name] = self._settle_calls()
         fastest = math.inf
         for done in range(1 if self.plan.counted else WARM_UPS):
-            fastest = min(fastest, max(self._seconds(self.calls[self.name])))
+            took = self._turn(self.calls[self.name], self.plan.lot.random() < 0.5).values()
+            fastest = min(fastest, max(answer.timing.wall / NANOSECONDS for answer in took))
             if (settling or done) and self._rounds(min(fastest, self.settled)) <= self.plan.rules.fewest_rounds:
                 break  # such a long call is warm; one batch alone may be cold or disturbed
         return min(fastest, self.settled)
@@ -150,10 +151,6 @@ class Turns:
         batches = math.ceil(batches * (1 + self.plan.extra.get(self.name, 0.0)))
         limit = self.plan.text.affordable(declared, batches)
         return calls if limit is None else max(1, min(calls, limit))
-
-    def _seconds(self, calls: int) -> list[float]:
-        answers = self._turn(calls, self.plan.lot.random() < 0.5)
-        return [answers[side].timing.wall / NANOSECONDS for side in SIDES]
 
     def _rounds(self, slowest: float) -> int:
         if self.plan.counted:

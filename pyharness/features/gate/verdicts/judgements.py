@@ -172,7 +172,8 @@ def judge(
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:
-            judgements.append(_judge_unmeasured(one, refusals))
+            verdict, reason = refusals.get(one.name, (GateVerdict.INCONCLUSIVE, LATE))
+            judgements.append(Judgement(one.name, "time", verdict, budget=one.budget, reason=reason))
             continue
         mine = [part for part in rounds if part.benchmark == one.name]
         time = dataclasses.replace(time, values=_seconds(one, mine))
@@ -192,11 +193,6 @@ def _as_control(judgement: Judgement, library: str) -> Judgement:
         return judgement
     reason = f"control, as {library} is not under test: {judgement.reason}"
     return dataclasses.replace(judgement, verdict=GateVerdict.PASS, p=None, reason=reason)
-
-
-def _judge_unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
-    verdict, reason = refusals.get(benchmark.name, (GateVerdict.INCONCLUSIVE, LATE))
-    return Judgement(benchmark.name, "time", verdict, budget=benchmark.budget, reason=reason)
 
 
 def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, float]:
