@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, NamedTuple
@@ -176,7 +177,8 @@ class CorpusPass:
         digests = state_arrays.table(arrays, f"{_PAIRS} digests", DIGEST_BYTES).astype(np.uint8)
         self.ids.restore(arrays, self.ids.of_sample(digests, tokens))
         limit = state_arrays.table(arrays, f"{_WORDS} threshold", DIGEST_BYTES).astype(np.uint8).tobytes()
-        number = sum(row.tobytes() < limit for row in digests) if limit else len(digests)
+        every = range(len(digests))
+        number = bisect_left(every, limit, key=lambda at: digests[at].tobytes()) if limit else len(digests)
         first = {f"{_WORDS} {what}": arrays[f"{_PAIRS} {what}"][:number] for what in ("digests", "sizes")}
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
         words = [SampledWords("", np.zeros(0, np.uint32), one) for one in counts]

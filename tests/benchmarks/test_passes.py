@@ -157,7 +157,7 @@ def with_too_many_ids(arrays: State) -> State:
         changed("tally beginnings", lambda array: array[:, :1]),
         changed("facts", lambda array: array + 1),
         changed("vocabulary digest", lambda array: array ^ 1),
-        changed("histogram steps", lambda array: array.astype(np.int64) + (1 << 40)),
+        changed("histogram steps", lambda array: np.append(array.astype(np.int64), 1 << 40)),
         changed("pairs documents ids types", lambda array: array.astype(np.uint32) + 300),
         changed("pairs documents lengths", lambda array: array + 1),
         changed("pairs documents lengths", lambda array: array[:-1]),

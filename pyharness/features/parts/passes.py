@@ -95,7 +95,9 @@ def _arrays(path: Path, case: str, part: tuple[int, int], listing: bytes) -> Sta
         arrays = states.of(case)
     *number, form = [*taken(arrays, _PART).tolist(), 1, 1][:3]
     if form != FORM:
-        raise InputError(f"{str(path)!r} is a part of form {form}; this pyharness reads {FORM}: remove it, and work again")
+        raise InputError(
+            f"{str(path)!r} is a part of form {form}, and this pyharness reads {FORM}: work again without it"
+        )
     if number != list(part):
         raise InputError(f"{str(path)!r} is not part {part[0]} of {part[1]}")
     if taken(arrays, _LISTING).astype(np.uint8).tobytes() != listing:
@@ -115,7 +117,8 @@ def of_planes(arrays: State) -> dict[str, NDArray[Any]]:
     """Invert ``in_planes``; raise ``InputError`` for arrays that are no planes."""
     found = {}
     for name, planes in arrays.items():
-        if planes.dtype != np.uint8 or planes.ndim not in (2, 3) or len(planes) not in (1, 2, 4, 8) or name[-2:] not in _KINDS:
+        shaped = planes.dtype == np.uint8 and planes.ndim in (2, 3) and len(planes) in (1, 2, 4, 8)
+        if not shaped or name[-2:] not in _KINDS:
             raise InputError(f"{name!r} of a part has the shape {planes.shape}, which planes of integers do not have")
         columns = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(f"<{name[-1]}{len(planes)}")[..., 0]
         found[name[:-2]] = np.ascontiguousarray(columns.T)

@@ -239,7 +239,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
 
 
 def _pairs(a: Kept, b: Kept) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the places of the documents of ``a`` that ``b`` keeps too, their places there, and which of them differ."""
+    """Return places of the documents of ``a`` that ``b`` keeps too, their places there, and which of them differ."""
     order = np.argsort(b.keys, kind="stable")
     places = np.searchsorted(b.keys[order], a.keys)
     held = places < len(order)

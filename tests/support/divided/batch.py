@@ -95,7 +95,7 @@ class Batch:
         if self.real:
             for number in self._numbers:
                 for how in (["--state=PENDING"], ["--signal=KILL", "--full"]):
-                    subprocess.run(["scancel", *how, number], check=False, capture_output=True)
+                    subprocess.run([str(shutil.which("scancel")), *how, number], check=False, capture_output=True)
         else:
             for what in (b"sbatch", b"\0work\0"):  # first what would begin others
                 for process in self._processes(what):
@@ -107,9 +107,9 @@ class Batch:
         """Ids of processes with ``what`` in their command lines that came of this batch."""
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                if entry.name.isdecimal() and what in (entry / "cmdline").read_bytes():
-                    if self._mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                        yield int(entry.name)
+                is_meant = entry.name.isdecimal() and what in (entry / "cmdline").read_bytes()
+                if is_meant and self._mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    yield int(entry.name)
 
 
 def _write(path: Path, text: str) -> None:
