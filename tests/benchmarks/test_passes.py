@@ -170,7 +170,7 @@ def with_too_many_ids(arrays: State) -> State:
         changed("ids places", lambda array: array * 0),
         changed("ids places", lambda array: array.astype(np.int64) + 100_000),
         changed("ids places", lambda array: np.ones(1 << 24, np.uint8)),
-        changed("ids lengths", lambda array: array + 1),
+        changed("ids lengths", lambda array: np.append(array, 1)),
         changed("ids closed", lambda array: array[:0]),
     ],
 )
