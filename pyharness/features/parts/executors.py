@@ -81,7 +81,9 @@ class LocalExecutor:
         with self.doing(run, hear) as lanes:
             record = merging.merge(run, output, listener, lanes, force=force)
         if failed := _failed(run.folder):
-            what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
+            first = run.folder.done(failed[0])
+            reason = first.failed[0].reason if first is not None else ""
+            what = f"error: a case failed in part {in_ranges(failed)} of {parts}: {reason}"
             say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
         else:
             run.folder.remove()

@@ -83,6 +83,10 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         findings = whole.findings()
     except NoFindings as none:
         return none.findings
+    except OverflowError:
+        raise InputError(
+            f"parts of corpus {work.text.name!r} have sums that no text has: remove and work them again"
+        ) from None
     if findings.tally is None or not findings.tally.documents:
         raise InputError(f"corpus {work.text.name!r} has no documents; check what it points to and its options")
     if len(there) < len(paths):
