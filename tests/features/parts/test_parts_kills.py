@@ -56,7 +56,8 @@ def by_one_command(killer: Killer, suite: Path, output: Path, on: str = "local")
     folder, done = output.with_name(f"{output.name}.parts"), False
     words = ["run", str(suite), "--parts", str(PARTS), "--on", on, "-q", "-o", str(output)]
     while not done:
-        done = killer.command([*words, *(["--resume"] if folder.exists() else [])])
+        begun = folder.exists() or output.exists()  # it may be killed when all is done
+        done = killer.command([*words, *(["--resume"] if begun else [])])
     assert not folder.exists()
 
 
