@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,9 @@ from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
-from pyharness.metrics.counting.sampling import DocumentSample
+from pyharness.metrics.counting.sampling import DIGEST_BYTES, DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts, measure
-from pyharness.statistics.jackknife import group_of
+from pyharness.statistics.jackknife import GROUPS, group_of
 from pyharness.types import (
     Case,
     CaseResult,
@@ -45,6 +46,13 @@ COUNTS_ALONE = "only counts of tokens are known, and no ids"
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
+class SampledIds(NamedTuple):
+    """A document of the sample for pairs."""
+
+    ids: Ids
+    group: int
+
+
 @dataclass(slots=True)
 class SampledWords:
     """A document of the sample for words. Of a part that was read elsewhere it is known by its counts alone."""
@@ -61,7 +69,7 @@ class CorpusPass:
     tokenizer: Tokenizer
     state: CorpusState
     tally: Tally = field(default_factory=Tally)
-    for_pairs: DocumentSample[Ids] = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
+    for_pairs: DocumentSample[SampledIds] = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
     for_words: DocumentSample[SampledWords] = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
     ids: IdDigests = field(default_factory=IdDigests)
     work: Work | None = None  # what ``findings`` are of
@@ -85,7 +93,7 @@ class CorpusPass:
             for index, one in enumerate(batch):
                 if self.for_pairs.wants(one.digest) or self.for_words.wants(one.digest):
                     size, ids = len(one.text.encode()), tokens.document(index).copy()
-                    self.for_pairs.add(one.digest, size, ids)
+                    self.for_pairs.add(one.digest, size, SampledIds(ids, int(groups[index])))
                     self.for_words.add(one.digest, size, SampledWords(one.text, ids))
             progress(self.tally.bytes)
         return self
@@ -102,11 +110,17 @@ class CorpusPass:
         """Count the sampled documents; pairs are counted on ``device``, with the same counts on any."""
         return Counted(
             self.state,
-            pairs.count(Tokens.from_lists(self.for_pairs.documents()), threads, device),
+            pairs.count(self._sampled()[0], threads, device),
             Sampled.of(self.for_pairs),
             continued_words.WordCuts.of(self._word_counts()),
             Sampled.of(self.for_words),
         )
+
+    def _sampled(self) -> tuple[Tokens, NDArray[np.uint8]]:
+        """Return the ids of the documents of the sample for pairs, and their groups."""
+        documents = self.for_pairs.documents()
+        groups = np.array([one.group for one in documents], np.uint8)
+        return Tokens.from_lists([one.ids for one in documents]), groups
 
     def _word_counts(self) -> NDArray[np.int64]:
         """Count the words of the documents of the sample that are not counted yet; return all, int64 [documents, 4]."""
@@ -120,17 +134,23 @@ class CorpusPass:
         return np.array([one.counts for one in documents], np.int64).reshape(-1, 4)
 
     def arrays(self) -> State:
-        """Return all that was read, without any text: documents by digest, size, ids and counts."""
-        pairs_ids = self.for_pairs.documents()
+        """Return all that was read, without any text: documents by digest, size, ids and counts.
+
+        What follows from the ids of the sampled documents is not in them.
+        """
+        sampled, groups = self._sampled()
+        documents, threshold = self.for_pairs.arrays(_PAIRS), f"{_WORDS} threshold"
         return {
-            **state_arrays.of_part(self.state),
+            **state_arrays.of_part(self.state, sampled, groups),
             **state_arrays.of_tally(self.tally),
-            **self.for_pairs.arrays(_PAIRS),
-            f"{_PAIRS} lengths": state_arrays.compact(np.array(list(map(len, pairs_ids)), np.int64)),
-            **state_arrays.of_ids(np.concatenate([np.zeros(0, np.uint32), *pairs_ids]), f"{_PAIRS} ids"),
-            **self.for_words.arrays(_WORDS),
+            **documents,
+            f"{_PAIRS} groups": groups,
+            f"{_PAIRS} lengths": state_arrays.compact(np.diff(sampled.offsets)),
+            **state_arrays.of_ids(sampled.ids, f"{_PAIRS} ids"),
+            # Samples hold the smallest digests: the documents for words are the first of those for pairs.
+            threshold: self.for_words.arrays(_WORDS)[threshold],
             f"{_WORDS} counts": state_arrays.compact(self._word_counts()),
-            **self.ids.part_arrays(),
+            **self.ids.part_arrays(self.ids.of_sample(documents[f"{_PAIRS} digests"], sampled)),
         }
 
     def restore(self, arrays: State) -> None:
@@ -141,18 +161,28 @@ class CorpusPass:
             if longest > 2 * sample.byte_cap:  # before objects are made of them
                 raise InputError(f"{longest:,} values of {prefix!r} are more than a sample has")
         self.ids = IdDigests(self.ids.token_bytes)
-        self.state = state_arrays.part_of(arrays, self.state.facts)
         self.tally = state_arrays.tally_of(arrays)
         lengths = state_arrays.taken(arrays, f"{_PAIRS} lengths")
         ids = state_arrays.ids_of(arrays, f"{_PAIRS} ids", len(self.state.facts.counted))
+        groups = state_arrays.taken(arrays, f"{_PAIRS} groups", len(lengths))
         if int(lengths.astype(object).sum()) != len(ids) or int(lengths.min(initial=0)) < 0:
             raise InputError("the ids of sampled documents are not of one size")
-        tokens = Tokens(ids, offsets_of(lengths))
+        if not 0 <= int(groups.min(initial=0)) <= int(groups.max(initial=0)) < GROUPS:
+            raise InputError(f"sampled documents are of other groups than the {GROUPS} there are")
+        tokens, groups = Tokens(ids, offsets_of(lengths)), groups.astype(np.uint8)
+        self.state = state_arrays.part_of(arrays, self.state.facts, tokens, groups)
         # Copies: the few documents that a merge keeps would hold the ids of all.
-        self.for_pairs.restore(_PAIRS, arrays, [tokens.document(index).copy() for index in range(len(tokens))])
+        documents = [SampledIds(tokens.document(at).copy(), group) for at, group in enumerate(groups.tolist())]
+        self.for_pairs.restore(_PAIRS, arrays, documents)
+        digests = state_arrays.table(arrays, f"{_PAIRS} digests", DIGEST_BYTES).astype(np.uint8)
+        self.ids.restore(arrays, self.ids.of_sample(digests, tokens))
+        limit = state_arrays.table(arrays, f"{_WORDS} threshold", DIGEST_BYTES).astype(np.uint8).tobytes()
+        every = range(len(digests))
+        number = bisect_left(every, limit, key=lambda at: digests[at].tobytes()) if limit else len(digests)
+        first = {f"{_WORDS} {what}": arrays[f"{_PAIRS} {what}"][:number] for what in ("digests", "sizes")}
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
-        self.for_words.restore(_WORDS, arrays, [SampledWords("", np.zeros(0, np.uint32), one) for one in counts])
-        self.ids.restore(arrays)
+        words = [SampledWords("", np.zeros(0, np.uint32), one) for one in counts]
+        self.for_words.restore(_WORDS, {**arrays, **first}, words)
 
     def findings(self) -> Findings:
         """Return every number, and the arrays to keep with a record."""

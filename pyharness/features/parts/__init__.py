@@ -9,5 +9,5 @@ from __future__ import annotations
 
 PLUGINS = {
     "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
-    "pyharness.running": ("executors:EXECUTORS", "ray_cluster:EXECUTORS"),
+    "pyharness.running": ("executors:EXECUTORS", "ray_cluster:EXECUTORS", "passes:PARTS"),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, formatted, reports_errors, show
+from pyharness.cli.console import check_output, complain, complain_of, formatted, reports_errors, show
 from pyharness.cli.usage import Example
 from pyharness.types import InputError, counted
 
@@ -157,7 +157,9 @@ def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -
     if not quiet:
         show(formatted(report.sheets(record)))
     complain(f"record: {output}")
-    sys.exit(1 if any(result.status == "failed" for result in record.results) else 0)
+    if reasons := dict.fromkeys(str(one.reason) for one in record.results if one.status == "failed"):
+        complain_of(list(reasons))
+        sys.exit(1)
 
 
 COMMANDS = (plan, work, merge)

@@ -1,10 +1,12 @@
 """What the rest of a run in parts takes: foretold of the parts that are done, or of declared rates where none is.
 
-A part costs what the parts before it cost, because parts are of equal size. Adding up is bound by unpacking.
+A part costs what the parts before it cost, because parts are of equal size, less the start of a process if it is not
+the first of that process. Adding up is bound by unpacking.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -36,6 +38,7 @@ class PartCost:
     text: float  # bytes
     files: float  # bytes
     memory: int | None = None  # peak of a process in bytes; None: not known
+    start: float = 0.0  # seconds that its rows take besides in processes that did no part before
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,10 @@ def cost(part: PartCost, parts: int, left: int, workers: int, pace: float = 1.0)
     if workers < 1:
         raise InputError(f"{workers} workers do no part: write --workers 1 or more")
     merge = pace * (part.cases * FINISHED + parts * part.files / UNPACKED)
-    by_the_clock = -(-left // workers) * part.seconds + merge
+    by_the_clock = -(-left // workers) * part.seconds + (part.start if left else 0.0) + merge
     folder = parts * part.files
     memory = None if part.memory is None else round(part.memory * MERGED)
-    core_seconds = left * part.seconds * part.threads + merge
+    core_seconds = left * part.seconds * part.threads + min(workers, left) * part.start + merge
     return RunCost(left, left * part.text, core_seconds, by_the_clock, folder, merge, memory)
 
 
@@ -78,16 +81,27 @@ def of_a_part(run: PartsRun, done: list[PartDone], pace: float = 1.0) -> PartCos
     well = [one for one in done if not one.failed]
     if not well:
         return _declared(run, pace)
-    cases = [case for one in well for case in one.cases]
+    cases, starts = [case for one in well for case in one.cases], _starts(well)
+    waited = sum(starts.get(case.case, 0.0) for case in cases if case.started)
     return PartCost(
         measured=len(well),
         cases=len(run.folder.plan.cases),
-        seconds=fmean(one.seconds for one in well),
+        seconds=(sum(one.seconds for one in well) - waited) / len(well),
         threads=max(case.threads for case in cases),
         text=sum(case.bytes for case in cases) / len(well),
         files=sum(case.size for case in cases) / len(well),
         memory=max(case.memory for case in cases) or None,
+        start=sum(starts.values()),
     )
+
+
+def _starts(done: list[PartDone]) -> dict[str, float]:
+    """Return the seconds that cases took longer in processes that did no part before, where both are known."""
+    seconds = defaultdict[tuple[str, bool], list[float]](list)
+    for case in (case for one in done for case in one.cases):
+        seconds[case.case, case.started].append(case.seconds)
+    both = [key for key, started in seconds if started and (key, False) in seconds]
+    return {key: max(0.0, fmean(seconds[key, True]) - fmean(seconds[key, False])) for key in both}
 
 
 def _declared(run: PartsRun, pace: float) -> PartCost:

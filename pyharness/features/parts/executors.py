@@ -65,6 +65,8 @@ class LocalExecutor:
         # A killed run may have written the state, and not yet the record.
         force |= resume and folder.exists() and not output.exists()
         merging.check_output(output, force)
+        if parts == 1 and not folder.exists():
+            return self._in_one_go(declared, output, listener, force=force, resume=resume)
         if resume and not folder.exists():
             raise InputError(f"there is no unfinished run in parts to resume: {str(folder)!r} does not exist")
         if not resume and folder.exists():
@@ -79,11 +81,23 @@ class LocalExecutor:
         with self.doing(run, hear) as lanes:
             record = merging.merge(run, output, listener, lanes, force=force)
         if failed := _failed(run.folder):
-            what = f"error: a case failed in part {in_ranges(failed)} of {parts}"
+            first = run.folder.done(failed[0])
+            reason = first.failed[0].reason if first is not None else ""
+            what = f"error: a case failed in part {in_ranges(failed)} of {parts}: {reason}"
             say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
         else:
             run.folder.remove()
         return record
+
+    def _in_one_go(self, declared: Suite, output: Path, listener: Listener, *, force: bool, resume: bool) -> Record:
+        """Run a suite in one part: nothing is to be added up, so nothing is written and read again for that."""
+        from pyharness import store, suite
+        from pyharness.features.parts import planning
+        from pyharness.running import runner
+
+        planning.check(declared)
+        with store.Journal(output, overwrite=force, resume=resume) as journal:
+            return runner.run(suite.plan(declared, listener.preparing), journal, listener, resume)
 
     def clear(self, output: Path) -> None:
         """Remove the folder that a run has left which was killed after it had written its record."""

@@ -70,6 +70,7 @@ class PartResult:
     seconds: float = 0.0
     threads: int = 0
     memory: int = 0  # peak of its process, in bytes
+    started: bool = False  # whether the process was started for it, which is in the seconds
     tries: int = 1
     status: Status = "ok"
     reason: str | None = None

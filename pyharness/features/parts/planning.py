@@ -42,7 +42,7 @@ def made(declared: Suite, parts: int, path: Path) -> PartsRun:
     """
     if not 1 <= parts <= MOST_PARTS:
         raise InputError(f"{parts} parts are not possible; write a number from 1 to {MOST_PARTS:,}")
-    _check(declared)
+    check(declared)
     plan = suites.plan(declared)
     return PartsRun(PartsFolder.made(path, _divided(plan, parts)), plan)
 
@@ -55,7 +55,7 @@ def opened(path: Path) -> PartsRun:
     return PartsRun(folder, plan)
 
 
-def _check(declared: Suite) -> None:
+def check(declared: Suite) -> None:
     """Refuse corpora and benchmarks that cannot be read in parts, before a row is trained."""
     every = benchmarks()
     counting = [one.benchmark for one in declared.selections if one.benchmark in every]

@@ -116,7 +116,8 @@ def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult
         if result.status != "failed" or tries == TRIES:
             break
         workers.leave()
-    tried = PartResult(case=case.key, seconds=_since(began), tries=tries, threads=request.threads, memory=memory)
+    about = {"seconds": _since(began), "threads": request.threads, "memory": memory, "started": not used}
+    tried = PartResult(case=case.key, tries=tries, **about)
     if result.status != "ok" or result.tally is None:
         reason = result.reason or "the process left no pass"
         return replace(tried, status=result.status, reason=reason, failure=result.failure)

@@ -14,7 +14,7 @@ most: their lengths, and of each block the digest and the bytes of its text. Tex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,35 @@ class Kept:
         """Largest size of a document in bytes, without its blocks."""
         return _DOCUMENT_BYTES + (0 if self.units is None else _UNIT_BYTES)
 
-    def first(self, documents: int) -> Kept:
-        """Return the first documents only."""
-        blocks = int(self.counts[:documents].sum())
-        sizes = None if self.bytes is None else self.bytes[:blocks]
-        units = None if self.units is None else self.units[:documents]
-        return Kept(self.keys[:documents], self.lengths[:documents], self.blocks[:blocks], sizes, units)
+    def of(self, documents: NDArray[np.int64]) -> Kept:
+        """Return some documents, by their places, in this order."""
+        at = self.places_of_blocks(documents)
+        sizes = None if self.bytes is None else self.bytes[at]
+        units = None if self.units is None else self.units[documents]
+        return Kept(self.keys[documents], self.lengths[documents], self.blocks[at], sizes, units)
+
+    def places_of_blocks(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the blocks of some documents, one document after another."""
+        counts = self.counts[documents]
+        steps = np.arange(int(counts.sum())) - np.repeat(offsets_of(counts)[:-1], counts)
+        return np.asarray(np.repeat(offsets_of(self.counts)[documents], counts) + steps)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return arrays to keep; ``kept_of`` inverts them."""
+        # A text that is its own unit gets 0, which costs next to nothing in a file.
+        return {
+            "ids keys": self.keys,
+            "ids lengths": compact(self.lengths),
+            "ids blocks": self.blocks,
+            **({} if self.bytes is None else {"ids bytes": compact(self.bytes)}),
+            **({} if self.units is None else {"ids units": compact(self.units ^ self.keys)}),
+        }
+
+
+def joined(parts: Sequence[Kept]) -> Kept:
+    """Return the documents of several passes, one after another, with the facts that all of them have."""
+    columns = [[getattr(part, one.name) for part in parts] for one in fields(Kept)]
+    return Kept(*(None if any(one is None for one in column) else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
@@ -109,34 +132,47 @@ class IdDigests:
         if self.size + part.size > MOST_BYTES:
             self.closed = True
             sizes = np.cumsum(part.document_bytes + _BLOCK_BYTES * part.counts)
-            part = part.first(int(np.searchsorted(sizes, MOST_BYTES - self.size, "right")))
+            part = part.of(np.arange(int(np.searchsorted(sizes, MOST_BYTES - self.size, "right"))))
         self.size += part.size
         self.parts.append(part)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays to keep with a record."""
+        return {"ids digest": np.array([self.total, self.documents], np.uint64), **self._kept().arrays()}
+
+    def _kept(self) -> Kept:
         none = np.zeros(0, np.uint32)
-        parts = self.parts or [Kept(none.astype(np.uint64), none, none, None if self.token_bytes is None else none)]
-        sizes = [part.bytes for part in parts if part.bytes is not None]
-        # A text that is its own unit gets 0, which costs next to nothing in the file.
-        units = [part.units ^ part.keys for part in parts if part.units is not None]
-        return {
-            "ids digest": np.array([self.total, self.documents], np.uint64),
-            "ids keys": np.concatenate([part.keys for part in parts]),
-            "ids lengths": compact(np.concatenate([part.lengths for part in parts])),
-            "ids blocks": np.concatenate([part.blocks for part in parts]),
-            **({"ids bytes": compact(np.concatenate(sizes))} if sizes else {}),
-            **({"ids units": compact(np.concatenate(units))} if len(units) == len(parts) else {}),
-        }
+        return joined(self.parts or [Kept(none.astype(_KEY), none, none, None if self.token_bytes is None else none)])
 
-    def part_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays from which ``restore`` goes on."""
-        return {**self.arrays(), "ids closed": np.array([self.closed], np.uint8)}
+    def of_sample(self, digests: NDArray[np.uint8], tokens: Tokens) -> Kept:
+        """Return what would be kept of documents, from the digests of their texts, uint8 [documents, 16]."""
+        keys = _words([digests.tobytes()])
+        digested = kernels.id_digests(tokens.ids, tokens.offsets, keys, self.token_bytes)
+        return Kept(keys, np.diff(tokens.offsets).astype(np.uint32), digested.blocks, digested.bytes)
 
-    def restore(self, arrays: State) -> None:
+    def part_arrays(self, known: Kept) -> dict[str, NDArray[Any]]:
+        """Return the arrays from which ``restore`` goes on; of ``known`` documents they have the places alone."""
+        kept = self._kept()
+        mine, theirs, differing = _pairs(kept, known)
+        places = np.zeros(len(kept.keys), np.int64)
+        places[mine[~differing]] = theirs[~differing] + 1
+        own = replace(kept.of(np.flatnonzero(places == 0)), units=None)
+        more = {"ids places": compact(places), "ids closed": np.array([self.closed], np.uint8)}
+        return {**self.arrays(), **own.arrays(), **more}
+
+    def restore(self, arrays: State, known: Kept) -> None:
         """Fill empty digests from ``part_arrays``; raise ``InputError`` for arrays that contradict each other."""
         total, documents = taken(arrays, "ids digest", 2).tolist()
-        kept = kept_of(arrays)
+        units = {name: array for name, array in arrays.items() if name == "ids units"}
+        own = kept_of({name: array for name, array in arrays.items() if name not in units})
+        places = taken(arrays, "ids places").astype(np.int64)
+        both, new = joined([own, known]), places == 0
+        at = np.where(new, np.cumsum(new) - 1, places - 1 + len(own.keys))
+        if int(new.sum()) != len(own.keys) or int(at.min(initial=0)) < 0 or int(at.max(initial=-1)) >= len(both.keys):
+            raise InputError("the documents of the digests of ids of a part are not those of its sample")
+        if both.document_bytes * len(at) + _BLOCK_BYTES * int(both.counts[at].sum()) > MOST_BYTES:
+            raise InputError("the digests of ids of a part are too many")
+        kept = kept_of({**both.of(at).arrays(), **units})
         if (kept.bytes is None) != (self.token_bytes is None) or kept.size > MOST_BYTES:
             raise InputError("the digests of ids of a part are of another vocabulary, or too many")
         self._keep(kept)
@@ -193,13 +229,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
 
     Copies of a document are compared with the first of them: the same text has the same ids.
     """
-    order = np.argsort(b.keys, kind="stable")
-    places = np.searchsorted(b.keys[order], a.keys)
-    held = places < len(order)
-    held[held] = b.keys[order[places[held]]] == a.keys[held]
-    mine = np.flatnonzero(held)
-    theirs = order[places[held]]
-    differing = _pairs_differ(a, mine, b, theirs)
+    mine, theirs, differing = _pairs(a, b)
     if not differing.any():
         return None
     number = int(differing.argmax())
@@ -208,19 +238,19 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
     return IdDifference(int(mine[number]), BLOCK * block, last, _text_of(sides, block), int(differing.sum()), len(mine))
 
 
-def _pairs_differ(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which pairs of documents differ, bool [pairs]."""
+def _pairs(a: Kept, b: Kept) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return places of the documents of ``a`` that ``b`` keeps too, their places there, and which of them differ."""
+    order = np.argsort(b.keys, kind="stable")
+    places = np.searchsorted(b.keys[order], a.keys)
+    held = places < len(order)
+    held[held] = b.keys[order[places[held]]] == a.keys[held]
+    mine, theirs = np.flatnonzero(held), order[places[held]]
     differing = np.asarray(a.lengths[mine] != b.lengths[theirs])
     equal = np.flatnonzero(~differing)
-    counts = a.counts[mine[equal]]
-    steps = np.arange(int(counts.sum())) - np.repeat(offsets_of(counts)[:-1], counts)
-    at_a, at_b = (
-        np.repeat(offsets_of(side.counts)[documents[equal]], counts) + steps
-        for side, documents in ((a, mine), (b, theirs))
-    )
-    owners = np.repeat(equal, counts)
+    at_a, at_b = a.places_of_blocks(mine[equal]), b.places_of_blocks(theirs[equal])
+    owners = np.repeat(equal, a.counts[mine[equal]])
     differing[owners[a.blocks[at_a] != b.blocks[at_b]]] = True
-    return differing
+    return mine, theirs, differing
 
 
 def _of_document(side: Kept, document: int) -> Kept:

@@ -91,10 +91,10 @@ class DocumentSample(Generic[T]):
         ordered = all(a < b for a, b in zip(digests, [*digests[1:], *thresholds[:1]], strict=False))
         if len(payloads) != len(digests) or len(thresholds) > 1 or not ordered or min(sizes, default=0) < 0:
             raise InputError(f"the documents of {name!r} are not those of a sample")
-        for digest, size, payload in zip(digests, sizes, payloads, strict=True):
-            self.add(digest, size, payload)
-        if len(self._kept) != len(digests):
+        if (total := sum(sizes)) > self.byte_cap:
             raise InputError(f"the documents of {name!r} have more than {self.byte_cap:,} bytes")
+        self._kept, self.bytes = dict(zip(digests, zip(sizes, payloads, strict=True), strict=True)), total
+        self._largest = [(-int.from_bytes(digest, "big"), digest) for digest in reversed(digests)]  # sorted: a heap
         self._threshold = thresholds[0] if thresholds else None
 
 

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness import kernels
 from pyharness.metrics.counting.state import MOST_IDS, CorpusState, Facts, Sums
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.types import InputError, State, Tally, Vocabulary, offsets_of
+from pyharness.types import InputError, State, Tally, Tokens, Vocabulary, offsets_of
 
 _HALF = 1 << 64
 _COUNTER = "counter "
+_RARE = 255  # the place of ids from which on one byte is too small
 
 
 def compact(values: NDArray[Any]) -> NDArray[Any]:
@@ -64,19 +66,24 @@ _TALLIED = ("documents", "bytes", "empty_documents", "cut_documents", "replaced_
 def of_ids(ids: NDArray[np.uint32], name: str) -> dict[str, NDArray[Any]]:
     """Return ids [n] as the distinct ones, the most frequent first, and the place of every id among them.
 
-    Places are small numbers: packed they take three quarters of what ids take, in half the time.
+    Places are small numbers: packed they take three quarters of what ids take, in half the time. From 255 on they
+    are apart.
     """
     counts = np.bincount(ids)
     types = np.flatnonzero(counts)
     types = types[np.argsort(-counts[types], kind="stable")]
     places = np.zeros(len(counts), np.uint32)
     places[types] = np.arange(len(types), dtype=np.uint32)
-    return {f"{name} types": compact(types), f"{name} places": compact(places[ids])}
+    each = places[ids]
+    rare = compact(each[each >= _RARE] - np.uint32(_RARE))
+    return {f"{name} types": compact(types), f"{name} places": compact(np.minimum(each, _RARE)), f"{name} rare": rare}
 
 
 def ids_of(arrays: State, name: str, id_limit: int) -> NDArray[np.uint32]:
     """Invert ``of_ids``; raise ``InputError`` for ids from ``id_limit`` on, or places that no id has."""
-    types, places = (taken(arrays, f"{name} {what}") for what in ("types", "places"))
+    types, places = taken(arrays, f"{name} types"), taken(arrays, f"{name} places").astype(np.int64)
+    rare = np.flatnonzero(places == _RARE)
+    places[rare] += taken(arrays, f"{name} rare", len(rare)).astype(np.int64)
     ranges = ((types, id_limit), (places, len(types)))
     if any(len(array) and not 0 <= int(array.min()) <= int(array.max()) < limit for array, limit in ranges):
         raise InputError(f"the ids of {name!r} are of another vocabulary")
@@ -119,18 +126,26 @@ def corpus_state_of(arrays: State, prefix: str = "") -> CorpusState:
     return CorpusState(facts, _histogram(own, id_limit), counters_of(own))
 
 
-def of_part(state: CorpusState) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a pass over a part of a corpus: the vocabulary is in them by its digest alone."""
-    counts = {**_of_histogram(state.histogram), **of_counters(state.counters)}
+def of_part(state: CorpusState, sampled: Tokens, groups: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a pass over a part of a corpus: the vocabulary is in them by its digest alone.
+
+    Documents of which all ids are kept besides, ``sampled`` and uint8 [documents], are not in the histogram.
+    """
+    others = np.zeros_like(state.histogram)
+    kernels.token_frequency(sampled.ids, sampled.offsets, groups, others)
+    np.subtract(state.histogram, others, out=others)
+    counts = {**_of_histogram(others), **of_counters(state.counters)}
     return {"facts": _of_facts(state.facts), "vocabulary digest": _digest(state.facts.vocabulary), **counts}
 
 
-def part_of(arrays: State, facts: Facts) -> CorpusState:
+def part_of(arrays: State, facts: Facts, sampled: Tokens, groups: NDArray[np.uint8]) -> CorpusState:
     """Invert ``of_part``; raise ``InputError`` for the pass of another vocabulary than that of ``facts``."""
     same = np.array_equal(taken(arrays, "facts", 3), _of_facts(facts))
     if not same or not np.array_equal(taken(arrays, "vocabulary digest"), _digest(facts.vocabulary)):
         raise InputError("a part was read with another vocabulary; read all parts with one")
-    return CorpusState(facts, _histogram(arrays, len(facts.counted)), counters_of(arrays))
+    histogram = _histogram(arrays, len(facts.counted))
+    kernels.token_frequency(sampled.ids, sampled.offsets, groups, histogram)
+    return CorpusState(facts, histogram, counters_of(arrays))
 
 
 def _of_facts(facts: Facts) -> NDArray[np.int64]:

@@ -20,7 +20,8 @@ from pyharness.benchmarks import Benchmark, Findings, Work, benchmarks
 from pyharness.benchmarks.load import peak_memory
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
-from pyharness.running.workers import checks, parts
+from pyharness.plugins import registry
+from pyharness.running.workers import checks
 from pyharness.running.workers.messages import Request
 from pyharness.store.json_lines import encoded
 from pyharness.store.shape import from_json
@@ -123,9 +124,15 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
 
 
 def _findings(benchmark: Benchmark, request: Request, work: Work) -> Findings:
-    if request.keep_part is not None:
-        return parts.read(benchmark, work, Path(request.keep_part))
-    return parts.added_up(benchmark, work, request.parts) if request.parts else benchmark.run(work)
+    if request.keep_part is None and not request.parts:
+        return benchmark.run(work)
+    parts = registry.of_features("pyharness.running", "PARTS")["parts"]
+    found: Findings = (
+        parts.added_up(benchmark, work, request.parts)
+        if request.keep_part is None
+        else parts.read(benchmark, work, Path(request.keep_part))
+    )
+    return found
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:

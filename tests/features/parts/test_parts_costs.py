@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def test_the_cost_of_parts_of_equal_size() -> None:
     assert told.core_seconds == pytest.approx(90 * 10 * 4 + told.merge_seconds)
 
 
+def test_a_process_starts_once_for_all_its_parts() -> None:
+    started = replace(PART, start=7.0)
+    plain, told = (costs.cost(one, parts=100, left=90, workers=20) for one in (PART, started))
+    assert told.seconds == pytest.approx(plain.seconds + 7)
+    assert told.core_seconds == pytest.approx(plain.core_seconds + 20 * 7)
+    assert costs.cost(started, parts=100, left=0, workers=20).seconds == told.merge_seconds
+
+
 @given(st.integers(1, 10**6), st.integers(1, 10**4), st.integers(1, 10**4))
 def test_more_workers_never_take_longer(parts: int, few: int, more: int) -> None:
     left = parts // 2
@@ -55,7 +64,10 @@ def test_finished_parts_tell_what_the_others_take(run: Path) -> None:
     done = [one for part in (0, 1) if (one := opened.folder.done(part)) is not None]
     part = costs.of_a_part(opened, done)
     assert part.measured == 2
-    assert part.seconds == pytest.approx(sum(one.seconds for one in done) / 2)
+    started, kept = (one.cases[0] for one in done)
+    assert (started.started, kept.started) == (True, False)
+    assert part.start == pytest.approx(max(0.0, started.seconds - kept.seconds))
+    assert part.seconds + part.start / 2 == pytest.approx(sum(one.seconds for one in done) / 2)
     sizes = [path.stat().st_size for path in run.rglob("*.part.zip")]
     assert part.files == sum(sizes) / 2
     assert part.text == sum(one.cases[0].bytes for one in done) / 2

@@ -19,6 +19,7 @@ from pyharness import store
 from pyharness.features.parts import folder as folders
 from pyharness.features.parts import planning
 from pyharness.features.parts.folder import PartsFolder, in_ranges
+from pyharness.features.parts.passes import FORM, in_planes
 from pyharness.store.states import StateReader, write_case
 from pyharness.system import bounded_file
 from pyharness.types import InputError
@@ -245,12 +246,15 @@ def redone(run: Path, part: int, change: Callable[[dict[str, Any]], dict[str, An
 
 
 FORGED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "another part": lambda arrays: {**arrays, "part": np.array([0, 3])},
-    "another division": lambda arrays: {**arrays, "part": np.array([1, 4])},
+    "another part": lambda arrays: {**arrays, "part": np.array([0, 3, FORM])},
+    "another division": lambda arrays: {**arrays, "part": np.array([1, 4, FORM])},
+    "an older form": lambda arrays: {**arrays, "part": np.array([1, 3])},
+    "a newer form": lambda arrays: {**arrays, "part": np.array([1, 3, FORM + 1])},
     "another listing": lambda arrays: {**arrays, "part of": np.zeros(32, np.uint8)},
-    "another vocabulary": lambda arrays: {**arrays, "vocabulary digest": np.zeros(16, np.uint8)},
-    "no tally": lambda arrays: {name: array for name, array in arrays.items() if name != "tally"},
-    "a histogram of 2^40": lambda arrays: {**arrays, "facts": np.array([256, 1 << 40, 0])},
+    "another vocabulary": lambda arrays: {**arrays, "vocabulary digest u": np.zeros((1, 16), np.uint8)},
+    "no tally": lambda arrays: {name: array for name, array in arrays.items() if name != "tally u"},
+    "no planes": lambda arrays: {**arrays, "tally u": np.zeros(6, np.uint64)},
+    "a histogram of 2^40": lambda arrays: {**arrays, **in_planes({"facts": np.array([256, 1 << 40, 0])})},
 }
 
 

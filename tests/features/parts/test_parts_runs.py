@@ -66,6 +66,28 @@ def test_one_command_does_it_all_and_leaves_nothing_else(texts: Path, whole: sto
     assert "Compression" in done.stdout
 
 
+def test_one_part_is_a_plain_run_that_keeps_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    divided.write_texts(tmp_path, 12)
+    suite, output = divided.write_suite(tmp_path, ["raw_bytes"], ["rows.jsonl"]), tmp_path / "record.json"
+    expected = divided.in_one_process(suite, tmp_path / "whole.json")
+    words = ("run", str(suite), "--parts", "1", "-q", "-o", str(output))
+    with monkeypatch.context() as patched:
+        patched.setattr(merging, "merge", None)
+        assert call(*words).returncode == 0
+    divided.assert_equal(store.read(output), expected)
+    assert not output.with_name("record.json.parts").exists()
+    assert "exists" in refused(*words)
+    other = (
+        "-t",
+        "raw_bytes",
+        "-c",
+        f"shard:0/2:path:{tmp_path}/rows.jsonl",
+        *words[2:-1],
+        str(tmp_path / "other.json"),
+    )
+    assert "shard:" in refused("run", *other)
+
+
 def test_a_file_lost_before_the_merge_is_read_again_by_resume(
     texts: Path, whole: store.Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,20 @@
 """Passes over parts of a text, in a worker: one request reads a part and keeps its pass, another adds up all parts.
 
 The pass of a part is kept as a state of its case (``store/states.py``): integers, whose sizes are checked before
-anything is allocated. It names its part and the listing of the files that it was read from.
+anything is allocated. It names its part and the listing of the files that it was read from. Arrays lie in *planes*: the
+lowest bytes of all values, then the next ones, because bytes of one kind pack better. ``NAME u`` are the planes of
+unsigned integers, ``NAME i`` of others: uint8 [bytes of a value, n], or [bytes, columns, n] of a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import store
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pass, Work
@@ -18,6 +23,8 @@ from pyharness.corpora.parts import FileListing, PartCorpus, whole_of
 from pyharness.metrics.counting.state_arrays import taken, tally_of
 from pyharness.types import Corpus, InputError, State
 
+FORM = 2  # of the arrays, kept with the number of the part: 1 had no planes
+_KINDS = (" u", " i")
 _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
 
 
@@ -41,12 +48,12 @@ def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
         )
     arrays = passed.arrays()
     about = {
-        _PART: np.array([corpus.index, corpus.count], np.int64),
+        _PART: np.array([corpus.index, corpus.count, FORM], np.int64),
         _LISTING: np.frombuffer(bytes.fromhex(listing), np.uint8),
         _MET: np.array(_counts(work.text), np.int64),
     }
     try:
-        store.write_case_state(path, work.case.key, {**arrays, **about})
+        store.write_case_state(path, work.case.key, {**in_planes(arrays), **about})
     except (ValueError, OSError) as error:
         raise InputError(f"cannot keep a part in {str(path)!r}: {error}") from None
     return Findings(tally=tally_of(arrays))
@@ -76,6 +83,10 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         findings = whole.findings()
     except NoFindings as none:
         return none.findings
+    except OverflowError:
+        raise InputError(
+            f"parts of corpus {work.text.name!r} have sums that no text has: remove and work them again"
+        ) from None
     if findings.tally is None or not findings.tally.documents:
         raise InputError(f"corpus {work.text.name!r} has no documents; check what it points to and its options")
     if len(there) < len(paths):
@@ -86,11 +97,36 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
 def _arrays(path: Path, case: str, part: tuple[int, int], listing: bytes) -> State:
     with store.StateReader(path) as states:
         arrays = states.of(case)
-    if taken(arrays, _PART, 2).tolist() != list(part):
+    *number, form = [*taken(arrays, _PART).tolist(), 1, 1][:3]
+    if form != FORM:
+        raise InputError(
+            f"{str(path)!r} is a part of form {form}, and this pyharness reads {FORM}: work again without it"
+        )
+    if number != list(part):
         raise InputError(f"{str(path)!r} is not part {part[0]} of {part[1]}")
     if taken(arrays, _LISTING).astype(np.uint8).tobytes() != listing:
         raise InputError(f"{str(path)!r} was read from other files than there are now: plan again, in another folder")
-    return arrays
+    about = {name: arrays.pop(name) for name in (_PART, _LISTING, _MET) if name in arrays}
+    return {**of_planes(arrays), **about}
+
+
+def in_planes(arrays: State) -> dict[str, NDArray[Any]]:
+    """Return the planes of arrays of one dimension, and of tables."""
+    columns = {f"{name} {one.dtype.kind}": np.ascontiguousarray(one.astype(one.dtype.newbyteorder("<")).T)
+               for name, one in arrays.items()}  # fmt: skip
+    return {name: np.moveaxis(one[..., np.newaxis].view(np.uint8), -1, 0) for name, one in columns.items()}
+
+
+def of_planes(arrays: State) -> dict[str, NDArray[Any]]:
+    """Invert ``in_planes``; raise ``InputError`` for arrays that are no planes."""
+    found = {}
+    for name, planes in arrays.items():
+        shaped = planes.dtype == np.uint8 and planes.ndim in (2, 3) and len(planes) in (1, 2, 4, 8)
+        if not shaped or name[-2:] not in _KINDS:
+            raise InputError(f"{name!r} of a part has the shape {planes.shape}, which planes of integers do not have")
+        columns = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(f"<{name[-1]}{len(planes)}")[..., 0]
+        found[name[:-2]] = np.ascontiguousarray(columns.T)
+    return found
 
 
 def _start(benchmark: Benchmark, work: Work) -> Pass:
@@ -115,3 +151,6 @@ def _add_counts(corpus: Corpus, arrays: State) -> None:
         met = corpus.met
         met.long, met.long_known = met.long + long, met.long_known + long_known
         met.short, met.short_known = met.short + short, met.short_known + short_known
+
+
+PARTS = (SimpleNamespace(name="parts", read=read, added_up=added_up),)
