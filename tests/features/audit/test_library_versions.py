@@ -12,7 +12,7 @@ import pytest
 from cases.command_line import call, refused
 from pyharness.features.audit.differences import versions
 from pyharness.features.audit.differences.versions import LibraryVersion
-from pyharness.types import InputError
+from pyharness.types import InputError, Tokens
 from tokenizer_files import rank_data, write
 
 pytestmark = pytest.mark.process  # pip installs
@@ -131,20 +131,25 @@ def test_bad_input_is_one_line(row: str, tmp_path: Path) -> None:
         assert (line.count("\n"), named in line) == (1, True), line
 
 
+class UpperCase:
+    """A version of a library that reads text in upper case."""
+
+    def encode(self, texts: list[str], reading: str = "plain", threads: int = 1) -> Tokens:
+        return Tokens.from_lists([[ord(letter) for letter in self.read(text)] for text in texts])
+
+    def read(self, text: str) -> str:
+        return text.upper()
+
+
+class GivenCase(UpperCase):
+    """A version that reads it as it is."""
+
+    def read(self, text: str) -> str:
+        return text
+
+
 def test_texts_that_hold_a_shorter_result_are_not_shown() -> None:
-    class Upper:
-        def encode(self, texts: list[str], reading: str = "plain", threads: int = 1) -> object:
-            from pyharness.types import Tokens
-
-            return Tokens.from_lists([[ord(letter) for letter in text.upper()] for text in texts])
-
-    class Same(Upper):
-        def encode(self, texts: list[str], reading: str = "plain", threads: int = 1) -> object:
-            from pyharness.types import Tokens
-
-            return Tokens.from_lists([[ord(letter) for letter in text] for text in texts])
-
-    found = versions._shortest(Upper(), Same(), ["xAb", "b", "zb", "A"])  # type: ignore[arg-type]
+    found = versions._shortest(UpperCase(), GivenCase(), ["xAb", "b", "zb", "Ax"])  # type: ignore[arg-type]
     assert found == ["b", "x"]
 
 
