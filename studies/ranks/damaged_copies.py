@@ -73,26 +73,28 @@ def is_named(good: GoodFolder, planted: Damage, folder: Path) -> bool:
     )
 
 
-def sources(published: Path, room: Path) -> Iterator[tuple[str, Path]]:
-    """Yield names and files: the published ones, then those that are adapted from them."""
+def sources(published: Path, room: Path, names: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield names and files: the published ones, then those that are adapted from them; some of them, or all."""
     for name, file in PUBLISHED.items():
-        yield name, published / file
+        if not names or name in names:
+            yield name, published / file
     for name, (base, arguments) in ADAPTED.items():
+        if names and name not in names:
+            continue
         out = room / name.replace(" ", "_")
         command = (sys.executable, "-m", "pyharness", "adapt", arguments[0], "--base", str(published / PUBLISHED[base]),
                    "-c", "sample:prose", "-c", "sample:code", *arguments[1:], "--out", str(out))  # fmt: skip
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, capture_output=True)
         yield name, next(one for one in sorted(out.iterdir()) if one.name in ("tokenizer.json", "tokenizer.model"))
 
 
 def rows(published: Path, names: Sequence[str] = ()) -> Iterator[CopyTrials]:
     """Yield the trials of each tokenizer, or of some of them."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, file in sources(published, Path(folder)):
-            if not names or name in names:
-                room = Path(folder, f"of_{name.replace(' ', '_')}")
-                room.mkdir()
-                yield trials(name, GoodFolder.of(file, room / "good"), room)
+        for name, file in sources(published, Path(folder), names):
+            room = Path(folder, f"of_{name.replace(' ', '_')}")
+            room.mkdir()
+            yield trials(name, GoodFolder.of(file, room / "good"), room)
 
 
 def main(published: Path, names: Sequence[str]) -> int:

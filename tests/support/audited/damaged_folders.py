@@ -210,7 +210,11 @@ def _swapped(data: bytes) -> bytes:
 def _scores_swapped(data: bytes) -> bytes:
     """A late piece gets the score of an early one, and it that of the late one."""
     model = read_model(data, "the model")
-    normal = [n for n, kind in enumerate(model.types) if kind is PieceType.NORMAL and len(model.pieces[n]) == 6]
+    normal = [
+        n
+        for n, kind in enumerate(model.types)
+        if kind is PieceType.NORMAL and len(model.pieces[n]) == 6 and model.pieces[n].isalpha()
+    ]
     one, other = normal[0], normal[-1]
     first, second = (struct.pack("<f", model.scores[number]) for number in (one, other))
     return _with(_with(data, one, score=second), other, score=first)
