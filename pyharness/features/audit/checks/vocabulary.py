@@ -193,7 +193,7 @@ def _order(subject: AuditSubject) -> Sequence[int]:
 
 
 def _out_of_rank(ranks: Mapping[AnyStr, int], given: frozenset[AnyStr] = frozenset()) -> Iterator[AuditFault]:
-    """Yield tokens that rules of lower rank do not leave as two parts: training makes each token of two, if not given."""
+    """Yield tokens that lower ranks do not leave as two parts: training makes each of two, but for those given."""
     made = ((token, rank) for token, rank in ranks.items() if len(token) > 1 and token not in given)
     wrong = [token for token, rank in made if len(parts_below(ranks, token, rank)) != 2]
     if 0 < len(wrong) <= max(LEAST_OUT, len(ranks) // MOST_IN_ORDER):
