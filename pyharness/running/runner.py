@@ -155,7 +155,7 @@ class Run:
             result, text = messages.result_of(case, answer)
             facts, fingerprint = messages.facts_of(answer), messages.fingerprint_of(answer)
         except WorkerDied as death:
-            return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
+            return Turn(CaseResult(case, "failed", str(death), failure=death.failure))
         except store.Misshapen as error:
             workers.leave()
             return Turn(CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH))

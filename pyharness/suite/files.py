@@ -55,9 +55,7 @@ def find(name: str) -> Path:
             what = "is a folder, not a suite file" if path.is_dir() else "does not exist"
             raise InputError(f"suite file {name!r} {what}")
         return path
-    if name not in by_name and path.is_file():
-        return path
-    return pick("suite", name, by_name)
+    return path if name not in by_name and path.is_file() else pick("suite", name, by_name)
 
 
 def shipped() -> dict[str, Path]:

@@ -156,7 +156,8 @@ class Failure(StrEnum):
 
     INPUT = "input"  # the user's input cannot be used
     ERROR = "error"  # a library or plug-in raised, or returned a value that a record cannot hold
-    CRASH = "crash"  # the process died, was ended at a limit, or gave no valid answer
+    CRASH = "crash"  # the process died, was ended at a limit of memory, or gave no valid answer
+    OVERDUE = "overdue"  # the process was ended at the limit of time: it hangs, or the machine is busy
     UNVERIFIED = "unverified"  # a check that must pass first has failed, or could not be made
     WRONG = "wrong"  # the benchmark found a wrong answer
     TEXT = "text"  # the text differs from the one that earlier cases read

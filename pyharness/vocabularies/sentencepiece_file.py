@@ -240,9 +240,7 @@ def vocabulary(model: SentencePieceModel) -> Vocabulary:
 
 def _bytes(model: SentencePieceModel, token: int) -> bytes:
     piece = model.pieces[token]
-    if model.types[token] is PieceType.BYTE:
-        return bytes.fromhex(piece[3:5])
-    return piece.replace(SPACE, " ").encode()
+    return bytes.fromhex(piece[3:5]) if model.types[token] is PieceType.BYTE else piece.replace(SPACE, " ").encode()
 
 
 def merge_model(model: SentencePieceModel) -> MergeModel:

@@ -29,7 +29,7 @@ ONLY_IF_GIVEN = {
     "adapt extend": {"--sizes"},
     "audit": {"--output"},
     "bytes": {"--check", "--output"},
-    "diff": {"--map"},
+    "diff": {"--libraries", "--map"},
     "overlap": {"--output"},
     "coverage": set[str](),
     "documents": {"--output"},

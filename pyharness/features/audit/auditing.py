@@ -143,8 +143,12 @@ def audit(spec: str, only: Sequence[str] = (), threads: int = 1) -> TokenizerAud
         Unsupported: the row has no vocabulary.
     """
     chosen = [pick("check", name, CHECKS) for name in dict.fromkeys(only)] or list(CHECKS.values())
-    subject = subjects.load(spec)
-    return TokenizerAudit(subject, tuple(_lines(subject, chosen, threads)))
+    return audit_of(subjects.load(spec), chosen, threads)
+
+
+def audit_of(subject: AuditSubject, checks: Sequence[AuditCheck], threads: int = 1) -> TokenizerAudit:
+    """Run checks on what is loaded."""
+    return TokenizerAudit(subject, tuple(_lines(subject, checks, threads)))
 
 
 def _lines(subject: AuditSubject, chosen: Sequence[AuditCheck], threads: int) -> Iterator[CheckedLine]:

@@ -103,18 +103,20 @@ def _form(form: str | None, output: Path | None, at_start: bool) -> str:
 
 @click.command()
 @click.argument("first", metavar="A", shell_complete=usage.tokenizers_or_files)
-@click.argument("second", metavar="B", shell_complete=usage.tokenizers_or_files)
+@click.argument("second", metavar="B", required=False, shell_complete=usage.tokenizers_or_files)
 @click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
               help="Compare ids on this text; repeatable [default: all parts of sample].")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
               help="How to write the comparison.")  # fmt: skip
 @click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE",
               help='Write the new id of each old one as "pyharness adapt embed --map" reads it.')  # fmt: skip
+@click.option("--libraries", nargs=2, metavar="OLD NEW",
+              help="Compare two versions of A's library, such as tokenizers==0.20.3.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace the file that --map names, if there is one.")
 @reports_errors
-def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: Path | None, threads: int | None,
-         force: bool) -> None:  # fmt: skip
+def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id_map: Path | None,
+         libraries: tuple[str, str] | None, threads: int | None, force: bool) -> None:  # fmt: skip
     """Say what differs between two tokenizers.
 
     \b
@@ -122,11 +124,13 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
     pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
     pyharness diff deepseek native+deepseek --format json
     pyharness diff model@v1.0 model
+    pyharness diff gpt2 --libraries tiktoken==0.9.0 tiktoken==0.12.0
 
     It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
     shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
     and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder at a
-    revision in git.
+    revision in git. --libraries installs each version in an environment of its own, which the cache keeps; there only
+    texts are compared.
 
     \b
     Exit status:
@@ -137,7 +141,8 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
       129, 130, 143
                 hung up, interrupted, told to end
     """
-    from pyharness.features.audit.differences import comparison, comparison_report, sides
+    from pyharness.features.audit.differences import comparison, comparison_report, sides, versions
+    from pyharness.features.audit.differences.versions import LibraryVersion
     from pyharness.system import atomic_file
     from pyharness.system.environment import cores
 
@@ -147,6 +152,19 @@ def diff(first: str, second: str, corpora: tuple[str, ...], form: str, id_map: P
         atomic_file.check(id_map, overwrite=force, advice=_ADVICE_OF_MAP)
         atomic_file.check_folder(id_map)
     check_output()
+    if libraries is not None:
+        if id_map is not None:
+            raise InputError("--map is of two files, and --libraries compares texts alone: leave one of them out")
+        wanted = (LibraryVersion.of(libraries[0]), LibraryVersion.of(libraries[1]))
+        found = versions.compare_versions((first, second or first), wanted, corpora or comparison.DEFAULT_TEXTS,
+                                          threads or cores())  # fmt: skip
+        if form == "json":
+            show_json(comparison_report.versions_as_json(found))
+        else:
+            show(formatted(comparison_report.version_sheets(found), form))
+        sys.exit(0 if found.equal else 1)
+    if second is None:
+        raise InputError("name the second tokenizer, or two versions of the library of the first with --libraries")
     one, other = sides.pair(first, second)
     compared = comparison.compare(one, other, corpora or comparison.DEFAULT_TEXTS, threads or cores())
     if id_map is not None:

@@ -1,13 +1,17 @@
 """The benchmark ``words``: the words of a text that cost most, as a list to act on.
 
 The cost of a word is its count, times the tokens that it takes beyond its pieces: what tokens for these would save. A
-word is one piece unless the split pattern cuts it, as many cut "8,5": no token crosses a cut. Tokens and pieces are
+word is one piece unless the tokenizer cuts it, as many cut "8,5": no token crosses a cut. A split pattern says where
+it cuts. Models without one, such as those of SentencePiece, keep digits apart when they are trained, and the file that
+encodes says nothing of it: there a cut is where no token of the vocabulary has such neighbours. Tokens and pieces are
 those that it adds behind another word. Words are UAX #29 segments with a letter or number.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +32,7 @@ from pyharness.types import (
     Case,
     CaseResult,
     Column,
+    HasVocabulary,
     InputError,
     Listing,
     Measurement,
@@ -36,6 +41,8 @@ from pyharness.types import (
     Table,
     Tally,
     Tokenizer,
+    TokenKind,
+    Vocabulary,
 )
 from pyharness.vocabularies.stages import HasStages
 
@@ -85,36 +92,91 @@ def count_words(texts: Sequence[str], counts: Counter[str]) -> int:
 def costs_of(counts: Mapping[str, int], tokenizer: Tokenizer, threads: int = 1) -> list[WordCost]:
     """Return the cost of each word, the largest first."""
     costs: list[WordCost] = []
-    splitters = _splitters(tokenizer)
+    cuts = PieceBounds.of(tokenizer)
     for words in batches(counts, count=_BATCH_WORDS):
         texts = [BEFORE, *(f"{BEFORE} {word}" for word in words)]
-        tokens, pieces = np.diff(tokenizer.encode_batch(texts, threads).offsets), _pieces(texts, splitters)
+        tokens, pieces = np.diff(tokenizer.encode_batch(texts, threads).offsets), cuts.pieces(texts)
         added = np.stack([tokens[1:] - tokens[0], pieces[1:] - pieces[0]]).clip(min=[[0], [1]])
         costs += [WordCost(word, counts[word], *both) for word, both in zip(words, added.T.tolist(), strict=True)]
     return sorted(costs, key=lambda one: (-one.cost, one.word))
 
 
-def _splitters(tokenizer: Tokenizer) -> list[TextSplitter]:
-    """Return the steps of a row's split pattern, as far as it gives them and we read them."""
-    splitters = []
-    for step in tokenizer.stages().splits if isinstance(tokenizer, HasStages) else ():
-        with contextlib.suppress(InputError):
-            splitters.append(TextSplitter(step.expression, dialect=step.dialect))
-    return splitters
+_LETTERS = ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl")
 
 
-def _pieces(texts: Sequence[str], splitters: Sequence[TextSplitter]) -> NDArray[np.int64]:
-    """Return the number of pieces of each text: every step cuts the pieces of the step before."""
-    pieces, owners = [text.encode() for text in texts], np.arange(len(texts))
-    for splitter in splitters:
-        cut = splitter.split_batch(pieces)
-        owners = np.repeat(owners, np.diff(cut.offsets))
-        pieces = [
-            piece[start:end]
-            for index, piece in enumerate(pieces)
-            for start, end in pairwise([0, *cut.of(index).tolist()])
-        ]
-    return np.bincount(owners, minlength=len(texts))
+class _CharacterClasses(dict[int, str]):
+    """The class of a character, by its code point, for ``str.translate``: a space, digit, letter or other sign.
+
+    Digits are those that SentencePiece keeps apart; it treats those of other scripts as letters.
+    """
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        if code in range(0x30, 0x3A) or code in range(0xFF10, 0xFF1A):
+            kind = "1"
+        else:
+            kind = " " if letter.isspace() else "a" if unicodedata.category(letter) in _LETTERS else "."
+        self[code] = kind
+        return kind
+
+
+_CLASSES = _CharacterClasses()
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBounds:
+    """Where no token crosses: the steps of a split pattern, and neighbours that no token of the vocabulary has."""
+
+    splitters: Sequence[TextSplitter]
+    joined: frozenset[str] | None  # pairs of classes that are next to each other in some token; None: all may be
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> PieceBounds:
+        """Read the steps of a row's split pattern; where none cuts letters from digits, look at its vocabulary."""
+        splitters = []
+        for step in tokenizer.stages().splits if isinstance(tokenizer, HasStages) else ():
+            with contextlib.suppress(InputError):
+                splitters.append(TextSplitter(step.expression, dialect=step.dialect))
+        by_pattern = cls(splitters, None)
+        if not isinstance(tokenizer, HasStages) or not isinstance(tokenizer, HasVocabulary):
+            return by_pattern
+        if by_pattern.pieces(["a1"]).tolist() != [1]:
+            return by_pattern
+        return cls(splitters, neighbours(tokenizer.vocabulary()))
+
+    def pieces(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the number of pieces of each text: every step cuts the pieces of the step before."""
+        pieces, owners = [text.encode() for text in texts], np.arange(len(texts))
+        for splitter in self.splitters:
+            cut = splitter.split_batch(pieces)
+            owners = np.repeat(owners, np.diff(cut.offsets))
+            pieces = [
+                piece[start:end]
+                for index, piece in enumerate(pieces)
+                for start, end in pairwise([0, *cut.of(index).tolist()])
+            ]
+        parts = np.array([self._parts(piece) for piece in pieces], np.int64)
+        counts = np.zeros(len(texts), np.int64)
+        np.add.at(counts, owners, parts)
+        return counts
+
+    def _parts(self, piece: bytes) -> int:
+        if self.joined is None:
+            return 1
+        return 1 + sum(pair not in self.joined for pair in _pairs(piece.decode()))
+
+
+def _pairs(text: str) -> list[str]:
+    return [one + other for one, other in pairwise(text.translate(_CLASSES))]
+
+
+def neighbours(vocabulary: Vocabulary) -> frozenset[str]:
+    """Return which classes of characters are next to each other in some token of the model."""
+    pairs: set[str] = set()
+    for string in itertools.compress(vocabulary.strings(), (vocabulary.kinds == TokenKind.NORMAL).tolist()):
+        with contextlib.suppress(UnicodeDecodeError):
+            pairs.update(_pairs(string.decode()))
+    return frozenset(pairs)
 
 
 def run(work: Work) -> Findings:

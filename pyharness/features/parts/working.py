@@ -148,7 +148,7 @@ def _asked(request: Request, workers: Workers) -> tuple[CaseResult, int]:
         if result.status == "ok" and not Path(str(request.keep_part)).is_file():
             raise Misshapen("it left no pass")
     except WorkerDied as death:
-        return CaseResult(case, "failed", str(death), failure=Failure.CRASH), 0
+        return CaseResult(case, "failed", str(death), failure=death.failure), 0
     except Misshapen as error:
         return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH), 0
     return result, memory

@@ -16,11 +16,15 @@ from pyharness.store.shape import as_json
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores
-from pyharness.types import Case, TokenizerSpec
+from pyharness.types import Case, Failure, TokenizerSpec
 
 
 class WorkerDied(Exception):
     """The worker process ended or was killed."""
+
+    def __init__(self, reason: str, failure: Failure = Failure.CRASH) -> None:
+        super().__init__(reason)
+        self.failure = failure
 
 
 def threads_of(case: Case, side_by_side: int = 1) -> int:
@@ -63,7 +67,7 @@ class Workers(Asked):
         try:
             return self.ask(request.case.tokenizer, self._start, ask, messages.has_failed)
         except Overdue:
-            raise WorkerDied(f"no result within the time limit of {limit:g} s") from None
+            raise WorkerDied(f"no result within the time limit of {limit:g} s", Failure.OVERDUE) from None
         except ChildDied as death:
             raise WorkerDied(f"the process {death}") from None
         finally:
@@ -96,10 +100,9 @@ def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any])
 
 
 def _thread_limits(threads: int) -> dict[str, str]:
-    count = str(threads)
     return {
-        "RAYON_NUM_THREADS": count,
-        "OMP_NUM_THREADS": count,
+        "RAYON_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
         "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would take a core from the next case that is timed
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONHASHSEED": "0",

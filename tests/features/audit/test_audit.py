@@ -289,7 +289,16 @@ def test_of_many_templates_the_first_are_rendered(tmp_path: Path, monkeypatch: p
     assert [(fault.name, fault.status) for fault in line.result.faults] == [("too many templates", "open")]
 
 
-@pytest.mark.parametrize(("failure", "status"), [(Failure.WRONG, "fail"), (Failure.ERROR, "open"), (None, "open")])
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (Failure.WRONG, "fail"),
+        (Failure.CRASH, "fail"),
+        (Failure.ERROR, "open"),
+        (Failure.OVERDUE, "open"),
+        (None, "open"),
+    ],
+)
 def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: str) -> None:
     case = Case("control", "raw_bytes", None)
     result = CaseResult(case, "failed" if failure else "skipped", "why", failure=failure)
@@ -315,7 +324,7 @@ def test_a_benchmark_that_is_installed_is_run_and_ended_if_it_hangs(monkeypatch:
     assert measured.check_benchmark(subject, "integrity").status == "pass"
     monkeypatch.setattr(measured, "MOST_SECONDS", 0.01)  # no process has started by then
     (fault,) = measured.check_benchmark(subject, "integrity").faults
-    assert (fault.status, "time limit" in fault.text) == ("fail", True)
+    assert (fault.status, "time limit" in fault.text, "hangs" in fault.advice) == ("open", True, True)
 
 
 def test_a_library_that_raises_fails_its_check_alone(monkeypatch: pytest.MonkeyPatch) -> None:

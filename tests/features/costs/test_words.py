@@ -19,9 +19,9 @@ from pyharness.benchmarks import Work
 from pyharness.corpora import open_corpus
 from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
-from pyharness.types import Case, Instead, Tokenizer, Unsupported
+from pyharness.types import Case, HasVocabulary, Instead, Tokenizer, Unsupported, Vocabulary
 from pyharness.vocabularies import encodings
-from tokenizer_files import rank_data
+from tokenizer_files import rank_data, sentencepiece_data
 
 
 @given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
@@ -63,6 +63,44 @@ def test_a_step_cuts_the_pieces_of_the_step_before(deepseek: Any, several: list[
     for one in costs_of(dict.fromkeys(several, 1), deepseek):
         pieces = deepseek.library.pre_tokenizer.pre_tokenize_str(f"a {one.word}")
         assert one.pieces == len(pieces) - 1
+
+
+def test_a_model_without_a_pattern_is_cut_where_no_token_joins(tmp_path: Path) -> None:
+    """The vocabulary joins letters and letters, and a space and letters: not two digits, nor a space and a digit."""
+    pytest.importorskip("sentencepiece")
+    (tmp_path / "a.model").write_bytes(sentencepiece_data(2, byte_fallback=True))
+    tokenizer = tokenizers.load(f"file:{tmp_path / 'a.model'}")
+    assert isinstance(tokenizer, HasVocabulary)
+    assert words.neighbours(tokenizer.vocabulary()) == {"aa", " a"}
+    costs = {one.word: one for one in costs_of(dict.fromkeys(("1", "8,5", "owl", "e\u0301", "a1b"), 3), tokenizer)}
+    assert {word: one.pieces for word, one in costs.items()} == {"1": 2, "8,5": 4, "owl": 1, "e\u0301": 1, "a1b": 3}
+    assert all(one.cost == 3 * max(one.tokens - one.pieces, 0) for one in costs.values())
+    assert costs["owl"].cost > 0
+
+
+@given(word=st.text(st.sampled_from("ab1é.-中"), min_size=1, max_size=9), text=st.text("ab1é.- ", max_size=30))
+def test_a_word_that_is_a_token_has_no_cut(word: str, text: str) -> None:
+    """Slow reference: the pairs of classes that tokens have, one by one."""
+    kinds = {"a": "a", "b": "a", "é": "a", "中": "a", "1": "1", ".": ".", "-": ".", " ": " "}
+    tokens = [word, *text.split(" ")]
+    known = {kinds[one[at]] + kinds[one[at + 1]] for one in tokens for at in range(len(one) - 1)}
+    vocabulary = Vocabulary.from_tokens({number: one.encode() for number, one in enumerate(tokens)}, {})
+    cuts = words.PieceBounds((), words.neighbours(vocabulary))
+    assert cuts.joined == known
+    expected = 1 + sum(kinds[text[at]] + kinds[text[at + 1]] not in known for at in range(len(text) - 1))
+    assert cuts.pieces([word, text]).tolist() == [1, expected]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("row", ["mistral/tokenizer.model.v1", "mistral/mistral_instruct_tokenizer_240323.model.v3",
+                                 "mistral/mistral02_tokenizer.json"])  # fmt: skip
+def test_numbers_of_published_models_are_no_words_to_save(data: Path, row: str) -> None:
+    tokenizer = tokenizers.load(f"file:{data / 'tokenizers' / row}")
+    costs = {
+        one.word: one for one in costs_of(dict.fromkeys(("1", "8,5", "2024", "3rd", "tokenization"), 9), tokenizer)
+    }
+    assert [costs[word].cost for word in ("1", "8,5", "2024")] == [0, 0, 0]
+    assert costs["tokenization"].cost > 0
 
 
 def test_spaces_and_marks_are_no_words() -> None:

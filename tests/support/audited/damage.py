@@ -1,6 +1,6 @@
 """Faults planted in a model folder, each with the check and the fault that must name it.
 
-A folder is a mapping of file names to JSON values; text of a file that is no JSON is a string.
+A folder is a mapping of file names to JSON values; a file that is no JSON is a string or bytes.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def write_folder(files: Files, folder: Path) -> Path:
     """Write a folder, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        text = content if isinstance(content, str) else json.dumps(content)
-        (folder / name).write_text(text, encoding="utf-8")
+        text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+        (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
     return folder
 
 

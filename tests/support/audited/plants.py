@@ -38,12 +38,20 @@ def ids(content: Content, text: str, control: bool = False) -> list[int]:
     return list(library(content, control).encode(text, add_special_tokens=False).ids)
 
 
-def library(content: Content, control: bool = False) -> Any:
-    import tokenizers
+MOST_LOADED = 4
+_LOADED: list[tuple[Content, Any]] = []  # the last contents, which must not be changed in place, and their libraries
 
-    loaded = tokenizers.Tokenizer.from_str(json.dumps(content))
-    loaded.no_padding()
-    loaded.no_truncation()
+
+def library(content: Content, control: bool = False) -> Any:
+    """The content in the home library; of a large one that is asked for again, the same object."""
+    loaded = next((one for known, one in _LOADED if known is content), None)
+    if loaded is None:
+        import tokenizers
+
+        loaded = tokenizers.Tokenizer.from_str(json.dumps(content))
+        loaded.no_padding()
+        loaded.no_truncation()
+        _LOADED[:] = [*_LOADED[1 - MOST_LOADED :], (content, loaded)]
     loaded.encode_special_tokens = not control
     return loaded
 

@@ -50,8 +50,11 @@ def _of_case(result: CaseResult) -> Iterator[AuditFault]:
     if result.status == "ok":
         return
     status: CheckStatus = "fail" if result.failure in _FAULTS else "open"
-    yield AuditFault(f"{result.case.benchmark} {result.status}", str(result.reason), result.case.key,
-                     f"run it by itself: pyharness run -b {result.case.benchmark}", status)  # fmt: skip
+    late = result.failure is Failure.OVERDUE
+    alone = f"run it by itself: pyharness run -b {result.case.benchmark}"
+    name = f"{result.case.benchmark} {'is not decided' if late else result.status}"
+    advice = f"{alone}; it hangs, or this machine is busy" if late else alone
+    yield AuditFault(name, str(result.reason), result.case.key, advice, status)
 
 
 def _of_answers(benchmark: Benchmark, record: Record, results: Sequence[CaseResult]) -> Iterator[AuditFault]:

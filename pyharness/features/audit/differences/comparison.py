@@ -21,7 +21,7 @@ from pyharness.features.audit.differences.changes import (
     overlap,
     used_share,
 )
-from pyharness.features.audit.differences.sides import Reading, Side, same, unequal
+from pyharness.features.audit.differences.sides import Encoder, Reading, Side, same, unequal
 from pyharness.features.audit.differences.witnesses import (
     MOST_ATTRIBUTED,
     Cause,
@@ -88,13 +88,14 @@ class TokenizerComparison:
 
 
 @dataclass(slots=True)
-class _Differing:
-    """Documents that differ: as many as are explained."""
+class DifferingTexts:
+    """The first documents that differ: as many as are explained."""
 
     documents: list[str] = field(default_factory=list)
     characters: int = 0
 
     def add(self, text: str) -> None:
+        """Keep a document while there is room."""
         if len(self.documents) < MOST_ATTRIBUTED and self.characters + len(text) <= _MOST_KEPT:
             self.documents.append(text)
             self.characters += len(text)
@@ -107,8 +108,8 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
         InputError: a corpus cannot be read.
     """
     use = Use(*(np.zeros(side.tokenizer.id_limit, np.int64) for side in (first, second)))
-    kept = _Differing()
-    counts = [count for name in corpora for count in _read(first, second, name, threads, use, kept)]
+    kept = DifferingTexts()
+    counts = [count for name in corpora for count in count_texts(first, second, name, threads, kept, use)]
     listed = changes(first.definition, second.definition)
     readings = tuple(reading for reading in first.readings if reading in second.readings)
     starts, tried = _starts(first, second, listed, readings)
@@ -161,14 +162,17 @@ def _without_repeats(starts: Mapping[Cause, list[str]]) -> dict[Cause, list[str]
 # ---------------------------------------------------------------------------------------------- texts
 
 
-def _read(first: Side, second: Side, name: str, threads: int, use: Use, kept: _Differing) -> Iterator[TextCount]:
-    """Count a corpus, or each language of an aligned one."""
+def count_texts(
+    first: Encoder, second: Encoder, name: str, threads: int, kept: DifferingTexts, use: Use | None = None
+) -> Iterator[TextCount]:
+    """Count a corpus, or each language of an aligned one, and the use of ids if asked."""
     counts: dict[str, TextCount] = {}
     for batch in batches(_labelled(name), size=_CHARACTERS, size_of=lambda labelled: len(labelled[1])):
         texts = [text for _, text in batch]
         mine, theirs = (side.encode(texts, threads=threads) for side in (first, second))
-        use.first += np.bincount(mine.ids, minlength=len(use.first))
-        use.second += np.bincount(theirs.ids, minlength=len(use.second))
+        if use is not None:
+            use.first += np.bincount(mine.ids, minlength=len(use.first))
+            use.second += np.bincount(theirs.ids, minlength=len(use.second))
         for index, (label, text) in enumerate(batch):
             ours, others = mine.document(index), theirs.document(index)
             count = counts.setdefault(label, TextCount(label))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyharness.features.audit.differences.changes import Change, counts
 from pyharness.features.audit.differences.comparison import TextCount, TokenizerComparison
+from pyharness.features.audit.differences.versions import VersionComparison
 from pyharness.features.audit.differences.witnesses import OF_ADDED, Cause, Witness
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import shorten, visible, writable
@@ -153,11 +154,7 @@ def as_json(compared: TokenizerComparison) -> dict[str, Any]:
         "changes": [_change(one) for some in listed.values() for one in some[:MOST_LISTED]],
         "witnesses": [_witness(one) for one in compared.witnesses],
         "causes": [{**_cause(cause), "documents": count} for cause, count in compared.causes.items()],
-        "texts": [
-            {"text": one.text, "documents": one.documents, "differing": one.differing, "bytes": one.bytes,
-             "tokens": [one.first, one.second]}
-            for one in compared.texts
-        ],
+        "texts": _texts_as_json(compared.texts),
         "made_texts": compared.tried, "readings": list(compared.readings),
         "ids": {"moved": ids.moved, "gone": ids.gone, "new": both.second - both.both, "size": ids.size},
         "overlap": {"both": both.both, "first": both.first, "second": both.second, "jaccard": both.jaccard,
@@ -182,3 +179,51 @@ def _witness(one: Witness) -> dict[str, Any]:
 
 def _cause(cause: Cause) -> dict[str, str]:
     return {"cause": cause.stage, "reading": cause.reading, "name": cause.name}
+
+
+# ---------------------------------------------------------------------------------------------- versions of a library
+
+
+def version_sheets(compared: VersionComparison) -> list[Sheet]:
+    """Return the comparison of two versions of a library for people."""
+    documents, differing = (sum(getattr(one, name) for one in compared.texts) for name in ("documents", "differing"))
+    lines = (
+        ("verdict", "equal on all that was tried: no proof" if compared.equal else "ids differ"),
+        ("documents", f"{differing:,} of {documents:,} have other ids"),
+        ("made texts", f"{compared.tried:,} were tried"),
+    )
+    title = " and ".join(
+        f"{spec} in {version}" for spec, version in zip(compared.specs, compared.versions, strict=True)
+    )
+    parts = [Sheet(title, _headings("", ""), tuple(text_row(*line) for line in lines))]
+    if compared.witnesses:
+        rows = tuple(text_row(_quoted(text), _ids(one), _ids(other)) for text, one, other in compared.witnesses)
+        notes = ("Each is shrunk until no character can go. Texts that hold one of these are not shown.",)
+        parts.append(Sheet("The shortest texts with other ids", _headings("text", "first", "second"), rows, notes))
+    return [*parts, _texts(compared.texts)]
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return (", ".join(map(str, ids[:_TOKENS_SHOWN])) + ", ..." * (len(ids) > _TOKENS_SHOWN)) or "no ids"
+
+
+def versions_as_json(compared: VersionComparison) -> dict[str, Any]:
+    """Return the comparison of two versions as JSON values."""
+    return {
+        "pyharness": version_of("pyharness"),
+        "sides": [
+            {"tokenizer": spec, "library": version.library, "version": version.version}
+            for spec, version in zip(compared.specs, compared.versions, strict=True)
+        ],
+        "equal": compared.equal, "made_texts": compared.tried, "texts": _texts_as_json(compared.texts),
+        "witnesses": [
+            {"text": text, "first": list(one), "second": list(other)} for text, one, other in compared.witnesses
+        ],
+    }  # fmt: skip
+
+
+def _texts_as_json(texts: Sequence[TextCount]) -> list[dict[str, Any]]:
+    return [
+        {"text": one.text, "documents": one.documents, "differing": one.differing, "bytes": one.bytes,
+         "tokens": [one.first, one.second]} for one in texts
+    ]  # fmt: skip

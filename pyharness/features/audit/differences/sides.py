@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,14 @@ from pyharness.types import HasVocabulary, Ids, Tokenizer, TokenKind, Tokens, Un
 Reading: TypeAlias = Literal["plain", "control", "template"]
 _MOST_SECONDS = 5.0  # a stranger's pattern may take for ever on some text
 Span: TypeAlias = tuple[int, int, str]  # start and end in characters, and the content of an added token
+
+
+class Encoder(Protocol):
+    """What gives ids for texts in a reading."""
+
+    def encode(self, texts: Sequence[str], reading: Reading = "plain", threads: int = 1) -> Tokens:
+        """Encode texts."""
+        ...
 
 
 @dataclass(slots=True)
@@ -188,7 +196,7 @@ def share_spellings(one: Side, other: Side) -> tuple[Side, Side]:
     return one, other
 
 
-def unequal(one: Side, other: Side, texts: Sequence[str], reading: Reading = "plain") -> list[bool]:
+def unequal(one: Encoder, other: Encoder, texts: Sequence[str], reading: Reading = "plain") -> list[bool]:
     """Return for each text whether the ids of both sides differ."""
     mine, theirs = one.encode(texts, reading), other.encode(texts, reading)
     return [not np.array_equal(mine.document(index), theirs.document(index)) for index in range(len(texts))]

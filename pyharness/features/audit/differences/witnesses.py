@@ -83,11 +83,13 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
 
 
 def _first_of_one(mine: Sequence[tuple[int, int, str]], theirs: Sequence[tuple[int, int, str]]) -> str:
+    """Return the first added token that only one side matches at its place."""
     differing = [span for span in (*mine, *theirs) if span not in mine or span not in theirs]
     return min(differing)[2]
 
 
 def _of_tokens(one: Side, other: Side, mine: Sequence[object], theirs: Sequence[object]) -> str:
+    """Return the cause where pieces are equal: only the ids moved, one side lacks a token, or the rules differ."""
     if mine == theirs:
         return "id moved"
     if any(key not in one.known for key in theirs):

@@ -1,0 +1,1 @@
+"""References for what servers meet."""
