@@ -241,7 +241,7 @@ BENCHMARKS = (
         pace=Pace(1.0, 5.0),
         parameters={"language": ""},  # "": of the text
         settle=settle,
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         tables=(LEAVES, NAMES, REWRITES),
         rederive=rederive,
     ),

@@ -258,7 +258,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         parameters={"template": ""},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         pace=Pace(2.0),
         tables=(TABLE,),
         answers=cached,

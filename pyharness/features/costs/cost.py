@@ -161,7 +161,7 @@ BENCHMARKS = (
         run,
         corpus="parallel",
         parameters={"prices": ""},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         pace=Pace(0.2),
         tables=(TABLE,),
         plots=PLOTS,

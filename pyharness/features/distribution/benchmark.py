@@ -242,7 +242,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         parameters={"alpha": 2.5, "window": 100},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         pace=Pace(0.5, 1.0),
         tables=TABLES,
         plots=PLOTS,

@@ -330,7 +330,7 @@ BENCHMARKS = (
         run,
         corpus="parallel",
         parameters={"levels": ""},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         pace=Pace(0.2, 0.5),
         tables=TABLES,
         plots=PLOTS,

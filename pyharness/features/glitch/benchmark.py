@@ -260,7 +260,7 @@ BENCHMARKS = (
         answers=summary,
         listing=Listing("Glitch tokens", ("id", "token", "indicator", "cause", "probability"), glitch_tokens),
         place=6,
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         underivable="they come from a checkpoint; the candidates are listed in the record's details",
     ),
 )

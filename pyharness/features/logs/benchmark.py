@@ -113,7 +113,7 @@ BENCHMARKS = (
         run,
         corpus=KIND,
         pace=Pace(0.5, 2.0),
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         tables=(TABLE,),
         answers=logged,
         listing=Listing("First differences", ("entry", "cause", "text", "logged", "canonical"), first_changes, _legend),

@@ -143,7 +143,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         parameters={"gold": "", _SPACE: False},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         pace=Pace(1.0),
         tables=TABLES,
         plots=PLOTS,

@@ -165,7 +165,7 @@ BENCHMARKS = (
         pace=Pace(3.0, 0.05),
         whole_text=True,
         parameters={"seed": 0},
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         tables=(
             _table("Tokens", "noise_tokens", "Tokens with noise over tokens without.", _unchanged),
             _table("Ids kept", "noise_ids_kept", "Ids of extracts that are among those with noise, in %."),

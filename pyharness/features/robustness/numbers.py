@@ -212,7 +212,7 @@ BENCHMARKS = (
         corpus="none",
         pace=Pace(1.0),
         parameters={"seed": 0, "before": " "},  # before: text in front of every number
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         tables=(WHOLE, LENGTHS, WRITTEN),
         rederive=rederive,
     ),

@@ -309,7 +309,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         place=13,
-        metrics=tuple(metric.name for metric in OF_HOSTILE),
+        metrics=OF_HOSTILE,
         role=Role.TIMES,
         pace=Pace(40.0),
         tables=(TABLE,),

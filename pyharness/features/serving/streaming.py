@@ -255,7 +255,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         place=12,
-        metrics=tuple(metric.name for metric in OF_STREAMING),
+        metrics=OF_STREAMING,
         role=Role.TIMES,
         pace=Pace(12.0),
         tables=TABLES,

@@ -261,7 +261,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         place=8,
-        metrics=tuple(metric.name for metric in OF_TRAINING),
+        metrics=OF_TRAINING,
         role=Role.TIMES,
         tables=(TABLE, RATIO_TABLE),
         plots=PLOTS,

@@ -191,7 +191,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         place=10,
-        metrics=tuple(metric.name for metric in REPORTED),
+        metrics=REPORTED,
         tables=(TABLE,),
         parameters={"against": "bpe"},
         loads=other,
