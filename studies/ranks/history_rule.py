@@ -6,7 +6,8 @@ revision from the 21st on. Then planted: a step, a drift, a rise that is taken b
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
 ``--null`` prints the thresholds of steps and how often random orders exceed them, ``--short`` how often a short level
-is found. ``--peers`` has the step detections of asv and Otava instead, where these packages are installed.
+is found, ``--second`` how often a real step has a false one beside it. ``--peers`` has the
+step detections of asv and Otava instead, where these packages are installed.
 """
 
 from __future__ import annotations
@@ -256,6 +257,14 @@ def short_levels(lines: int = 300) -> Iterator[str]:
         yield f"points scatter by {scatter:.1%}: both ends in {both} of {lines}"
 
 
+def second_steps(histories: int = 1_000) -> Iterator[str]:
+    """Lines: how often another step is reported besides one of 3 % in the middle."""
+    for name, points in list(POINTS.items())[:3]:
+        seen = rank_scan(points(np.random.default_rng(SEED), histories) + planted("3 %"))
+        more = sum(len(one) > 1 for one in seen)
+        yield f"{name}: another step in {more} of {histories:,} (<= {rate_bound(more, histories):.2%})"
+
+
 def main() -> None:
     """Parse and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -265,12 +274,15 @@ def main() -> None:
     parser.add_argument("--null", type=int, metavar="DRAWS", default=0)
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--short", action="store_true", help="a level of few points behind a rise, instead")
+    parser.add_argument("--second", action="store_true", help="other steps besides a real one, instead")
     given = parser.parse_args()
     lines = table(PEERS if given.peers else RULES, given.histories, given.looked_at)
     if given.null or given.time:
         lines = null_levels(given.null) if given.null else durations()
     if given.short:
         lines = short_levels()
+    if given.second:
+        lines = second_steps()
     for line in lines:
         print(line, flush=True)  # noqa: T201
 

@@ -220,7 +220,7 @@ def check(
         check_target(file, force, _files(place))
     if len({file.resolve() for file in files.values()}) < len(files):
         raise InputError("--markdown and --junit name one file: give each a name of its own")
-    content = _read(place, effect, (since and _known_here(since)) or since)
+    content = _read(place, effect, since)
     if confirm:
         content = _confirmed(content, db, **of_gates)
     elif given(of_gates["gates"]) or of_gates["declared"] is not None or of_gates["budget"] != BUDGET:
@@ -274,7 +274,7 @@ def _read(place: Place, effect: str, since: str | None) -> History:
 
     size = share(effect, "--effect")
     with opened(place) as database:
-        return history_of(database, size, since)
+        return history_of(database, size, since, since and _known_here(since))
 
 
 history.add_command(fill)

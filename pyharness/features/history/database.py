@@ -136,7 +136,7 @@ class Database:
                 self._connection.rows(f"DROP TABLE IF EXISTS {table}")
             self._create()
             for entry in entries:
-                self._add(entry)
+                self._insert(entry)  # what was let in once is kept, whatever this version would refuse
             self._extend(revisions, tip)
             if line is not None:
                 self._extend(line.revisions, line.tip)
@@ -170,6 +170,10 @@ class Database:
                 raise InputError(f"record {entry.id[:12]!r} {why}")
             return False
         self._check_unchanged(entry)
+        self._insert(entry)
+        return True
+
+    def _insert(self, entry: KeptRecord) -> None:
         self._connection.rows(
             "INSERT INTO records (id, kind, created, suite, machine, revision, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (entry.id, entry.kind, entry.created, entry.suite, entry.machine, entry.revision, entry.content),
@@ -191,18 +195,18 @@ class Database:
             "ON CONFLICT (id) DO UPDATE SET subject = COALESCE(revisions.subject, excluded.subject)",
             measured,
         )
-        return True
 
     def _check_unchanged(self, entry: KeptRecord) -> None:
-        """Refuse a record that was changed: what was measured at one moment has one value."""
+        """Refuse a record that was changed: what was measured at one moment has one value and interval."""
         if not entry.created:
             return
         query = "SELECT id FROM records WHERE revision = ? AND created = ? AND kind = ? AND suite = ? AND machine = ?"
         moment = (entry.revision, entry.created, entry.kind, entry.suite, entry.machine)
         judged = [one for one in entry.points if one.series.nature != "shown"]
+        now = {json.dumps(one.series): [one.value, one.low, one.high] for one in judged}
         for (digest,) in self.rows(query, moment):
-            before = dict(self.rows("SELECT series, value FROM points WHERE record = ?", (digest,)))
-            if any(before.get(json.dumps(one.series), one.value) != one.value for one in judged):
+            rows = self.rows("SELECT series, value, low, high FROM points WHERE record = ?", (digest,))
+            if any(now.get(series, figures) != figures for series, *figures in rows):
                 raise InputError(
                     f"a record of {entry.suite!r} of {entry.created} was added before, and has changed since: add the "
                     "one that was written"

@@ -293,11 +293,19 @@ class History:
         return {point.place for line in self.lines for point in line.points}
 
 
-def history_of(database: Database, effect: float = EFFECT, since: str | None = None) -> History:
+def history_of(
+    database: Database, effect: float = EFFECT, since: str | None = None, commit: str | None = None
+) -> History:
     """Read a history, and find its changes.
 
+    Args:
+        database: the history.
+        effect: smaller steps are left out.
+        since: only changes at this revision or later count.
+        commit: what git says that ``since`` names; where it is not on the line, ``since`` is the beginning of an id.
+
     Raises:
-        InputError: ``since`` is the beginning of no revision on the line, or of several; or the history is damaged.
+        InputError: ``since`` names no revision on the line, or is the beginning of several; or the history is damaged.
     """
     lines = lines_of(database)
     query = "SELECT place, id, COALESCE(committed, ''), COALESCE(subject, '') FROM revisions WHERE place IS NOT NULL"
@@ -305,17 +313,19 @@ def history_of(database: Database, effect: float = EFFECT, since: str | None = N
     if not all(isinstance(place, int) and all(isinstance(one, str) for one in texts) for place, *texts in rows):
         raise _damaged(database.name, "a revision is not what this version writes")
     places = tuple(PlacedRevision(*row) for row in rows)
-    first = 0 if since is None else _place(places, since)
+    first = 0 if since is None else _place(places, since, commit)
     reasons = {whole_text(revision): whole_text(reason) for revision, _, _, reason in database.gaps()}
     changes = tuple(changes_of(lines, effect))
     return History(tuple(lines), changes, places, tuple(database.waiting()), first, reasons)
 
 
-def _place(places: Sequence[PlacedRevision], commit: str) -> int:
-    matches = [one.place for one in places if one.revision.startswith(commit)] if commit else []
+def _place(places: Sequence[PlacedRevision], since: str, commit: str | None) -> int:
+    matches = [one.place for one in places if one.revision == commit]
+    if since and not matches:
+        matches = [one.place for one in places if one.revision.startswith(since)]
     if len(matches) != 1:
         what = "several revisions begin so" if matches else "no revision of this history begins so"
-        raise InputError(f"--since {commit!r}: {what}; pyharness history report --format csv lists the measured ones")
+        raise InputError(f"--since {since!r}: {what}; pyharness history report --format csv lists the measured ones")
     return matches[0]
 
 

@@ -76,6 +76,8 @@ def _answer(history: History) -> Sheet:
 
 def next_step(history: History) -> str:
     """Return what to do now; "" where there is nothing to do."""
+    if not history.comparable and history.waiting:
+        return "place what waits: git fetch --unshallow, then pyharness history rebuild --branch NAME"
     if not history.comparable:
         return "measure more revisions: pyharness history fill --anchor REV RANGE"
     return next((step for outcome, step in _NEXT.items() if history.of_outcome(outcome)), "")

@@ -109,6 +109,28 @@ def test_a_record_that_disagrees_about_one_moment_is_refused_and_shown_times_are
     assert len(tables(path)["records"]) == 3
 
 
+def test_a_record_with_another_interval_has_changed(tmp_path: Path) -> None:
+    path, (point,) = filled(tmp_path / "history.db", ENTRIES[:1], None), ENTRIES[0].points
+    other = replace(ENTRIES[0], id="5" * 64, points=(replace(point, high=1.0),))
+    with pytest.raises(InputError, match="changed"):
+        filled(path, [other], None)
+
+
+def test_rebuilding_refuses_no_record_that_an_older_version_took(tmp_path: Path) -> None:
+    same = [entry(commit(1), {"encode": value}, created="2026-01-01T00:00:00+00:00") for value in (0.0, 0.1)]
+    first, second = (filled(tmp_path / f"{number}.db", [one], LINE) for number, one in enumerate(same))
+    with pytest.raises(InputError, match="changed"):
+        filled(first, same[1:], LINE)
+    with opened(second) as database:
+        rows = database.rows("SELECT * FROM records")
+    with sqlite3.connect(first) as connection:
+        connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.execute("UPDATE about SET value = '2' WHERE name = 'schema'")
+    with opened(first, any_schema=True) as database:
+        assert database.rebuild(None) == 2
+    assert len(tables(first)["points"]) == 2
+
+
 def test_a_record_measures_one_revision(tmp_path: Path) -> None:
     path = filled(tmp_path / "history.db", ENTRIES[:1], None)
     other = replace(ENTRIES[0], revision=commit(3))

@@ -78,6 +78,15 @@ def test_since_leaves_earlier_changes_out(tmp_path: Path) -> None:
             read(tmp_path, records, since=name)
 
 
+def test_since_is_a_name_of_git_first_and_messages_have_it_as_given(tmp_path: Path) -> None:
+    read(tmp_path, entries(STEP))
+    with opened(tmp_path / "history.db") as database:
+        assert history_of(database, since="v1.2", commit=commit(30)).since == 30
+        assert history_of(database, since=commit(10)[:12], commit="f" * 40).since == 10  # git here is another project's
+        with pytest.raises(InputError, match=r"'v1\.3'"):
+            history_of(database, since="v1.3", commit="f" * 40)
+
+
 def test_two_machines_that_alternate_are_no_step(tmp_path: Path) -> None:
     records = [
         entry(commit(number), {"encode": 0.015 * (number % 2)}, machine=(MACHINE, OTHER)[number % 2], seed=number)

@@ -174,9 +174,8 @@ def _measure(gates: HistoryGates, asked: FillRequest, revision: str, result: Fil
         advice = "give another wheel" if asked.wheel else "a wheel of it can be given with --wheel"
         raise InputError(f"the anchor does not build ({refusal}): {advice}") from None
     except InputError as refusal:
-        if isinstance(refusal, NoFurtherGate) or not (
-            result.measured or result.gaps
-        ):  # what is wrong with the first is wrong with all, mostly
+        is_first = not (result.measured or result.gaps)  # what is wrong with the first is wrong with all, mostly
+        if is_first or isinstance(refusal, NoFurtherGate):
             raise
         result.gaps[revision] = str(refusal)
         return

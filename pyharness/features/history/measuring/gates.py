@@ -102,7 +102,7 @@ class HistoryGates:
         if time.monotonic() >= self.deadline or (late and math.isfinite(self.deadline)):
             raise TimeIsOver
         if "refused" in gate.about or (gate.self_test.faults and not _has_room()):  # says nothing of the revision
-            raise NoFurtherGate(f"{gate.self_test.faults[0]}; no further gate is tried: make room, and ask again")
+            raise NoFurtherGate(f"{gate.self_test.faults[0]}; no further gate is tried: mend that, or make room")
         if gate.about.get("unbuilt") == "base":
             raise BaseUnbuilt(gate.self_test.faults[0])
         about = dict(gate.about)

@@ -88,6 +88,12 @@ def test_what_is_suspected_has_a_next_step(tmp_path: Path) -> None:
     assert "history fill" in next_step(history(tmp_path / "none", []))
 
 
+def test_what_waits_for_a_place_has_to_be_placed_first(tmp_path: Path) -> None:
+    with opened(tmp_path / "history.db", create=True) as database:
+        database.add(entries(LEVELS), None)
+        assert "history rebuild" in next_step(history_of(database))
+
+
 def test_nothing_suspected_asks_for_no_gate(tmp_path: Path) -> None:
     made = MadeGates(tmp_path / "history.db", {})
     content = confirmed(history(tmp_path, [0.0] * COUNT), cast(HistoryGates, made))
