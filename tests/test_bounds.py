@@ -10,9 +10,9 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk has at most 24,000 lines
-# and 260 modules. Raised last: code, robustness, morphology, distribution, glitch tokens, trainers of papers (3,530).
+# and 260 modules. Raised last: code, robustness, morphology, distribution, glitch tokens, trainers of papers (3,547).
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_967, 216
-MOST_LINES, MOST_MODULES = 56_718, 486
+MOST_LINES, MOST_MODULES = 56_735, 486
 MOST_SHARED_CLASSES = 0
 
 
