@@ -33,8 +33,9 @@ KNOCKOUT: Final = "bpe-knockout"
 Algorithm: TypeAlias = Literal["picky-bpe", "bpe-knockout"]
 BYTES: Final = tuple(bytes([byte]) for byte in range(256))
 NEVER = -1  # the id of a token that is never written
-MOST_BYTES = 1 << 26  # of all strings
+MOST_BYTES = 1 << 26  # of all strings; of all texts that events are about
 MOST_EVENTS = 1 << 24
+MOST_PARTS = 1 << 10  # of a merge, as the encoder looks so far around each event
 
 
 class Event(NamedTuple):
@@ -104,10 +105,21 @@ def _check_events(model: EventModel, label: str) -> None:
     strings = model.strings
     made: dict[int, int] = {}  # token -> the last event that makes it
     split: dict[int, int] = {}  # token -> the last event that takes it apart
+    lengths = list(map(len, strings))
+    total = 0
     for place, event in enumerate(model.events):
+        old, new = (sum(lengths[number] for number in side) for side in event)
+        total += old
+        if total > MOST_BYTES or len(event.before) > MOST_PARTS:
+            raise InputError(
+                f"{label}: event {place} merges more than {MOST_PARTS:,} tokens, or events are about more than "
+                f"{MOST_BYTES:,} bytes"
+            )
         before, after = ([strings[number] for number in side] for side in event)
-        if sorted((min(len(before), 2), min(len(after), 2))) != [1, 2] or b"".join(before) != b"".join(after):
-            raise InputError(f"{label}: event {place} makes {after} of {before}, which is neither a merge nor a split")
+        kind = sorted((min(len(before), 2), min(len(after), 2)))
+        if kind != [1, 2] or old != new or b"".join(before) != b"".join(after):
+            shown = " of ".join(f"{str(side[:4])[:80]}" for side in (after, before))
+            raise InputError(f"{label}: event {place} makes {shown}, which is neither a merge nor a split")
         if event.splits and model.algorithm == KNOCKOUT:
             raise InputError(f"{label}: event {place} takes a token apart, which {KNOCKOUT} never does")
         made |= dict.fromkeys(event.after, place)
@@ -115,7 +127,7 @@ def _check_events(model: EventModel, label: str) -> None:
             split[event.before[0]] = place
     for number, place in made.items():
         if model.ids[number] == NEVER and split.get(number, -1) < place:
-            raise InputError(f"{label}: event {place} makes {strings[number]!r}, which has no id and stays")
+            raise InputError(f"{label}: event {place} makes {strings[number][:40]!r}, which has no id and stays")
 
 
 FORMAT = "pyharness-events"

@@ -43,7 +43,10 @@ class EventEncoder:
         self._events = model.events
         self._lengths = [len(string) for string in model.strings]
         self._in_order = model.algorithm != KNOCKOUT
-        self._most = max((len(event.before) for event in model.events), default=1)
+        self._furthest = [0] * len(model.strings)  # place of a token in an event, the last of all
+        for event in model.events:
+            for at, token in enumerate(event.before):
+                self._furthest[token] = max(self._furthest[token], at)
         # By the first token, and by the next one unless the token is taken apart: numbers of events, in their order.
         self._starting: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
         for number, event in enumerate(model.events):
@@ -68,7 +71,7 @@ class EventEncoder:
             if not self._stand(tokens, place, self._events[number].before):
                 continue
             self._replace(tokens, closed, previous, place, number)
-            for start in self._starts(tokens, previous, place, len(self._events[number].after)):
+            for start in self._starts(previous, place, self._events[number].after):
                 for one in self._applying(tokens, start, number if self._in_order else 0):
                     heapq.heappush(waiting, one)
         return tokens, closed
@@ -103,14 +106,14 @@ class EventEncoder:
             at += self._lengths[token]
         previous[at] = last
 
-    def _starts(self, tokens: Sequence[int], previous: Sequence[int], place: int, made: int) -> Iterator[int]:
+    def _starts(self, previous: Sequence[int], place: int, made: Sequence[int]) -> Iterator[int]:
         """Yield the places where an event may start that has a new token in it."""
         at = place
-        for _ in range(made):
+        for token in made:
             yield at
-            at += self._lengths[tokens[at]]
+            at += self._lengths[token]
         at = place
-        for _ in range(self._most - 1):
+        for _ in range(max(self._furthest[token] - nth for nth, token in enumerate(made))):
             at = previous[at]
             if at < 0:
                 return

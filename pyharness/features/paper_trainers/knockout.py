@@ -29,6 +29,7 @@ from pyharness.features.paper_trainers.event_tokenizer import EventEncoder
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.feeding import Feed
 from pyharness.features.training.trainers.options import located
+from pyharness.plugins.specification import check_options
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError, TokenKind
@@ -194,6 +195,7 @@ def _digest(data: bytes) -> str:
 
 def _vocabulary_file(base: str) -> VocabularyFile:
     path, options = located(base)
+    check_options(base, options, ("pattern", "special"))  # dropout would be of no effect
     row = file.row(f"file:{path}", path, options)
     if not isinstance(row.load, VocabularyFile):
         raise InputError(f"{base!r} has no vocabulary file")

@@ -57,7 +57,7 @@ def train_picky(request: TrainingRequest[PickyOptions]) -> TrainedTokenizer:
             "documents": feed.documents, "bytes": feed.bytes, "distinct_pieces": len(pieces.weights),
             "removals": splits, "removed_tokens": absent,
         },
-        summary={"removed": f"{absent:,} tokens, in {splits:,} removals; the others came back"},
+        summary={"removed": f"{absent:,} tokens are gone after {splits:,} removals (a token may come back)"},
     )  # fmt: skip
 
 

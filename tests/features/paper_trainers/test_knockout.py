@@ -203,3 +203,20 @@ def test_a_base_that_is_no_byte_level_bpe_is_refused(base: Path, tmp_path: Path)
     done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--out", "n", cwd=tmp_path)
     assert "--base" in done.stderr
     assert base.is_file()
+
+
+def test_options_of_a_base_that_do_nothing_are_refused(base: Path) -> None:
+    given = asked("bpe-knockout", texts=lambda: [GOLD], base=f"file:{base}?dropout=0.5&seed=1")
+    with pytest.raises(InputError, match="dropout"):
+        trainers.train("bpe-knockout", given)
+
+
+def test_other_gold_words_give_another_file(base: Path) -> None:
+    other = GOLD.replace("re @@walk", "rew @@alk")
+    files = {
+        trainers.train("bpe-knockout", asked("bpe-knockout", texts=lambda text=text: [text], base=str(base))).files[
+            "model.json"
+        ]
+        for text in (GOLD, other)
+    }  # fmt: skip
+    assert len(files) == 2

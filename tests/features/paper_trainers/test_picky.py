@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
@@ -143,6 +143,47 @@ def test_a_file_says_all_that_the_model_does(tmp_path: Path) -> None:
 def test_a_model_that_contradicts_itself_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
         save_bytes(dataclasses.replace(LOW, **wrong))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("events", [
+    (Event((108,) * 2000, (256,)),), (Event((258,) * 1000, (256,)),), (Event((258,), (259, 259)),) * 100
+])  # fmt: skip
+def test_what_a_file_of_strangers_makes_large_is_refused_in_a_short_line(events: tuple[Event, ...]) -> None:
+    strings, ids = (*LOW.strings, b"a" * (1 << 20), b"a" * (1 << 19)), (*LOW.ids, 300, 301)
+    with pytest.raises(InputError) as refused:
+        save_bytes(dataclasses.replace(LOW, strings=strings, ids=ids, events=events))
+    assert len(str(refused.value)) < 300
+
+
+def test_a_wrong_event_is_shown_in_a_short_line() -> None:
+    strings, ids = (*LOW.strings, b"a" * 10_000), (*LOW.ids, 300)
+    with pytest.raises(InputError, match="neither a merge nor a split") as refused:
+        save_bytes(dataclasses.replace(LOW, strings=strings, ids=ids, events=(Event((258,) * 500, (256,)),)))
+    assert len(str(refused.value)) < 500
+
+
+PARTS = [bytes(one) for size in range(1, 5) for one in product(b"ab", repeat=size)]
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> tuple[tuple[bytes, ...], bytes]:
+    parts = draw(st.lists(st.sampled_from(PARTS), min_size=2, max_size=4).filter(lambda one: len(b"".join(one)) < 5))
+    return tuple(parts), b"".join(parts)
+
+
+@given(st.lists(st.tuples(splits(), st.booleans()), max_size=20), st.text("ab", max_size=20))
+@settings(max_examples=examples(300))
+def test_any_events_are_run_once_in_their_order(
+    drawn: list[tuple[tuple[tuple[bytes, ...], bytes], bool]], text: str
+) -> None:
+    strings = (*BYTES, *(one for one in PARTS if len(one) > 1))
+    numbers = {string: number for number, string in enumerate(strings)}
+    sides = [(tuple(numbers[part] for part in parts), (numbers[whole],)) for (parts, whole), _ in drawn]
+    events = tuple(Event(*(side if merges else side[::-1])) for side, (_, merges) in zip(sides, drawn, strict=True))
+    model = EventModel(
+        algorithm=PICKY, strings=strings, ids=tuple(range(len(strings))), events=events, splitter="none"
+    )  # fmt: skip
+    assert EventEncoder(model).encode(text.encode()) == oracle.replay(text.encode(), events)
 
 
 @pytest.mark.parametrize(
