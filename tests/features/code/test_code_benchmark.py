@@ -16,13 +16,22 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.features.code.benchmark import CodePass, white_space_kept
 from pyharness.features.code.lexing import KINDS, lex_python
-from pyharness.features.code.metrics import COLUMNS, CodeCounts
-from pyharness.statistics.jackknife import GROUPS
+from pyharness.features.code.metrics import COLUMNS, CodeCounts, measure
+from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.jackknife import GROUPS, paired_lack
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.tokenizers.segmenting import row_of_units
 from pyharness.types import Case, Corpus, InputError, Tokens
 
 BENCHMARK = benchmarks()["code"]
+NO_CI = {
+    *((name, None) for name in (
+        "tokens_across_leaves", "tokens_per_identifier", "whole_identifiers", "cuts_per_identifier",
+        "identifiers_cut_alike", "tokens_per_level", "indentation_cut_alike", "white_space_kept",
+    )),
+    *(("leaves_aligned", kind) for kind in ("literal", "compound operator", "punctuation")),
+    ("rewrite_cost", "snake"), ("rewrite_cost", "spaced"),
+}  # fmt: skip
 TEXT = "def f_{0}(first_one, b):\n    if b != first_one:\n        return [b, '{0}', None]\n    return b\n"
 
 
@@ -84,9 +93,23 @@ def test_every_value_derives_again_and_has_replicates(tmp_path: Path) -> None:
     assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
     measured = [one for one in findings.measurements if one.value is not None]
     bare = {(one.metric, one.part) for one in measured if not one.replicates and one.no_interval}
-    assert bare == {("cuts_per_identifier", None), ("identifiers_cut_alike", None), ("rewrite_cost", "spaced")}
+    assert bare == NO_CI - {("rewrite_cost", "snake")}  # no name is in camel case
     assert all(len(one.replicates) == GROUPS for one in measured if (one.metric, one.part) not in bare)
     assert findings.details["code"]["texts"] == 81
+
+
+def test_what_holds_alone_or_in_pairs_alone_says_so() -> None:
+    counts = CodeCounts(np.random.default_rng(1).integers(50, 100, (GROUPS, len(COLUMNS))))
+    of = {(one.metric, one.part): one for one in measure(counts)}
+    assert {key for key, one in of.items() if interval_of(one) is None and paired_lack(one, one)} >= NO_CI
+    starts, camel, aligned = of["leaf_starts_aligned", None], of["rewrite_cost", "camel"], of["leaves_aligned", None]
+    assert interval_of(starts) is None
+    assert "too wide" in str(starts.no_interval)
+    assert starts.no_pair is None
+    assert interval_of(camel) is not None
+    assert "too wide" in str(camel.no_pair)
+    assert interval_of(aligned) is not None
+    assert aligned.no_pair is None
 
 
 def test_parts_add_up_to_the_whole(tmp_path: Path) -> None:
