@@ -10,9 +10,9 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk has at most 24,000 lines
-# and 260 modules. Raised last: columns of tokka-bench and what else papers print (188 and a module).
+# and 260 modules. Raised last: columns of tokka-bench and what else papers print (208 and a module).
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_967, 216
-MOST_LINES, MOST_MODULES = 56_160, 482
+MOST_LINES, MOST_MODULES = 56_180, 482
 MOST_SHARED_CLASSES = 0
 
 

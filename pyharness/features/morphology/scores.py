@@ -108,7 +108,7 @@ class _WordTotals:
         def of(groups: Groups) -> float:
             return compute(*(_sum(one, groups) for one in sums))
 
-        if part is not None and part.endswith(BY_FREQUENCY):
+        if (part or "").endswith(BY_FREQUENCY):
             return replace(without_interval(metric, of, _FEW), part=part)
         return estimate(metric, self.words, of, part)
 

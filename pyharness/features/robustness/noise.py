@@ -47,7 +47,7 @@ _SUMS = ("changed", "tokens", "noisy tokens", "ids kept", "round trips")
 _AT_ONCE = 64  # extracts
 # Measured: docs/measuring.md "Code and noise".
 _FEW = "too few samples gave a CI to say how often it holds"
-_WIDE = {"homoglyphs": "CIs are too wide: they hold in 98 to 99 % of samples of books"}
+_WIDE = {("noise_ids_kept", "homoglyphs"): "CIs are too wide: they hold in 98 % of samples of books"}
 
 
 class Extract(NamedTuple):
@@ -131,7 +131,7 @@ def measure(counts: NoiseCounts) -> Iterator[Measurement]:
                 yield replace(jackknife.without_interval(name, of, _FEW), part=kind)
                 continue
             one = jackknife.estimate(name, documents, of, kind)
-            yield replace(one, no_interval=one.no_interval or _WIDE.get(kind))
+            yield replace(one, no_interval=one.no_interval or _WIDE.get((name, kind)))
 
 
 def _ratio(over: NDArray[np.int64], under: NDArray[np.int64], groups: jackknife.Groups) -> float:

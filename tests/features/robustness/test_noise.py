@@ -186,7 +186,7 @@ def test_what_was_not_shown_to_hold_has_no_interval_and_says_why() -> None:
     decomposed, typos = of["noise_tokens", "nfd"], of["noise_tokens", "typos"]
     assert "too few" in str(decomposed.no_interval)
     assert interval_of(typos) is not None
-    alike = of["noise_tokens", "homoglyphs"]
+    alike = of["noise_ids_kept", "homoglyphs"]
     assert interval_of(alike) is None
     assert "too wide" in str(alike.no_interval)
     assert len(alike.replicates) == GROUPS
