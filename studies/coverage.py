@@ -98,15 +98,19 @@ class Draws:
     drawn: int = 0  # of which those with intervals of both rows and of their difference count
 
     def coverage(self) -> tuple[float | None, float | None]:
-        """Per cent of single (of both rows) and of paired intervals that hold what they should; None: a constant."""
+        """Per cent of single (of both rows) and of paired intervals that hold what they should.
+
+        None: a constant, or a metric without such intervals.
+        """
         values, halves = np.array(self.values), np.array(self.halves)
         aims = values.mean(axis=0) if self.grows else np.array(self.truth)
-        single = np.abs(values - aims)[:, moves := np.ptp(values, axis=0) > 0] <= halves[:, :2][:, moves]
+        given = ~np.isnan(halves).any(axis=0)
+        single = np.abs(values - aims)[:, moves := given[:2] & (np.ptp(values, axis=0) > 0)] <= halves[:, :2][:, moves]
         differences = np.diff(values, axis=1)[:, 0]
         paired = np.abs(differences - np.diff(aims)) <= halves[:, 2]
         return (
             100 * float(single.mean()) if moves.any() else None,
-            100 * float(paired.mean()) if np.ptp(differences) > 0 else None,
+            100 * float(paired.mean()) if given[2] and np.ptp(differences) > 0 else None,
         )
 
     def misleading(self) -> float:
@@ -120,20 +124,26 @@ Pair = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
 def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
-    """Measure all draws. A draw that gives a metric no interval is left out of it, and a metric of few draws."""
+    """Measure all draws. A draw that gives a metric no interval is left out of it, and a metric of few draws.
+
+    A metric of which single or paired intervals alone are given on the whole pool needs no others of a draw.
+    """
     grows = {name for name, metric in all_metrics().items() if metric.grows_with_text}
     draws_of: DrawsByName = {}
+    wanted: dict[str, list[bool]] = {}
     for a, b in zip(*truth, strict=True):
         if a.value is not None and b.value is not None:
             draws_of[_name(a)] = Draws(a.metric in grows, (float(a.value), float(b.value)))
+            given = [width is not None for width in _widths(a, b)]
+            wanted[_name(a)] = given if any(given) else [True] * len(given)
     count = 0
     for count, pair in enumerate(drawn, 1):  # noqa: B007
         for a, b in zip(*pair, strict=True):
-            widths = [_half(interval_of(one)) for one in (a, b)]
-            widths.append(_half(jackknife.paired_interval(a, b)))
-            known = a.value is not None and b.value is not None and None not in widths
-            if known and (draws := draws_of.get(_name(a))) is not None:
-                draws.values.append((float(a.value), float(b.value)))  # type: ignore[arg-type]
+            if (draws := draws_of.get(_name(a))) is None or a.value is None or b.value is None:
+                continue
+            widths = [width if want else np.nan for width, want in zip(_widths(a, b), wanted[_name(a)], strict=True)]
+            if None not in widths:
+                draws.values.append((float(a.value), float(b.value)))
                 draws.halves.append(tuple(widths))  # type: ignore[arg-type]
     for draws in draws_of.values():
         draws.drawn = count
@@ -142,6 +152,10 @@ def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
 
 def _name(measurement: Measurement) -> str:
     return measurement.metric if measurement.part is None else f"{measurement.metric} {measurement.part}"
+
+
+def _widths(a: Measurement, b: Measurement) -> list[float | None]:
+    return [_half(one) for one in (interval_of(a), interval_of(b), jackknife.paired_interval(a, b))]
 
 
 def _half(interval: tuple[float, float] | None) -> float | None:

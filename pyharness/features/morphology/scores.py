@@ -7,7 +7,7 @@ number says which words it is of: ``all words``, or ``cut words`` without those 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from pyharness.features.morphology.formats import MOST_FREQUENCY, GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.metrics.counting.state_arrays import compact, table, taken
-from pyharness.statistics.jackknife import GROUPS, Groups, Undefined, estimate, group_of
+from pyharness.statistics.jackknife import GROUPS, Groups, Undefined, estimate, group_of, without_interval
 from pyharness.types import COUNT, InputError, Measurement, Metric, State, digest_of
 
 CUT, EVERY, ONE = "cut words", "all words", "all words, one token scores 1"
 BY_FREQUENCY = ", by frequency"
+# Measured: docs/papers.md.
+_FEW = "a few frequent words decide: fewer than a fifth of samples gave a CI, too few to say how often it holds"
 COLUMNS = ("hits", "gold", "cuts", "matched", "group")
 Numbers = NDArray[np.float64]  # [words], or [GROUPS]
 
@@ -102,7 +104,13 @@ class _WordTotals:
         self, metric: str, part: str | None, compute: Callable[..., float], *values: NDArray[Any]
     ) -> Measurement:
         sums = [self.of(np.asarray(one, np.float64)) for one in values]
-        return estimate(metric, self.words, lambda groups: compute(*(_sum(one, groups) for one in sums)), part)
+
+        def of(groups: Groups) -> float:
+            return compute(*(_sum(one, groups) for one in sums))
+
+        if (part or "").endswith(BY_FREQUENCY):
+            return replace(without_interval(metric, of, _FEW), part=part)
+        return estimate(metric, self.words, of, part)
 
 
 def _sum(values: Numbers, groups: Groups) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,8 +83,8 @@ def test_a_draw_of_equal_documents_has_no_interval() -> None:
     assert "noise_round_trips case" not in draws_of
 
 
-def means() -> MeasuredPool:
-    """A pool of numbers, of which both rows measure the mean."""
+def means(**lacks: str) -> MeasuredPool:
+    """A pool of numbers, of which both rows measure the mean; ``lacks``: why it has no single, or paired, CIs."""
     numbers = np.random.default_rng(1).normal(5, 1, (2, 3000))
 
     def row(place: int) -> drawing.Measure:
@@ -95,7 +96,8 @@ def means() -> MeasuredPool:
             def mean(kept: jackknife.Groups) -> float:
                 return float(sums[kept].sum() / counts[kept].sum())
 
-            return [jackknife.estimate("premium_gini", counts.tolist(), mean)]
+            one = jackknife.estimate("premium_gini", counts.tolist(), mean)
+            return [replace(one, **lacks)]  # type: ignore[arg-type]
 
         return measure
 
@@ -110,6 +112,16 @@ def test_means_hold_and_what_is_too_narrow_does_not(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(jackknife, "half_width", lambda _: 1e-4)
     (line,) = lines_of("numbers", simulate(pool, 200, 50))
     assert not line.holds
+
+
+def test_what_lacks_one_sort_of_ci_is_drawn_for_the_other() -> None:
+    (alone,) = lines_of("numbers", simulate(means(no_pair="too wide"), 200, 100))
+    assert alone.paired is None
+    assert (alone.single or 0) > 88 < alone.shown
+    (pair,) = lines_of("numbers", simulate(means(no_interval="too wide"), 200, 100))
+    assert pair.single is None
+    assert (pair.paired or 0) > 88 < pair.shown
+    assert not simulate(means(no_interval="too wide", no_pair="too wide"), 200, 5)
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,22 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.features.code.benchmark import CodePass, white_space_kept
 from pyharness.features.code.lexing import KINDS, lex_python
-from pyharness.features.code.metrics import COLUMNS, CodeCounts
-from pyharness.statistics.jackknife import GROUPS
+from pyharness.features.code.metrics import COLUMNS, CodeCounts, measure
+from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.jackknife import GROUPS, paired_lack
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.tokenizers.segmenting import row_of_units
 from pyharness.types import Case, Corpus, InputError, Tokens
 
 BENCHMARK = benchmarks()["code"]
+NO_CI = {
+    *((name, None) for name in (
+        "cuts_per_identifier", "identifiers_cut_alike", "whole_compound_operators", "tokens_per_level",
+        "indentation_cut_alike", "white_space_kept",
+    )),
+    *(("leaves_aligned", kind) for kind in ("literal", "compound operator")),
+    ("rewrite_cost", "snake"), ("rewrite_cost", "spaced"),
+}  # fmt: skip
 TEXT = "def f_{0}(first_one, b):\n    if b != first_one:\n        return [b, '{0}', None]\n    return b\n"
 
 
@@ -84,9 +93,19 @@ def test_every_value_derives_again_and_has_replicates(tmp_path: Path) -> None:
     assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
     measured = [one for one in findings.measurements if one.value is not None]
     bare = {(one.metric, one.part) for one in measured if not one.replicates and one.no_interval}
-    assert bare == {("cuts_per_identifier", None), ("identifiers_cut_alike", None), ("rewrite_cost", "spaced")}
+    assert bare == NO_CI - {("rewrite_cost", "snake")}  # no name is in camel case
     assert all(len(one.replicates) == GROUPS for one in measured if (one.metric, one.part) not in bare)
     assert findings.details["code"]["texts"] == 81
+
+
+def test_what_was_not_shown_to_hold_says_so() -> None:
+    counts = CodeCounts(np.random.default_rng(1).integers(50, 100, (GROUPS, len(COLUMNS))))
+    of = {(one.metric, one.part): one for one in measure(counts)}
+    assert {key for key, one in of.items() if interval_of(one) is None} == NO_CI | {("leaves_aligned", "punctuation")}
+    assert "too wide" in str(of["leaves_aligned", "punctuation"].no_interval)
+    assert all("do not show" in str(paired_lack(of[key], of[key])) for key in NO_CI)
+    assert [key for key, one in of.items() if one.no_pair] == [("rewrite_cost", "tight")]
+    assert "too wide" in str(of["rewrite_cost", "tight"].no_pair)
 
 
 def test_parts_add_up_to_the_whole(tmp_path: Path) -> None:

@@ -94,3 +94,8 @@ def test_a_run_of_bytes_has_kinds_and_a_row_without_a_vocabulary_says_why(tmp_pa
     assert values["tokens_of_kind", "numbers"] == pytest.approx(1 / 7)
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
     assert np.isclose(sum(value for (metric, _), value in values.items() if metric == "tokens_of_kind"), 3 / 7)
+    reasons = {one["metric"]: one["no_interval"] for case in results for one in case.get("measurements", ())
+               if one["metric"].startswith("tokens_")}  # fmt: skip
+    assert {name for name, reason in reasons.items() if "samples" in reason} == {
+        "tokens_of_kind", "tokens_of_whole_characters", "tokens_across_characters",
+    }  # fmt: skip

@@ -21,6 +21,8 @@ from pyharness.features.morphology.benchmark import run, score, settle
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.features.morphology.scores import CUT, EVERY, ONE, WordScores, measure
+from pyharness.statistics.intervals import lack_of
+from pyharness.statistics.jackknife import paired_interval
 from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, InputError, Segments, offsets_of
 
@@ -177,6 +179,17 @@ def test_intervals_are_over_words() -> None:
     cuts = RecordedCuts({one.word: [len(one.word) - 1 - place % 2, len(one.word)] for place, one in enumerate(many)})
     recall = next(one for one in measure(score(cuts, many, space=False)) if one.metric == "boundary_recall")
     assert len(recall.replicates) == 32
+
+
+def test_numbers_by_frequency_have_no_interval_and_say_why() -> None:
+    many = [GoldWord(f"w{place}s", (f"w{place}", "s"), 1.0 + place) for place in range(400)]
+    cuts = RecordedCuts({one.word: [len(one.word) - 1 - place % 2, len(one.word)] for place, one in enumerate(many)})
+    given = list(measure(score(cuts, many, space=False)))
+    weighted = [one for one in given if (one.part or "").endswith(", by frequency")]
+    assert len(weighted) == 14
+    assert all(one.value is not None and "frequent words decide" in str(lack_of(one)) for one in weighted)
+    assert not any(paired_interval(one, one) for one in weighted)
+    assert all("frequent" not in str(lack_of(one)) for one in given if one not in weighted)
 
 
 def test_a_changed_gold_file_is_another_case_and_ends_a_run(tmp_path: Path) -> None:
