@@ -83,7 +83,7 @@ def test_which_is_fastest_on_new_text_with_equal_ids(
 ) -> None:
     reader = ask("quick")
     equal = [row["tokenizer"] for row in reader.reads("Round trips") if row["same ids"] != "-"]
-    assert equal == ["native"], "the row with the same vocabulary"
+    assert equal == ["native"], "its vocabulary is native"
     reader.sorts("Throughput, MB/s: en", "steady", descending=True)
     fastest = next(row for row in reader.reads("Throughput, MB/s: en") if row["tokenizer"] in ("plain", "native"))
     speeds = {

@@ -156,13 +156,13 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
         if id_map is not None:
             raise InputError("--map is of two files, and --libraries compares texts alone: leave one of them out")
         wanted = (LibraryVersion.of(libraries[0]), LibraryVersion.of(libraries[1]))
-        found = versions.compare_versions((first, second or first), wanted, corpora or comparison.DEFAULT_TEXTS,
+        result = versions.compare_versions((first, second or first), wanted, corpora or comparison.DEFAULT_TEXTS,
                                           threads or cores())  # fmt: skip
         if form == "json":
-            show_json(comparison_report.versions_as_json(found))
+            show_json(comparison_report.versions_as_json(result))
         else:
-            show(formatted(comparison_report.version_sheets(found), form))
-        sys.exit(0 if found.equal else 1)
+            show(formatted(comparison_report.version_sheets(result), form))
+        sys.exit(0 if result.equal else 1)
     if second is None:
         raise InputError("name the second tokenizer, or two versions of the library of the first with --libraries")
     one, other = sides.pair(first, second)

@@ -100,15 +100,15 @@ def sheets_of(record: Record, benchmark: str) -> Iterator[Sheet]:
     Raises:
         InputError: no case has, or the state of the record is missing or damaged.
     """
-    found = False
+    empty = True
     with record.state() as states:
         for result in record.results:
             if result.case.benchmark == benchmark and result.case.key in states:
                 rows = DocumentRows.of_arrays(states.of(result.case.key))
                 for start in range(0, len(rows.keys), ROWS_AT_ONCE):
-                    found = True
+                    empty = False
                     yield Sheet("documents", _HEADINGS, tuple(_cells(result, rows, start)))
-    if not found:
+    if empty:
         raise InputError(f"the record has no rows of documents: run -b {benchmark} first")
 
 

@@ -108,7 +108,7 @@ def _full(revision: str) -> str:
 
 
 def _known_here(revision: str) -> str | None:
-    """Return the commit that a revision names in this checkout; None where there is none."""
+    """Return the commit that a revision names in this checkout, or None."""
     from pyharness.features.gate.builds.checkouts import Checkout
 
     checkout = Checkout.around(Path())

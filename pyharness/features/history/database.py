@@ -150,12 +150,12 @@ class Database:
         if not self._connection.columns("revisions") >= _OF_REVISIONS:
             return [], None
         rows = self.rows("SELECT id, parent, committed, subject FROM revisions ORDER BY id")
-        known = [
+        revisions = [
             LineRevision(commit, parent if _is_commit(parent) else None, *map(_text, texts))
             for commit, parent, *texts in rows if _is_commit(commit)
         ]  # fmt: skip
         tip = self.about("tip")
-        return known, tip if _is_commit(tip) else None
+        return revisions, tip if _is_commit(tip) else None
 
     def _create(self) -> None:
         for statement in SCHEMA_FILE.read_text(encoding="utf-8").split(";\n"):
@@ -164,9 +164,9 @@ class Database:
         self._connection.change("INSERT INTO about (name, value) VALUES (?, ?)", facts)
 
     def _add(self, entry: KeptRecord) -> bool:
-        if known := self.rows("SELECT revision FROM records WHERE id = ?", (entry.id,)):
-            if known[0][0] != entry.revision:
-                why = f"is of revision {known[0][0][:10]} already: name that one, or begin another history"
+        if same := self.rows("SELECT revision FROM records WHERE id = ?", (entry.id,)):
+            if same[0][0] != entry.revision:
+                why = f"is of revision {same[0][0][:10]} already: name that one, or begin another history"
                 raise InputError(f"record {entry.id[:12]!r} {why}")
             return False
         self._check_unchanged(entry)
@@ -222,8 +222,8 @@ class Database:
             [(one.id, one.parent, one.committed, one.subject) for one in revisions],
         )
         parents = {str(commit): parent for commit, parent in self.rows("SELECT id, parent FROM revisions")}
-        before, known = self.rows("SELECT id FROM revisions WHERE place IS NOT NULL"), self.about("tip")
-        newest = newer_tip(known, tip, parents)
+        before, last = self.rows("SELECT id FROM revisions WHERE place IS NOT NULL"), self.about("tip")
+        newest = newer_tip(last, tip, parents)
         if newest is None:
             return []
         line = ancestors(newest, parents)
@@ -284,8 +284,8 @@ def _check(database: Database, *, create: bool, any_schema: bool) -> None:
                 database._create()
         return
     whole = _COLUMNS.keys() <= set(tables)  # a stranger's view may have no end
-    known = whole and all(names <= connection.columns(table) for table, names in _COLUMNS.items())
-    if not known or database.about("kind") != KIND:
+    ours = whole and all(names <= connection.columns(table) for table, names in _COLUMNS.items())
+    if not ours or database.about("kind") != KIND:
         raise InputError(f"{database.name} is another program's database: name a history of pyharness")
     schema = database.about("schema") or ""
     shown = repr(schema[:_LONGEST]) + " ..." * (len(schema) > _LONGEST)

@@ -78,8 +78,8 @@ def _per_cent(value: float) -> float:
 
 def _point(one: LinePoint) -> Point:
     ends = None if one.low is None or one.high is None else (_per_cent(one.low), _per_cent(one.high))
-    said = f"{one.revision[: report.OF_A_COMMIT]} {_RATIO.show(math.expm1(one.value))}"
-    return Point(float(one.place), _per_cent(one.value), said, ends)
+    label = f"{one.revision[: report.OF_A_COMMIT]} {_RATIO.show(math.expm1(one.value))}"
+    return Point(float(one.place), _per_cent(one.value), label, ends)
 
 
 def _levels(line: HistoryLine, changes: list[LineChange]) -> Iterator[Point]:
@@ -88,8 +88,8 @@ def _levels(line: HistoryLine, changes: list[LineChange]) -> Iterator[Point]:
     ends = [*(one.before.place for one in changes), line.judged[-1].place]
     heights = [*(one.old for one in changes), level(line, changes)]
     for begin, end, height in zip(begins, ends, heights, strict=True):
-        said = f"level {_RATIO.show(math.expm1(height))}"
-        yield from (Point(float(place), _per_cent(height), said) for place in (begin, end))
+        label = f"level {_RATIO.show(math.expm1(height))}"
+        yield from (Point(float(place), _per_cent(height), label) for place in (begin, end))
 
 
 def _numbers(title: str, points: tuple[LinePoint, ...]) -> Sheet:

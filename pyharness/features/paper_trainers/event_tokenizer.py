@@ -159,9 +159,9 @@ class EventTokenizer:
         return Tokens.from_lists(lists)
 
     def _ids(self, piece: bytes) -> tuple[int, ...]:
-        known = self._whole.get(piece) or self._kept.get(piece)
-        if known is not None:
-            return known
+        kept = self._whole.get(piece) or self._kept.get(piece)
+        if kept is not None:
+            return kept
         ids = self._merged(piece)
         if len(piece) <= KEPT_BYTES and len(self._kept) < KEPT_PIECES:
             self._kept[piece] = ids

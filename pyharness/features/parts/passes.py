@@ -119,14 +119,14 @@ def in_planes(arrays: State) -> dict[str, NDArray[Any]]:
 
 def of_planes(arrays: State) -> dict[str, NDArray[Any]]:
     """Invert ``in_planes``; raise ``InputError`` for arrays that are no planes."""
-    found = {}
+    columns_by_name = {}
     for name, planes in arrays.items():
         shaped = planes.dtype == np.uint8 and planes.ndim in (2, 3) and len(planes) in (1, 2, 4, 8)
         if not shaped or name[-2:] not in _KINDS:
             raise InputError(f"{name!r} of a part has the shape {planes.shape}, which planes of integers do not have")
         columns = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(f"<{name[-1]}{len(planes)}")[..., 0]
-        found[name[:-2]] = np.ascontiguousarray(columns.T)
-    return found
+        columns_by_name[name[:-2]] = np.ascontiguousarray(columns.T)
+    return columns_by_name
 
 
 def _start(benchmark: Benchmark, work: Work) -> Pass:

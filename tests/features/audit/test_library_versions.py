@@ -105,7 +105,7 @@ def test_one_version_is_equal_to_itself_and_is_installed_once(
     assert diff(row, "1.0", "1.0", tmp_path)[0] == 0
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))  # where no wheel is
     status, said = diff(row, "1.0", "1.0", tmp_path)
-    assert (status, "equal on all that was tried" in said) == (0, True)
+    assert (status, "equal" in said) == (0, True)
     assert [one.name for one in (cache / "libraries").iterdir() if one.name.startswith(".")] == []
 
 

@@ -60,8 +60,8 @@ class LibraryVersion:
         if parts is None:
             raise InputError(f"{text!r} names no version of a library; write it as tokenizers==0.21.0")
         if parts["library"] not in LIBRARIES.values():
-            known = ", ".join(dict.fromkeys(LIBRARIES.values()))
-            raise InputError(f"library {parts['library']!r} cannot be compared in two versions; known: {known}")
+            comparable = ", ".join(dict.fromkeys(LIBRARIES.values()))
+            raise InputError(f"library {parts['library']!r} cannot be compared in versions, but {comparable} can")
         return cls(parts["library"], parts["version"])
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class LibraryVersion:
         return place / "bin" / "python"
 
     def _make(self, place: Path) -> None:
-        """Make the environment beside its name, which it gets when it is whole."""
+        """Make the environment under another name, and rename it when it is whole."""
         with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
             draft = Path(folder) / place.name
             venv.EnvBuilder(symlinks=True, with_pip=False).create(draft)
@@ -101,9 +101,9 @@ class LibraryVersion:
             raise InputError(f"{self} cannot be installed: {ended}") from None
         if ran.status:
             lines = [line.strip() for line in ran.complaints.splitlines() if line.strip()]
-            said = next((line for line in reversed(lines) if "No matching distribution" in line), "".join(lines[-1:]))
+            reason = next((line for line in reversed(lines) if "No matching distribution" in line), "".join(lines[-1:]))
             advice = f"name a version that has a wheel for {_PYTHON}"
-            raise InputError(f"{self} cannot be installed: {said.removeprefix('ERROR: ')[:200]}; {advice}")
+            raise InputError(f"{self} cannot be installed: {reason.removeprefix('ERROR: ')[:200]}; {advice}")
 
 
 class VersionedTokenizer:
@@ -208,8 +208,8 @@ def compare_versions(
 
 def _shortest(first: VersionedTokenizer, second: VersionedTokenizer, texts: Sequence[str]) -> list[str]:
     """Shrink texts, the shortest first; a text that holds an earlier result shows nothing new."""
-    found: dict[str, None] = {}
+    witnesses: dict[str, None] = {}
     for text in sorted(texts, key=len):
-        if len(found) < MOST_WITNESSES and not any(one in text for one in found):
-            found[shrink(text, lambda some: unequal(first, second, some))] = None
-    return list(found)
+        if len(witnesses) < MOST_WITNESSES and not any(one in text for one in witnesses):
+            witnesses[shrink(text, lambda some: unequal(first, second, some))] = None
+    return list(witnesses)

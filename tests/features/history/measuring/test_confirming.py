@@ -83,7 +83,7 @@ def test_the_record_of_the_gate_is_added_and_changes_no_verdict(tmp_path: Path) 
 
 def test_what_is_suspected_has_a_next_step(tmp_path: Path) -> None:
     content = history(tmp_path)
-    assert next_step(content) == "ask a gate: pyharness history check --confirm"
+    assert (next_step(content) or "").endswith("--confirm")
     (tmp_path / "none").mkdir()
     assert "history fill" in next_step(history(tmp_path / "none", []))
 
@@ -137,7 +137,7 @@ class Refusing(MadeGates):
 
 def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     with pytest.raises(NoFurtherGate):
-        asked(tmp_path, type("Full", (Refusing,), {"reason": NoFurtherGate("the disk is full")}))
+        asked(tmp_path, type("Full", (Refusing,), {"reason": NoFurtherGate("no room")}))
 
 
 @pytest.mark.parametrize("reason", [InputError("no such suite"), TimeIsOver(), None])
