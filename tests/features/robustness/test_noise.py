@@ -129,7 +129,7 @@ def test_every_value_derives_again_and_has_replicates(tmp_path: Path) -> None:
     assert BENCHMARK.rederive is not None
     again = BENCHMARK.rederive(findings.state, Case("noise", "raw_bytes", "t"))
     assert again == Findings(findings.measurements, findings.details)
-    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
+    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metric_names)
     assert all(len(one.replicates) == GROUPS for one in findings.measurements)
     assert findings.details["extracts"] == 90
 
