@@ -173,7 +173,7 @@ class Benchmark:
     summary: str
     run: Callable[[Work], Findings]
     corpus: str  # "required", "optional", "none", or a kind of corpus: "parallel", or a feature's
-    metrics: tuple[Metric | str, ...]  # that it may report; of a pass, their names
+    metrics: tuple[Metric | str, ...]  # that it may report; those of a pass by name
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     plots: tuple[Plot, ...] = ()  # drawings of a page, in a section of the benchmark
     role: Role = Role.COUNTS

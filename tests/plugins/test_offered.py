@@ -1,4 +1,4 @@
-"""What a stranger adds beside rows, metrics and benchmarks: a command, a kind of record, a section of a page."""
+"""What a stranger adds beside rows, metrics and benchmarks: commands, kinds of record, sections, tables."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from cases.command_line import with_plugin
 PLUGIN = """
 import click
 
+from pyharness.benchmarks import Benchmark, Findings
 from pyharness.report.record_kinds import RecordKind
 from pyharness.report.sheet.parts import Page, Section
 from pyharness.report.page.sections import OfferedSections
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import CaseRecordKind
+from pyharness.types import Column, Table
 
 
 @click.command()
@@ -45,6 +47,8 @@ CASE_RECORDS = (
     ),
 )
 SECTIONS = (OfferedSections("waves", lambda record: [Section("Waves of a stranger", ("Hello.",))]),)
+TABLE = Table("A stranger's table", (Column("bytes_per_token"),))
+BENCHMARKS = (Benchmark("waving", "waves", lambda work: Findings(), corpus="none", metrics=(), tables=(TABLE,)),)
 """
 
 
@@ -97,10 +101,11 @@ def test_without_the_module_its_record_is_named(folder: Path) -> None:
     assert (done.returncode, "waves" in done.stderr) == (2, True)
 
 
-def test_a_section_of_a_page(folder: Path) -> None:
+def test_a_section_of_a_page_and_a_table(folder: Path) -> None:
     run = pyharness(folder, "run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression", "-o", "r.json", "-q")
     assert run.returncode == 0, run.stderr
     assert "Waves of a stranger" in pyharness(folder, "report", "r.json", "--format", "html").stdout
+    assert "A stranger's table" in pyharness(folder, "report", "r.json").stdout  # of other benchmarks' numbers
 
 
 def test_a_command_of_the_name_of_one_of_ours_is_refused(folder: Path) -> None:

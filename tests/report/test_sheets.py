@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 
 from pyharness import report, store
+from pyharness.benchmarks import benchmarks
+from pyharness.plugins import registry
 from pyharness.report import Cell, Heading, Sheet
 from pyharness.report.differences import Difference
 from pyharness.report.sheet import cases
@@ -266,3 +268,12 @@ def test_documents_that_are_parts_of_something_are_said_to_be(spec: str, warned:
     (sheet,) = report.sheets(store.Record.from_json({**one.data, "corpora": {"x": {"spec": spec}}}, "record"))
     said = [note for note in sheet.notes if "too narrow" in note]
     assert [f"Documents are {warned}s here" in note for note in said] == [True] * (warned is not None)
+
+
+def test_tables_that_need_no_case_of_their_own_are_offered_to_reports() -> None:
+    offered = registry.offered("pyharness.report.tables", "BENCHMARKS")
+    for name, benchmark in benchmarks().items():
+        own = set(benchmark.metric_names)
+        for table in benchmark.tables:
+            columns = {column.metric for column in table.columns if isinstance(column, Column)}
+            assert columns <= own or own & {*table.needs} or name in offered, (name, table.title)

@@ -68,13 +68,13 @@ def fetch(encoding: Encoding) -> bytes:
     cached = cache_path(encoding)
     if cached is not None and cached.is_file():
         data = vocabulary_file.read(cached)
-        if hashlib.sha256(data).hexdigest() != encoding.digest:
+        if _digest(data) != encoding.digest:
             raise InputError(f"{cached} is not {encoding.url}: its SHA-256 differs; remove the file")
         return data
     carried = carrier(encoding)
     if carried is not None:
         data = rank_file.write_ranks(read_quicktok(vocabulary_file.read(carried), str(carried)))
-        if hashlib.sha256(data).hexdigest() == encoding.digest:  # identical to OpenAI's file
+        if _digest(data) == encoding.digest:  # identical to OpenAI's file
             return data
     return _download(encoding, cached)
 
@@ -114,7 +114,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
             data: bytes = answer.read(vocabulary_file.BIGGEST_FILE)
     except (OSError, urllib.error.URLError) as error:
         raise InputError(f"tiktoken:{encoding.name}: {url} could not be read ({error}); {advice}") from None
-    if hashlib.sha256(data).hexdigest() != encoding.digest:
+    if _digest(data) != encoding.digest:
         raise InputError(
             f"tiktoken:{encoding.name}: {url} gave a file whose SHA-256 is not the published one; {advice}"
         )
@@ -128,6 +128,10 @@ def _keep(data: bytes, cached: Path | None) -> None:
     with contextlib.suppress(OSError):  # a cache that cannot be written only costs a download next time
         cached.parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(cached, data)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 FAMILIES = (

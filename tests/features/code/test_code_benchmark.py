@@ -90,7 +90,7 @@ def test_every_value_derives_again_and_has_replicates(tmp_path: Path) -> None:
     assert BENCHMARK.rederive is not None
     again = BENCHMARK.rederive(findings.state, Case("code", "made", "t"))
     assert again.measurements == findings.measurements
-    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
+    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metric_names)
     measured = [one for one in findings.measurements if one.value is not None]
     bare = {(one.metric, one.part) for one in measured if not one.replicates and one.no_interval}
     assert bare == NO_CI - {("rewrite_cost", "snake")}  # no name is in camel case

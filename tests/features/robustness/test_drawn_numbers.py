@@ -106,7 +106,7 @@ def test_every_value_derives_again_and_has_a_reason_for_no_interval() -> None:
     assert BENCHMARK.rederive is not None
     again = BENCHMARK.rederive(findings.state, Case("numbers", "made", None, {"seed": 5}))
     assert again.measurements == findings.measurements
-    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
+    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metric_names)
     assert all(one.no_interval and not one.replicates for one in findings.measurements)
 
 

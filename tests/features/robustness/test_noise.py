@@ -130,7 +130,7 @@ def test_every_value_derives_again_and_has_replicates(tmp_path: Path) -> None:
     assert BENCHMARK.rederive is not None
     again = BENCHMARK.rederive(findings.state, Case("noise", "raw_bytes", "t"))
     assert again == Findings(findings.measurements, findings.details)
-    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metrics)
+    assert {one.metric for one in findings.measurements} == set(BENCHMARK.metric_names)
     kept = [one for one in findings.measurements if one.metric != "noise_round_trips" and one.part != "nfd"]
     assert len(kept) == 2 * (len(KINDS) - 1)
     assert all(len(one.replicates) == GROUPS for one in kept)
