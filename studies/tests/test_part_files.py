@@ -7,11 +7,12 @@ import pytest
 
 import part_files as parts
 from pyharness.features.parts import passes
+from pyharness.types import State
 
 
 @pytest.mark.parametrize("index", [0, 7])
 def test_a_part_is_renamed_and_keeps_its_counts(index: int) -> None:
-    arrays = {
+    arrays: State = {
         "pairs documents digests": np.zeros((3, 16), np.uint8),
         "pairs documents threshold": np.zeros((0, 16), np.uint8),
         "words documents threshold": np.zeros((0, 16), np.uint8),
@@ -21,7 +22,7 @@ def test_a_part_is_renamed_and_keeps_its_counts(index: int) -> None:
     }
     about = dict.fromkeys(parts.ABOUT, np.zeros(3, np.int64))
     changed = parts.renamed({**passes.in_planes(arrays), **about}, index, 9)
-    assert changed.pop("part").tolist() == [index, 9, passes.FORM]
+    assert changed["part"].tolist() == [index, 9, passes.FORM]
     plain = passes.of_planes({name: array for name, array in changed.items() if name not in parts.ABOUT})
     rows = [bytes(row) for row in plain["pairs documents digests"]]
     assert rows == sorted(set(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -148,6 +149,34 @@ def with_too_many_ids(arrays: State) -> State:
     return {**arrays, "pairs documents lengths": lengths, "pairs documents ids places": places}
 
 
+def with_copies_of_an_id(count: int) -> State:
+    """A histogram that is of one size, but has an id of raw bytes more often than there are ids."""
+    zeros = np.zeros(count, np.uint8)
+    return {"histogram types": np.array([count] + [0] * 31), "histogram steps": zeros, "histogram counts": zeros}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        lambda arrays: {"ids places": np.ones(1 << 24, np.uint8)},
+        lambda arrays: {"ids places": np.zeros(1 << 24, np.uint8)},
+        lambda arrays: with_copies_of_an_id(1 << 24),
+    ],
+)
+def test_forged_sizes_are_refused_before_memory_is_taken(forged: Callable[[State], State]) -> None:
+    work = work_of("compression", "raw_bytes", "sample:code")
+    passed, again = started("compression", work), started("compression", work)
+    passed.read(work.text, 1, work.progress)
+    arrays = {**passed.arrays(), **forged(passed.arrays())}
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError):
+            again.restore(arrays)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -170,6 +199,7 @@ def with_too_many_ids(arrays: State) -> State:
         changed("ids places", lambda array: array * 0),
         changed("ids places", lambda array: array.astype(np.int64) + 100_000),
         changed("ids places", lambda array: np.ones(1 << 24, np.uint8)),
+        lambda arrays: {**arrays, **with_copies_of_an_id(257)},
         changed("ids lengths", lambda array: np.append(array, 1)),
         changed("ids closed", lambda array: array[:0]),
     ],

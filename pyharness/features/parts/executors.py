@@ -65,7 +65,7 @@ class LocalExecutor:
         # A killed run may have written the state, and not yet the record.
         force |= resume and folder.exists() and not output.exists()
         merging.check_output(output, force)
-        if parts == 1 and not folder.exists():
+        if parts == 1 and self.name == "local" and not folder.exists():  # of a cluster it is asked to read the text
             return self._in_one_go(declared, output, listener, force=force, resume=resume)
         if resume and not folder.exists():
             raise InputError(f"there is no unfinished run in parts to resume: {str(folder)!r} does not exist")

@@ -25,7 +25,7 @@ from pyharness.types import Corpus, InputError, State
 
 FORM = 2  # of the arrays, kept with the number of the part: 1 had no planes
 _KINDS = (" u", " i")
-_PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
+_ABOUT = _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -73,12 +73,13 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     for index, path in there:
         arrays = _arrays(Path(path), work.case.key, (index, len(paths)), listing)
         _add_counts(work.text, arrays)
-        if index == there[0][0]:
-            whole.restore(arrays)
-        else:
-            other = other or _start(benchmark, work)
-            other.restore(arrays)
-            whole.merge(other)
+        read = whole if index == there[0][0] else (other := other or _start(benchmark, work))
+        try:
+            read.restore(of_planes({name: planes for name, planes in arrays.items() if name not in _ABOUT}))
+        except InputError as error:
+            raise InputError(f"{path!r} is no part of this run: {error}; remove it and work again") from None
+        if read is not whole:
+            whole.merge(read)
     try:
         findings = whole.findings()
     except NoFindings as none:
@@ -100,14 +101,13 @@ def _arrays(path: Path, case: str, part: tuple[int, int], listing: bytes) -> Sta
     *number, form = [*taken(arrays, _PART).tolist(), 1, 1][:3]
     if form != FORM:
         raise InputError(
-            f"{str(path)!r} is a part of form {form}, and this pyharness reads {FORM}: work again without it"
+            f"{str(path)!r} is a part of form {form}, and this pyharness reads {FORM}: remove it and work again"
         )
     if number != list(part):
         raise InputError(f"{str(path)!r} is not part {part[0]} of {part[1]}")
     if taken(arrays, _LISTING).astype(np.uint8).tobytes() != listing:
         raise InputError(f"{str(path)!r} was read from other files than there are now: plan again, in another folder")
-    about = {name: arrays.pop(name) for name in (_PART, _LISTING, _MET) if name in arrays}
-    return {**of_planes(arrays), **about}
+    return arrays
 
 
 def in_planes(arrays: State) -> dict[str, NDArray[Any]]:

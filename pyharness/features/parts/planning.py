@@ -44,6 +44,9 @@ def made(declared: Suite, parts: int, path: Path) -> PartsRun:
         raise InputError(f"{parts} parts are not possible; write a number from 1 to {MOST_PARTS:,}")
     check(declared)
     plan = suites.plan(declared)
+    for name in (name for name, row in plan.tokenizers.items() if "dropout" in row.options):
+        what = "ids with dropout depend on the place of a document in its batch"
+        raise InputError(f"row {name!r} cannot be run in parts: {what}; leave dropout= out, or do without --parts")
     return PartsRun(PartsFolder.made(path, _divided(plan, parts)), plan)
 
 

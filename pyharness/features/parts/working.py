@@ -116,8 +116,8 @@ def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult
         if result.status != "failed" or tries == TRIES:
             break
         workers.leave()
-    about = {"seconds": _since(began), "threads": request.threads, "memory": memory, "started": not used}
-    tried = PartResult(case=case.key, tries=tries, **about)
+    known, seconds = PartResult(case=case.key, tries=tries, started=not used), _since(began)
+    tried = replace(known, seconds=seconds, threads=request.threads, memory=memory)
     if result.status != "ok" or result.tally is None:
         reason = result.reason or "the process left no pass"
         return replace(tried, status=result.status, reason=reason, failure=result.failure)

@@ -165,7 +165,10 @@ class IdDigests:
         total, documents = taken(arrays, "ids digest", 2).tolist()
         units = {name: array for name, array in arrays.items() if name == "ids units"}
         own = kept_of({name: array for name, array in arrays.items() if name not in units})
-        places = taken(arrays, "ids places").astype(np.int64)
+        packed = taken(arrays, "ids places")
+        if len(packed) * _DOCUMENT_BYTES > MOST_BYTES:  # before anything is made of them
+            raise InputError("the digests of ids of a part are too many")
+        places = packed.astype(np.int64)
         both, new = joined([own, known]), places == 0
         at = np.where(new, np.cumsum(new) - 1, places - 1 + len(own.keys))
         if int(new.sum()) != len(own.keys) or int(at.min(initial=0)) < 0 or int(at.max(initial=-1)) >= len(both.keys):

@@ -267,6 +267,7 @@ def test_arrays_of_something_else_fail_their_case(run: Path, forgery: str) -> No
     (result,) = [one for one in record.results if one.case.benchmark == "compression"]
     assert (result.status, result.failure) == ("failed", "input")
     assert not result.measurements
+    assert "part.zip' " in str(result.reason)
 
 
 def test_a_part_of_a_newer_version_fails_its_case(run: Path) -> None:

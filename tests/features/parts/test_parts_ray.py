@@ -208,16 +208,17 @@ def test_a_run_says_which_tries_were_lost_unless_it_is_quiet(
     divided.assert_equal(store.read(output), divided.in_one_process(suite, tmp_path / "whole.json"))
 
 
+@pytest.mark.parametrize("parts", [1, 2])
 def test_a_part_that_is_lost_three_times_is_an_error_of_a_quiet_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parts: int
 ) -> None:
     monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
-    monkeypatch.setattr(RayExecutor, "_answers", lambda *_: iter([{"given up": 1}]))
+    monkeypatch.setattr(RayExecutor, "_answers", lambda *_: iter([{"given up": parts - 1}]))
     divided.write_texts(tmp_path, 10)
     suite = divided.write_suite(tmp_path, ["raw_bytes"], ["rows.jsonl"], ["compression"])
-    done = call("run", str(suite), "--parts", "2", "--on", "ray", "-q", "-o", str(tmp_path / "r.json"))
+    done = call("run", str(suite), "--parts", str(parts), "--on", "ray", "-q", "-o", str(tmp_path / "r.json"))
     assert done.returncode == 1
-    assert "part 1 of 2" in done.stderr
+    assert f"part {parts - 1} of {parts}" in done.stderr
     assert not (tmp_path / "r.json").exists()
 
 

@@ -42,6 +42,12 @@ def test_benchmarks_without_passes(texts: Path, name: str) -> None:
     assert name in refused("run", *words)
 
 
+def test_dropout_that_depends_on_the_number_of_a_document(texts: Path) -> None:
+    suite = divided.write_suite(texts, ["native+deepseek?dropout=0.1&seed=1"], ["rows.jsonl"], ["compression"])
+    assert "dropout" in refused("plan", str(suite), "--parts", "2", "-o", str(texts / "run"))
+    assert not (texts / "run").exists()
+
+
 def test_nothing_to_read_in_parts(texts: Path) -> None:
     spec, output = f"path:{texts / 'rows.jsonl'}", texts / "record.json"
     words = ("-t", "raw_bytes", "-c", spec, "-b", "vocabulary", "--parts", "2", "-o", str(output))
