@@ -48,8 +48,7 @@ def main() -> None:
         answer: dict[str, Any]
         try:
             if encode is None:
-                encode = load(asked)
-                answer = {}
+                encode, answer = load(asked), {}
             else:
                 answer = {"ids": [[int(token) for token in ids] for ids in encode(asked["texts"])]}
         except (KeyboardInterrupt, SystemExit, MemoryError):

@@ -114,14 +114,12 @@ class VersionedTokenizer:
     """A tokenizer's file in one version of its library, in a process of its own."""
 
     def __init__(self, spec: str, wanted: LibraryVersion, child: Child) -> None:
-        self.spec, self.wanted = spec, wanted
-        self._child = child
+        self.spec, self.wanted, self._child = spec, wanted, child
 
     def ask(self, asked: Mapping[str, Any]) -> Any:
         """Send a request and return the answer; raise ``InputError`` if the library or its process fails."""
-        deadline = time.monotonic() + ANSWER_SECONDS
         try:
-            _, answer = self._child.ask(json.dumps(asked).encode(), lambda _: False, deadline)
+            _, answer = self._child.ask(json.dumps(asked).encode(), lambda _: False, time.monotonic() + ANSWER_SECONDS)
         except ChildDied as death:
             raise InputError(f"{self.spec} in {self.wanted}: the process {death}") from None
         if "error" in answer:
