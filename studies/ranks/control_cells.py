@@ -116,11 +116,8 @@ def main(folder: Path, names: Sequence[str]) -> int:
             cells.append(cell(library, name, file))
             one = cells[-1]
             judged = f"not confirmed: {', '.join(one.wrong)}" if one.wrong else "confirmed" if one.shown else one.reason
-            print(
-                f"{library} on {name}: {one.shown} {judged} ({time.perf_counter() - start:.1f} s)",
-                file=sys.stderr,
-                flush=True,
-            )  # noqa: T201
+            said = f"{library} on {name}: {one.shown} {judged} ({time.perf_counter() - start:.1f} s)"
+            print(said, file=sys.stderr, flush=True)  # noqa: T201
     by_place = {(one.library, one.tokenizer): one for one in cells}
     print(f"| library | {' | '.join(chosen)} |")  # noqa: T201
     print(f"| :-- |{' --: |' * len(chosen)}")  # noqa: T201
