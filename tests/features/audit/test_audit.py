@@ -289,16 +289,8 @@ def test_of_many_templates_the_first_are_rendered(tmp_path: Path, monkeypatch: p
     assert [(fault.name, fault.status) for fault in line.result.faults] == [("too many templates", "open")]
 
 
-@pytest.mark.parametrize(
-    ("failure", "status"),
-    [
-        (Failure.WRONG, "fail"),
-        (Failure.CRASH, "fail"),
-        (Failure.ERROR, "open"),
-        (Failure.OVERDUE, "open"),
-        (None, "open"),
-    ],
-)
+@pytest.mark.parametrize(("failure", "status"), [(Failure.WRONG, "fail"), (Failure.CRASH, "fail"), (None, "open"),
+                                                 (Failure.ERROR, "open"), (Failure.OVERDUE, "open")])  # fmt: skip
 def test_results_of_benchmarks_have_a_status(failure: Failure | None, status: str) -> None:
     case = Case("control", "raw_bytes", None)
     result = CaseResult(case, "failed" if failure else "skipped", "why", failure=failure)
