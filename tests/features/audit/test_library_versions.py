@@ -109,6 +109,21 @@ def test_one_version_is_equal_to_itself_and_is_installed_once(
     assert [one.name for one in (cache / "libraries").iterdir() if one.name.startswith(".")] == []
 
 
+def test_an_environment_whose_python_is_gone_is_made_again_and_leftovers_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path))
+    wanted = LibraryVersion.of("tiktoken==1.0")
+    python = wanted.python()
+    folder = python.parents[1]
+    python.unlink()
+    python.symlink_to(tmp_path / "gone")
+    (folder.parent / ".tiktoken-1.1-x.0123abcd.part" / "bin").mkdir(parents=True)  # of a process that was killed
+    assert wanted.python() == python
+    assert python.exists()
+    assert [one.name for one in folder.parent.iterdir()] == [folder.name]
+
+
 @pytest.mark.parametrize(("version", "said"), [("1.2", "no accents"), ("1.3", "status 7")])
 def test_a_version_that_refuses_a_text_or_dies_is_one_line(row: str, version: str, said: str, tmp_path: Path) -> None:
     status, line = diff(row, "1.0", version, tmp_path)
@@ -153,7 +168,9 @@ def test_texts_that_hold_a_shorter_result_are_not_shown() -> None:
     assert found == ["b", "x"]
 
 
-@pytest.mark.parametrize("text", ["tokenizers", "tokenizers==", "==1", "tokenizers==1 --index-url x", "-e==1", "a==b"])
+@pytest.mark.parametrize("text", ["tokenizers", "tokenizers==", "==1", "tokenizers==1 --index-url x", "-e==1", "a==b",
+                                  "tokenizers==\u0663", "tokenizers==1!", "tokenizers==1..2", " tokenizers==1",
+                                  "tokenizers==1; rm -rf x", "tokenizers @ file:///x", "-e ."])  # fmt: skip
 def test_only_a_name_and_a_version_are_read(text: str) -> None:
     with pytest.raises(InputError):
         LibraryVersion.of(text)

@@ -86,7 +86,7 @@ def test_a_word_that_is_a_token_has_no_cut(word: str, text: str) -> None:
     known = {kinds[one[at]] + kinds[one[at + 1]] for one in tokens for at in range(len(one) - 1)}
     vocabulary = Vocabulary.from_tokens({number: one.encode() for number, one in enumerate(tokens)}, {})
     cuts = words.PieceBounds((), words.neighbours(vocabulary))
-    assert set(cuts.joined or ()) == known
+    assert cuts.joined == frozenset(known)
     expected = 1 + sum(kinds[text[at]] + kinds[text[at + 1]] not in known for at in range(len(text) - 1))
     assert cuts.pieces([word, text]).tolist() == [1, expected]
 

@@ -68,7 +68,7 @@ class GoodFolder:
         else:
             kinds |= {kind: make for kind, make in damage.KINDS.items() if kind in OF_FOLDERS}
             kinds |= of_model(self.name) if self.name == "tokenizer.model" else of_ranks(self.name)
-        for kind, make in (kinds | MORE).items():
+        for kind, make in {**kinds, **MORE}.items():
             if (planted := make(self.files)) is not None:
                 yield kind, planted
 
@@ -165,7 +165,7 @@ def of_ranks(name: str) -> dict[str, Callable[[Files], Damage | None]]:
     def made(make: Callable[[bytes], bytes], check: str, fault: str) -> Callable[[Files], Damage]:
         return lambda files: Damage({**files, name: make(files[name])}, check, fault)
 
-    some = {kind: made(*given) for kind, given in OF_RANKS.items()}
+    some: dict[str, Callable[[Files], Damage | None]] = {kind: made(*given) for kind, given in OF_RANKS.items()}
     return some | {kind: made(make, *_REFUSED) for kind, make in MORE_RANKS.items()}
 
 

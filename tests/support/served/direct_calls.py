@@ -91,20 +91,15 @@ def texts(marker: str) -> list[str]:
     return [marker, f"Say {marker} now.", f"x{marker}", marker + marker, joined]
 
 
-EMPTY = texts("")
-
-
-def cell(encode: Encode, text: str, empty: str, number: int) -> str:
-    """What a call makes of a text: "control", "text" or "refused"."""
+def cell(encode: Encode, text: str, without: Counter[int], number: int) -> str:
+    """What a call makes of a text: "control", "text" or "refused"; ``without``: ids of the text without a marker."""
     try:
-        ids = ids_of(encode(text))
+        ids = Counter(ids_of(encode(text)))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # a panic in Rust
         return "refused"
-    return (
-        "control" if sum(one == number for one in ids) > sum(one == number for one in ids_of(encode(empty))) else "text"
-    )
+    return "control" if ids[number] > without[number] else "text"
 
 
 def ids_of(encoded: Any) -> list[int]:
@@ -114,7 +109,8 @@ def ids_of(encoded: Any) -> list[int]:
 
 def columns(encode: Encode, markers: Marked) -> list[Counter[str]]:
     """Counts of outcomes in each of the five texts."""
-    tables = [[cell(encode, text, empty, number) for text, empty in zip(texts(marker), EMPTY, strict=True)]
+    without = [Counter(ids_of(encode(empty))) for empty in texts("")]
+    tables = [[cell(encode, text, ids, number) for text, ids in zip(texts(marker), without, strict=True)]
               for marker, number in markers]  # fmt: skip
     return [Counter(column) for column in zip(*tables, strict=True)]
 

@@ -1,14 +1,13 @@
 """Encodes texts with one version of a library: a file that the interpreter of that version runs, without pyharness.
 
-Lines of JSON come in and go out. The first one names library and file, and gets the version. Each other one has
-``texts`` and gets ``ids``, or ``error`` if the library raises. Special tokens in a text are text.
+Lines of JSON come in and go out. The first one names library and file, and gets an empty answer. Each other one
+has ``texts`` and gets ``ids``, or ``error`` if the library raises. Special tokens in a text are text.
 """
 
 from __future__ import annotations
 
 import base64
 import importlib
-import importlib.metadata
 import json
 import os
 import sys
@@ -49,8 +48,7 @@ def main() -> None:
         answer: dict[str, Any]
         try:
             if encode is None:
-                encode = load(asked)
-                answer = {"version": importlib.metadata.version(asked["library"])}
+                encode, answer = load(asked), {}
             else:
                 answer = {"ids": [[int(token) for token in ids] for ids in encode(asked["texts"])]}
         except (KeyboardInterrupt, SystemExit, MemoryError):

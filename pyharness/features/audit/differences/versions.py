@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -38,7 +39,8 @@ LIBRARIES = {"huggingface": "tokenizers", "sentencepiece": "sentencepiece", "ran
 MOST_WITNESSES = 8
 INSTALL_SECONDS = ANSWER_SECONDS = 600.0
 _CHILD = Path(__file__).with_name("version_child.py")
-_WANTED = re.compile(r"(?P<library>[A-Za-z0-9][\w.-]*)==(?P<version>\d[\w.!+]*)")
+_NUMBER = r"(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([.][a-z0-9]+)*)?"  # PEP 440
+_WANTED = re.compile(rf"(?P<library>[A-Za-z0-9][\w.-]*)==(?P<version>{_NUMBER})", re.ASCII)
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -74,19 +76,21 @@ class LibraryVersion:
             InputError: pip cannot install it, or the cache cannot be written.
         """
         place = folders.cache() / "libraries" / f"{self.library}-{self.version}-{sys.implementation.cache_tag}"
-        if not place.is_dir():
+        python = place / "bin" / "python"
+        if not python.exists():  # never made, or the Python that it links to is gone
             with folders.caching("libraries", place):
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                folders.clear_abandoned(place.parent.glob(".*.part"))
                 self._make(place)
-        return place / "bin" / "python"
+        return python
 
     def _make(self, place: Path) -> None:
         """Make the environment under another name, and rename it when it is whole."""
-        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
-            draft = Path(folder) / place.name
+        with folders.make_beside(place) as draft:
             venv.EnvBuilder(symlinks=True, with_pip=False).create(draft)
             self._install(draft / "bin" / "python")
-            if not place.is_dir():  # another process may have been quicker
+            if not (place / "bin" / "python").exists():  # another process may have been quicker
+                shutil.rmtree(place, ignore_errors=True)
                 draft.rename(place)
 
     def _install(self, python: Path) -> None:
@@ -110,14 +114,12 @@ class VersionedTokenizer:
     """A tokenizer's file in one version of its library, in a process of its own."""
 
     def __init__(self, spec: str, wanted: LibraryVersion, child: Child) -> None:
-        self.spec, self.wanted = spec, wanted
-        self._child = child
+        self.spec, self.wanted, self._child = spec, wanted, child
 
     def ask(self, asked: Mapping[str, Any]) -> Any:
         """Send a request and return the answer; raise ``InputError`` if the library or its process fails."""
-        deadline = time.monotonic() + ANSWER_SECONDS
         try:
-            _, answer = self._child.ask(json.dumps(asked).encode(), lambda _: False, deadline)
+            _, answer = self._child.ask(json.dumps(asked).encode(), lambda _: False, time.monotonic() + ANSWER_SECONDS)
         except ChildDied as death:
             raise InputError(f"{self.spec} in {self.wanted}: the process {death}") from None
         if "error" in answer:
