@@ -201,7 +201,8 @@ def _value(key: str, value: str, default: Any) -> Any:
     if key == "reference":  # the label of one row, which may contain a comma
         return value
     of_labels = key in ("tokenizers", "corpora")
-    literal = str if of_labels or isinstance(default, str) else _literal
+    of_words = isinstance(default, str) and key != "threads"  # those are numbers or words
+    literal = str if of_labels or of_words else _literal
     return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
 
 
