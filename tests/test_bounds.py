@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk has at most 24,000 lines
 # and 260 modules. Raised last: PickyBPE and BPE-knockout, columns of tokka-bench, versions of a library in diff.
 MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_967, 216
-MOST_LINES, MOST_MODULES = 57_287, 489
+MOST_LINES, MOST_MODULES = 57_344, 489
 MOST_SHARED_CLASSES = 0
 
 

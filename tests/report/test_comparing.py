@@ -95,9 +95,9 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     differs = dataclasses.replace(found[0], direction="none")
     unjudged = dataclasses.replace(differs, interval=None)
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
-    assert (overview.columns[-1], overview.texts[0][-1]) == ("other", "2")
+    assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "- worse")] * 2 + [("better", "+ better")] * 2
-    assert "2 numbers" in sheet.notes[-1]
+    assert "2 metrics" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
     assert ("31m- worse" in text, "32m+ better" in text) == (True, True)

@@ -204,10 +204,10 @@ def _of_histogram(histogram: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
 
 def _histogram(arrays: State, id_limit: int) -> NDArray[np.uint64]:
     types, steps, counts = (taken(arrays, f"histogram {name}") for name in ("types", "steps", "counts"))
-    if len(types) != GROUPS or not 0 <= int(types.min()) <= int(types.max()) <= id_limit:
-        raise InputError("a histogram has more ids than the vocabulary")
-    if int(types.sum()) != len(steps) or len(steps) != len(counts):
+    if len(types) != GROUPS or int(types.sum()) != len(steps) or len(steps) != len(counts):
         raise InputError("the parts of a histogram are not of one size")
+    if not 0 <= int(types.min()) <= int(types.max()) <= id_limit:
+        raise InputError("a histogram has more ids than the vocabulary")
     ends = np.cumsum(types)
     run = np.cumsum(steps.astype(np.int64))
     before = np.where(ends > types, run[np.minimum(ends - types, len(run)) - 1], 0) if len(run) else ends
