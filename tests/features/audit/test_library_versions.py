@@ -135,7 +135,7 @@ def test_bad_input_is_one_line(row: str, tmp_path: Path) -> None:
     for given, named in (
         ((row, "--libraries", one, "tiktoken==9.9"), "tiktoken==9.9"),
         ((row, "--libraries", one, "tiktoken>=1"), "tiktoken>=1"),
-        ((row, "--libraries", one, "numpy==2.0"), "known: tokenizers, sentencepiece, tiktoken"),
+        ((row, "--libraries", one, "numpy==2.0"), "tokenizers, sentencepiece, tiktoken can"),
         ((row, "--libraries", one, "tokenizers==0.21.0"), "tokenizers"),
         (("raw_bytes", "--libraries", one, one), "raw_bytes"),
         (("native+" + row, "--libraries", one, one), "native+"),
