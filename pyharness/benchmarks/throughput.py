@@ -189,6 +189,7 @@ def _speed(result: CaseResult, one: Measurement) -> str:
 RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
 
 WHOLE_PERCENT = Format("{:.0f}", 100, "%")
+_IN_TURNS = " For steadier figures, measure the rows in turns: -b 'throughput?rounds=10'."
 NOISY = 0.1  # spread of steady figures that makes them unreliable
 
 
@@ -199,12 +200,9 @@ def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[st
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):
-        advice = (
-            ""
-            if all(one.case.parameters.get("rounds") for one in results)
-            else " For steadier figures, measure the rows in turns: -b 'throughput?rounds=10'."
+        yield f"CV above {100 * NOISY:.0f} %: {', '.join(rows)}." + _IN_TURNS * (
+            not all(one.case.parameters.get("rounds") for one in results)
         )
-        yield f"CV above {100 * NOISY:.0f} %: {', '.join(rows)}.{advice}"
 
 
 Steady: TypeAlias = tuple[CaseResult, Measurement]
