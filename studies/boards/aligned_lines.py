@@ -4,8 +4,8 @@
 
 FLORES is the folder ``flores200_dataset`` of github.com/AleksandarPetrov/tokenization-fairness; both boards read its
 997 lines of dev. TokSuite: parity, the mean over lines of tokens / tokens of the English line. TokEval: what its
-RESULTS have for 13 languages, with lines as the unit of costs. The exit status is 1 where a parity differs, which has
-TokSuite's own text. TokEval's text is FLORES+, which corrects some lines.
+RESULTS have for 13 languages, with lines as the unit of costs. The exit status is 1 where a parity differs. Numbers of
+TokEval may: its text is FLORES+, which corrects some lines.
 """
 
 from __future__ import annotations

@@ -87,9 +87,14 @@ def pieces_of(corpora: Sequence[str], size: int) -> tuple[WeightedPieces, dict[s
     for corpus in corpora:
         counter.add(list(front(corpus, size)))
     pieces = counter.pieces()
-    data, offsets = bytes(pieces.symbols.astype(np.uint8)), pieces.offsets.tolist()
-    words = (data[start:end].decode("latin-1") for start, end in pairwise(offsets))
+    words = (word.decode("latin-1") for word in words_of(pieces))
     return pieces, dict(zip(words, pieces.weights.tolist(), strict=True))
+
+
+def words_of(pieces: WeightedPieces) -> list[bytes]:
+    """Return pieces over bytes as bytes."""
+    data = pieces.symbols.astype(np.uint8).tobytes()
+    return [data[start:end] for start, end in pairwise(pieces.offsets.tolist())]
 
 
 def front(corpus: str, size: int) -> Iterator[str]:
@@ -235,10 +240,8 @@ def knockout(options: argparse.Namespace) -> bool:
     counter = PieceCounter(TextSplitter(base.splitter, dialect=base.dialect))
     for corpus in options.corpora:
         counter.add(list(front(corpus, options.characters)))
-    pieces = counter.pieces()
-    data, offsets = bytes(pieces.symbols.astype(np.uint8)), pieces.offsets.tolist()
     # The original cannot write a space, and cuts runs of one token in another way: docs/algorithms.md "BPE-knockout".
-    words = [piece for start, end in pairwise(offsets) if b" " not in (piece := data[start:end])[1:]]
+    words = [word for word in words_of(counter.pieces()) if b" " not in word[1:]]
     begin = time.perf_counter()
     theirs = knocked_out_there(
         options.python, base, gold, options.threshold, options.iterations, [in_letters(word) for word in words]
@@ -290,8 +293,7 @@ def frozen(options: argparse.Namespace) -> bool:
     counter = PieceCounter(TextSplitter("gpt2"))
     counter.add([TEXT])
     pieces = counter.pieces()
-    data, offsets = bytes(pieces.symbols.astype(np.uint8)), pieces.offsets.tolist()
-    words = dict(zip((data[a:b].decode() for a, b in pairwise(offsets)), pieces.weights.tolist(), strict=True))
+    words = dict(zip((word.decode() for word in words_of(pieces)), pieces.weights.tolist(), strict=True))
     more = [*words, "slowing", " hugged", " unknowing", "bananana", "understood"]
     if options.original is not None:
         frozen_picky(options.original, words, more)

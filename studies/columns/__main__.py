@@ -5,7 +5,7 @@
 Words of a gold file, documents and rows of aligned text are drawn with replacement. Each draw has the library's groups,
 replicates and CIs, of two tokenizers and of their difference. What a CI should hold is the number of the whole pool; of
 a metric that grows with the text, the mean over all draws. Gold words get the frequencies that they have in books. The
-exit status is 1 where a CI that is shown holds in under 93 or over 97 % of the draws, to the per cent.
+exit status is 1 where a CI that is shown holds in under 93 or over 97 % of the draws, rounded to whole per cents.
 """
 
 from __future__ import annotations

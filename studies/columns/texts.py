@@ -81,7 +81,7 @@ def of_code(row: str, language: str, texts: Sequence[str]) -> tuple[Measure, int
 
 
 def of_noise(row: Tokenizer, texts: Sequence[str]) -> tuple[Measure, int]:
-    """Extracts with noise: the first two columns are 1."""
+    """Extracts with noise, each counted as a document."""
     rows = []
     for text in texts:
         one = NoiseCounts()

@@ -15,6 +15,7 @@ from columns import drawing
 from columns.aligned import of_words, with_frequencies
 from columns.drawing import CoverageLine, MeasuredPool, by_group, lines_of, simulate
 from columns.texts import ALPHA, WINDOW, of_code, of_documents, of_noise
+from coverage import DrawsByName
 from pyharness import tokenizers
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import read_gold
@@ -78,9 +79,12 @@ def test_counts_of_drawn_items_add_up() -> None:
 
 
 def test_a_draw_of_equal_documents_has_no_interval() -> None:
-    of, pool = of_noise(tokenizers.load("raw_bytes"), TEXTS)
-    draws_of = simulate(MeasuredPool("noise", pool, (of, of)), 80, 3)
-    assert "noise_round_trips case" not in draws_of
+    def drawn(texts: list[str]) -> DrawsByName:
+        of, pool = of_noise(tokenizers.load("raw_bytes"), texts)
+        return simulate(MeasuredPool("noise", pool, (of, of)), 80, 3)
+
+    assert "noise_tokens bidi" in drawn(TEXTS)
+    assert not drawn(TEXTS[:1] * len(TEXTS))
 
 
 def means(**lacks: str) -> MeasuredPool:
