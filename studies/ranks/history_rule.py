@@ -1,13 +1,13 @@
-"""How often rules for a history err: ``python studies/ranks/history_rule.py [--histories N] [--null] [--time]``.
+"""How often rules for a history err: ``python studies/ranks/history_rule.py [--histories N] [--null DRAWS]``.
 
 A history is a series of made-up points, one for each revision: ratios to an anchor as a gate measures them, or absolute
 times. Counted is how many histories without a change have an alarm, at the end and *ever*: when looked at after each
 revision from the 21st on. Then planted: a step, a drift, a rise that is taken back. An alarm there must be within five
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
-``--null`` prints the thresholds of steps and how often random orders exceed them, ``--short`` how often a short level
-is found, ``--second`` how often a real step has a false one beside it. ``--peers`` has the
-step detections of asv and Otava instead, where these packages are installed.
+Other tables instead: ``--null`` has the thresholds of steps and how often random orders exceed them, ``--short`` how
+often a short level is found, ``--second`` how often a real step has a false one beside it, ``--time`` how long a line
+takes. ``--peers`` has the step detections of asv and Otava, where these packages are installed.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ Outcome: TypeAlias = Literal["", "confirmed", "not confirmed", "inconclusive", "
 ENOUGH = 20  # points of a machine for a line of its own
 EFFECT = 0.015  # half of the gate's budget
 NEAR = 5  # revisions: steps of two machines so near are one change
+WELL_BEFORE = 10  # points: a drift is seen in its middle, and has begun by the last point before
 _POINTS = (
     "SELECT p.series, v.place, p.revision, r.machine, p.value, p.low, p.high, p.samples FROM points p "
     "JOIN records r ON r.id = p.record JOIN revisions v ON v.id = p.revision WHERE v.place IS NOT NULL "
@@ -71,16 +72,11 @@ class LineChange:
     after: LinePoint  # the first one of the new level
     old: float  # level, as the points' values
     new: float
+    baseline: LinePoint  # of the old level: what a gate compares with the line's last point
     taken_back: bool = False  # the line ends near the old level
     alone: bool = False  # shown by this machine, and not by another that measured both sides
     outcome: Outcome = ""
     why: str = ""  # of the outcome
-    well_before: LinePoint | None = None  # of a step: a drift is seen in its middle, and had begun at ``before``
-
-    @property
-    def baseline(self) -> LinePoint:
-        """What a gate compares with the line's last point."""
-        return self.well_before or self.before
 
     @property
     def effect(self) -> float:
@@ -206,7 +202,7 @@ def _steps(line: HistoryLine, effect: float) -> Iterator[LineChange]:
     for step, begin, end in zip(seen, begins, ends, strict=False):
         old, new = points[begin : step.index], points[step.index : end]
         if (levels := _within_machines(old, new, step)) is not None and abs(levels[1] - levels[0]) >= effect:
-            yield LineChange(line, old[-1], new[0], *levels, well_before=old[-2 * FEWEST :][0])
+            yield LineChange(line, old[-1], new[0], *levels, old[-WELL_BEFORE:][0])
 
 
 def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: LevelStep) -> tuple[float, float] | None:
@@ -225,14 +221,13 @@ def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: L
 
 def _at_once(line: HistoryLine) -> Iterator[LineChange]:
     """Compare each point with the first one since the last change: so a drift is seen, too."""
-    first: dict[str, LinePoint] = {}
-    last: dict[str, LinePoint] = {}
+    levels: dict[str, list[LinePoint]] = {}  # of each machine: its points since the last change
     for point in line.points:
-        reference = first.setdefault(point.machine, point)
-        if _differs(line.series, reference.value, point.value):
-            yield LineChange(line, last[point.machine], point, reference.value, point.value)
-            first[point.machine] = point
-        last[point.machine] = point
+        old = levels.setdefault(point.machine, [])
+        if old and _differs(line.series, old[0].value, point.value):
+            yield LineChange(line, old[-1], point, old[0].value, point.value, old[-WELL_BEFORE:][0])
+            old.clear()
+        old.append(point)
 
 
 def level(line: HistoryLine, changes: Sequence[LineChange]) -> float:

@@ -165,6 +165,7 @@ def test_memory_that_grows_is_suspected_at_once_and_a_drift_as_well(tmp_path: Pa
     records = [entry(commit(number), {"encode": 0.0}, memory=size, seed=number) for number, size in enumerate(sizes)]
     memory = [one for one in read(tmp_path, records).suspected if one.line.series.figure == "memory"]
     assert sorted((one.before.place, one.after.place) for one in memory) == [(3, 4), (5, 6)]
+    assert sorted(one.baseline.place for one in memory) == [0, 4]  # a gate sees all of the drift
 
 
 def test_a_megabyte_by_chance_is_no_growth() -> None:

@@ -83,7 +83,7 @@ def test_the_record_of_the_gate_is_added_and_changes_no_verdict(tmp_path: Path) 
 
 def test_what_is_suspected_has_a_next_step(tmp_path: Path) -> None:
     content = history(tmp_path)
-    assert (next_step(content) or "").endswith("--confirm")
+    assert next_step(content).endswith("--confirm")
     (tmp_path / "none").mkdir()
     assert "history fill" in next_step(history(tmp_path / "none", []))
 
