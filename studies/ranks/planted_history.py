@@ -125,8 +125,8 @@ def asked(folder: Path, log: list[dict[str, object]], *arguments: str) -> str:
     begun = time.time()
     command = [sys.executable, "-m", "pyharness", "history", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    seconds = round(time.time() - begun)
-    log.append({"asked": list(arguments), "status": done.returncode, "seconds": seconds, "said": done.stdout})
+    seconds, said = round(time.time() - begun), done.stdout.replace(str(Path.home()), "~")
+    log.append({"asked": list(arguments), "status": done.returncode, "seconds": seconds, "said": said})
     print(f"$ pyharness history {' '.join(arguments)}   # {seconds} s, status {done.returncode}", flush=True)  # noqa: T201
     print(done.stdout + (done.stderr if done.returncode == 2 else ""), flush=True)  # noqa: T201
     return done.stdout
