@@ -20,8 +20,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,12 @@ from pyharness.bpe import PieceCounter, TextSplitter, WeightedPieces, import_mod
 from pyharness.corpora import open_corpus
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import read_gold
-from pyharness.features.paper_trainers.event_model import EventModel
+from pyharness.features.paper_trainers.event_model import NEVER, EventModel
 from pyharness.features.paper_trainers.event_tokenizer import EventEncoder, EventTokenizer
-from pyharness.features.paper_trainers.knockout import blame_of, events_of, without
+from pyharness.features.paper_trainers.knockout import events_of, knock_out
 from pyharness.features.paper_trainers.picky import model_of
 from pyharness.features.paper_trainers.picky_training import PickyTraining
-from pyharness.types import Tally
+from pyharness.types import Tally, cut
 from pyharness.vocabularies.files.byte_alphabet import in_letters, of_letters
 
 TESTS = Path(__file__).parents[2] / "tests/features/paper_trainers"
@@ -81,36 +81,35 @@ def answer(command: Sequence[str], asked: Any) -> Any:
     return json.loads(done.stdout)
 
 
-def pieces_of(corpora: Sequence[str], size: int) -> tuple[WeightedPieces, dict[str, int]]:
-    """Count the pieces of the fronts of corpora; also as Latin-1."""
-    counter = PieceCounter(TextSplitter("gpt2"))
-    for corpus in corpora:
-        counter.add(list(front(corpus, size)))
+def pieces_of(splitter: TextSplitter, texts: Iterable[str]) -> tuple[WeightedPieces, list[bytes]]:
+    """Count the pieces of texts; also return their bytes."""
+    counter = PieceCounter(splitter)
+    counter.add(list(texts))
     pieces = counter.pieces()
-    words = (word.decode("latin-1") for word in words_of(pieces))
-    return pieces, dict(zip(words, pieces.weights.tolist(), strict=True))
+    return pieces, cut(bytes(pieces.symbols.astype(np.uint8)), pieces.offsets)
 
 
-def words_of(pieces: WeightedPieces) -> list[bytes]:
-    """Return pieces over bytes as bytes."""
-    data = pieces.symbols.astype(np.uint8).tobytes()
-    return [data[start:end] for start, end in pairwise(pieces.offsets.tolist())]
+def weights_of(pieces: WeightedPieces, strings: Iterable[bytes], encoding: str) -> dict[str, int]:
+    return dict(zip((one.decode(encoding) for one in strings), pieces.weights.tolist(), strict=True))
 
 
-def front(corpus: str, size: int) -> Iterator[str]:
-    """Yield documents up to a number of characters."""
-    for text in open_corpus(corpus).documents(Tally()):
-        yield text[:size]
-        size -= len(text)
-        if size <= 0:
-            return
+def fronts(corpora: Iterable[str], size: int) -> Iterator[str]:
+    """Yield the documents of each corpus up to a number of characters."""
+    for corpus in corpora:
+        left = size
+        for text in open_corpus(corpus).documents(Tally()):
+            yield text[:left]
+            left -= len(text)
+            if left <= 0:
+                break
 
 
 # --------------------------------------------------------------------------------------------------------- PickyBPE
 
 
 def picky(options: argparse.Namespace) -> bool:
-    pieces, words = pieces_of(options.corpora, options.characters)
+    pieces, strings = pieces_of(TextSplitter("gpt2"), fronts(options.corpora, options.characters))
+    words = weights_of(pieces, strings, "latin-1")
     asked = {"words": words, "size": options.vocab_size, "threshold": options.threshold, "encode": list(words)}
     begin = time.perf_counter()
     theirs = answer([sys.executable, "-c", PICKY_PROGRAM, str(options.original)], asked)
@@ -222,36 +221,26 @@ def knocked_out_there(
     return answer([python, "-I", "-c", KNOCKOUT_PROGRAM], asked)
 
 
-def knocked_out_here(
-    base: EventModel, gold: Sequence[GoldWord], threshold: float, iterations: int
-) -> tuple[EventModel, int]:
-    """Knock out as the trainer does; also return how many tokens went."""
-    before = len(base.events)
-    for _ in range(iterations):
-        blame = blame_of(base, gold, space=True)
-        tokens = {event.after[0] for merge, event in enumerate(base.events) if blame.ratio(merge) >= threshold}
-        base = without(base, frozenset(tokens))
-    return base, before - len(base.events)
-
-
 def knockout(options: argparse.Namespace) -> bool:
     base = events_of(import_model(options.base), str(options.base))
     gold = list(islice(read_gold(str(options.gold)).words, options.words))
-    counter = PieceCounter(TextSplitter(base.splitter, dialect=base.dialect))
-    for corpus in options.corpora:
-        counter.add(list(front(corpus, options.characters)))
+    splitter = TextSplitter(base.splitter, dialect=base.dialect)
+    _, strings = pieces_of(splitter, fronts(options.corpora, options.characters))
     # The original cannot write a space, and cuts runs of one token in another way: docs/algorithms.md "BPE-knockout".
-    words = [word for word in words_of(counter.pieces()) if b" " not in word[1:]]
+    words = [piece for piece in strings if b" " not in piece[1:]]
     begin = time.perf_counter()
     theirs = knocked_out_there(
         options.python, base, gold, options.threshold, options.iterations, [in_letters(word) for word in words]
     )
     middle = time.perf_counter()
-    ours, gone = knocked_out_here(base, gold, options.threshold, options.iterations)
+    ours, _ = knock_out(base, gold, options.threshold, options.iterations, space=True)
     say(f"{theirs['versions']}; {middle - begin:.1f} s there, {time.perf_counter() - middle:.1f} s here")
     merges = [[in_letters(ours.strings[one]) for one in event.before] for event in ours.events]
-    say(f"{len(gold):,} gold words; knocked out: {gone:,} tokens; merges equal: {merges == theirs['merges']}, "
-        f"{sum(len(merge) > 2 for merge in merges):,} of {len(merges):,} have more than two parts")  # fmt: skip
+    say(
+        f"{len(gold):,} gold words; knocked out: {ours.ids.count(NEVER):,} tokens; merges equal: "
+        f"{merges == theirs['merges']}, {sum(len(merge) > 2 for merge in merges):,} of {len(merges):,} have more than "
+        "two parts"
+    )
     encoder = EventEncoder(ours)
     other = []
     for word, tokens in zip(words, theirs["encoded"], strict=True):
@@ -290,10 +279,8 @@ GOLD = (
 
 def frozen(options: argparse.Namespace) -> bool:
     """Write what the originals make of a small text, for the tests of pyharness."""
-    counter = PieceCounter(TextSplitter("gpt2"))
-    counter.add([TEXT])
-    pieces = counter.pieces()
-    words = dict(zip((word.decode() for word in words_of(pieces)), pieces.weights.tolist(), strict=True))
+    pieces, strings = pieces_of(TextSplitter("gpt2"), [TEXT])
+    words = weights_of(pieces, strings, "utf-8")
     more = [*words, "slowing", " hugged", " unknowing", "bananana", "understood"]
     if options.original is not None:
         frozen_picky(options.original, words, more)

@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from pyharness.bpe import TextSplitter, WeightedPieces, model_of_training, train
-from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.paper_trainers.knockout import events_of
 from pyharness.features.paper_trainers.picky import model_of
 from pyharness.features.paper_trainers.picky_training import PickyTraining
@@ -37,10 +36,3 @@ def test_a_run_is_merged_as_in_the_text_of_the_original(study: ModuleType) -> No
     base = events_of(model_of_training(train(WeightedPieces.of_bytes({b"aa": 9, b"ab": 5}), 258), "gpt2"), "it")
     assert study.as_text(base, b"aaaaa") == ["aa", "a", "aa"]  # BPE: aa aa a
     assert study.as_text(base, b"aabab") == ["aa", "b", "ab"]
-
-
-def test_knock_outs_are_those_of_the_trainer(study: ModuleType) -> None:
-    base = events_of(model_of_training(train(WeightedPieces.of_bytes({b"ab": 9, b"abc": 5}), 258), "gpt2"), "it")
-    words = [GoldWord("ab", ("a", "b")), GoldWord("abc", ("ab", "c"))]
-    knocked, gone = study.knocked_out_here(base, words, 0.5, 1)
-    assert gone == 2 - len(knocked.events)

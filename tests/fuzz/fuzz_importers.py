@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -65,26 +66,15 @@ def use(data: bytes, **known: Any) -> None:
     assert found.ids.tolist() == again.ids.tolist(), "another model came back from our own file"
 
 
-def use_curriculum(data: bytes) -> None:
-    """Read a vocabulary that grew in rounds, encode and decode with it, write its file and read that."""
-    model = curriculum_model.load_bytes(data, "input")
-    tokenizer = CurriculumTokenizer(model)
+def use_own(form: Any, kind: Any, data: bytes) -> None:
+    """Read a model of a module, encode and decode with its tokenizer, write its file and read that."""
+    model = form.load_bytes(data, "input")
+    tokenizer = kind(model)
     found = tokenizer.encode_batch(TEXTS)
     for index, text in enumerate(TEXTS):
         tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
-    again = CurriculumTokenizer(curriculum_model.load_bytes(curriculum_model.save_bytes(model), "our own"))
-    assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
-
-
-def use_events(data: bytes) -> None:
-    """Read a model of events, encode and decode with it, write its file and read that."""
-    model = event_model.load_bytes(data, "input")
-    tokenizer = EventTokenizer(model)
-    found = tokenizer.encode_batch(TEXTS)
-    for index, text in enumerate(TEXTS):
-        tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
-    again = EventTokenizer(event_model.load_bytes(event_model.save_bytes(model), "our own"))
-    assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
+    again = kind(form.load_bytes(form.save_bytes(model), "our own")).encode_batch(TEXTS, 2)
+    assert found.ids.tolist() == again.ids.tolist(), "another model came back from our own file"
 
 
 def use_tokenizer_json(data: bytes) -> None:
@@ -192,8 +182,8 @@ KINDS: Mapping[str, Kind] = {
         line_mutation,
     ),
     "model_file": Kind(use, own_files, model_file_mutation),
-    "curriculum": Kind(use_curriculum, curriculum_files, model_file_mutation),
-    "events": Kind(use_events, event_files, model_file_mutation),
+    "curriculum": Kind(partial(use_own, curriculum_model, CurriculumTokenizer), curriculum_files, model_file_mutation),
+    "events": Kind(partial(use_own, event_model, EventTokenizer), event_files, model_file_mutation),
 }
 
 

@@ -118,6 +118,19 @@ def _check_appended(known: str, text: str) -> str:
     return text[len(known) :]
 
 
+def checked(ids: Ids | Sequence[int], limit: int) -> Ids:
+    """Return ids as uint32.
+
+    Raises:
+        InputError: an id is not from 0 to below ``limit``.
+    """
+    numbers = np.asarray(ids)
+    strangers = (numbers < 0) | (numbers >= limit)
+    if strangers.any():
+        raise InputError(f"id {numbers[strangers][0]} is not in the vocabulary (ids are from 0 to {limit - 1:,})")
+    return np.ascontiguousarray(numbers, np.uint32)
+
+
 class Decoder:
     """Decoder of a model's output ids. Ids that split a character give its bytes, except through ``tokenizers``."""
 
@@ -130,7 +143,7 @@ class Decoder:
         Raises:
             InputError: an id is not from 0 to below the model's ``id_limit``, or ``tokenizers`` fails on the tokens.
         """
-        numbers = self._check(np.asarray(ids))
+        numbers = checked(ids, self._model.id_limit)
         if self._model.decoder is not None:
             return self._library_text(numbers.tolist()).encode()
         return _core.decode(*self._bytes, numbers)[self._count_dropped(numbers)[0] :]
@@ -146,7 +159,7 @@ class Decoder:
             return
         at_start = True
         for part in parts:
-            numbers = self._check(np.asarray(part))
+            numbers = checked(part, self._model.id_limit)
             dropped, at_start = self._count_dropped(numbers) if at_start else (0, False)
             yield _core.decode(*self._bytes, numbers)[dropped:]
 
@@ -156,7 +169,7 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
         """
-        numbers = self._check(np.asarray(ids))
+        numbers = checked(ids, self._model.id_limit)
         if self._model.decoder is not None:
             raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
         data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
@@ -175,7 +188,7 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`, at the id in question; or as :func:`text_of_windows`.
         """
-        numbers = (int(self._check(np.asarray([index(token)]))[0]) for token in ids)
+        numbers = (int(checked([index(token)], self._model.id_limit)[0]) for token in ids)
         if self._model.decoder is not None:
             return text_of_windows(numbers, self._library_text, self._goes_on)
         return text_of_bytes(self._surfaces(numbers))
@@ -225,13 +238,6 @@ class Decoder:
         kinds = self._model.vocabulary.kinds
         strings = [self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT]
         return " ".join(strings) if self._model.decoder == "spaces" else _decode(self._library_decoder, strings)
-
-    def _check(self, ids: NDArray[Any]) -> Ids:
-        limit = self._model.id_limit
-        strangers = (ids < 0) | (ids >= limit)
-        if strangers.any():
-            raise InputError(f"id {ids[strangers][0]} is not in the vocabulary (ids are from 0 to {limit - 1:,})")
-        return np.ascontiguousarray(ids, np.uint32)
 
     def text_form(self, pieces: Sequence[str]) -> str:
         """Return the text of pieces as it was before the model, if the model kept each whole."""

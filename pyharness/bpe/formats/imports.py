@@ -114,7 +114,7 @@ def import_model(
     label = label or (str(path) if path else "the file")
     kind = vocabulary_file.detect(data, label)
     if kind in ("curriculum", "events"):
-        raise InputError(f"{label} has {kind} and no rules of BPE: name it file:PATH")
+        raise InputError(f"{label} has {kind} and no rules of BPE: give another file, or run it as the row file:PATH")
     if kind == "vocab_and_merges":
         if path is None:
             raise InputError(f"{label} is a vocab.json, which needs the merges.txt next to it: give its path")

@@ -12,9 +12,10 @@ import numpy as np
 from pyharness import _core
 from pyharness.bpe import TextSplitter
 from pyharness.bpe.encoding.added_tokens import all_joined
+from pyharness.bpe.encoding.decoder import checked
 from pyharness.features.paper_trainers.event_model import KNOCKOUT, NEVER, EventModel, load_bytes
 from pyharness.tokenizers.source import Loader, VocabularyFile
-from pyharness.types import Ids, InputError, RoundTrip, Tokenizer, Tokens, Vocabulary
+from pyharness.types import Ids, RoundTrip, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 
@@ -176,11 +177,8 @@ class EventTokenizer:
         Raises:
             InputError: an id is not in the vocabulary.
         """
-        numbers = np.asarray(ids)
-        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self.id_limit:
-            wrong = next(one for one in numbers.tolist() if not 0 <= one < self.id_limit)
-            raise InputError(f"id {wrong:,} is not in the vocabulary, which ends at {self.id_limit - 1:,}")
-        return _core.decode(self._vocabulary.data, self._vocabulary.offsets, numbers.astype(np.uint32))
+        numbers = checked(ids, self.id_limit)
+        return _core.decode(self._vocabulary.data, self._vocabulary.offsets, numbers)
 
     def vocabulary(self) -> Vocabulary:
         """Return the bytes and kind of every id."""

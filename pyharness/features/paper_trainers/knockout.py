@@ -47,17 +47,10 @@ def train_knockout(request: TrainingRequest[KnockoutOptions]) -> TrainedTokenize
     lines = list(_lines(feed))
     feed.check()
     gold = gold_of(lambda: lines, "the corpus of bpe-knockout", _digest("\n".join(lines).encode()))
-    trace: list[dict[str, Any]] = []
     with feed.phases.timed("knocking out"):
-        for number in range(options.iterations):
-            blame = blame_of(model, gold.words, space=options.space)
-            blamed = [merge for merge in range(len(model.events)) if blame.ratio(merge) >= options.threshold]
-            if not blamed:
-                break
-            trace += (_traced(model, merge, blame, number) for merge in blamed)
-            model = without(model, frozenset(model.events[merge].after[0] for merge in blamed))
+        model, trace = knock_out(model, gold.words, options.threshold, options.iterations, space=options.space)
     with feed.phases.timed("writing"):
-        gone = sum(number == NEVER for number in model.ids)
+        gone = model.ids.count(NEVER)
         origin = {
             "base": {"file": base.label, "digest": digest_of(options.base)}, "threshold": options.threshold,
             "space": options.space, "iterations": options.iterations, "gold": _about(request, gold),
@@ -78,6 +71,21 @@ def train_knockout(request: TrainingRequest[KnockoutOptions]) -> TrainedTokenize
         },
         summary={"knocked out": f"{gone:,} tokens, by {len(gold.words):,} gold words ({gold.format})"},
     )  # fmt: skip
+
+
+def knock_out(
+    model: EventModel, words: Sequence[GoldWord], threshold: float, iterations: int, *, space: bool
+) -> tuple[EventModel, list[dict[str, Any]]]:
+    """Return the model without the tokens that gold words blame, and a row for each merge that made one."""
+    trace: list[dict[str, Any]] = []
+    for number in range(iterations):
+        blame = blame_of(model, words, space=space)
+        blamed = [merge for merge in range(len(model.events)) if blame.ratio(merge) >= threshold]
+        if not blamed:
+            break
+        trace += (_traced(model, merge, blame, number) for merge in blamed)
+        model = without(model, frozenset(model.events[merge].after[0] for merge in blamed))
+    return model, trace
 
 
 def without(model: EventModel, tokens: frozenset[int]) -> EventModel:

@@ -11,12 +11,11 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
 from pyharness.bpe import WeightedPieces
 from pyharness.features.paper_trainers.event_model import Event
-
-Pair: TypeAlias = tuple[int, int]
+from pyharness.features.training.trainers.likelihood import Pair, merge_pair
+from pyharness.types import cut
 
 
 class PairQueue:
@@ -86,9 +85,8 @@ class PickyTraining:
 
     def __init__(self, pieces: WeightedPieces, threshold: float, max_token_length: int | None = None) -> None:
         symbols, ends = pieces.symbols.tolist(), pieces.offsets.tolist()
-        base = len(pieces.data_offsets) - 1
-        data, offsets = pieces.data.tobytes(), pieces.data_offsets.tolist()
-        self.strings = [data[start:end] for start, end in pairwise(offsets)]
+        self.strings = cut(pieces.data.tobytes(), pieces.data_offsets)
+        base = len(self.strings)
         self.present = [True] * base
         self.events: list[Event] = []
         self.size = base  # tokens that are present
@@ -155,7 +153,7 @@ class PickyTraining:
         self._counts.remove(pair)
         for place in sorted(self._places.pop(pair)):
             before = self._texts[place]
-            after = _merged(before, pair, token)
+            after = merge_pair(before, pair, token)
             if len(after) == len(before):
                 continue  # the pair came into it, and has gone
             weight = self._weights[place]
@@ -220,22 +218,3 @@ class PickyTraining:
                 yield token
             else:
                 waiting.extend(reversed(self._parts[token]))
-
-
-def _merged(text: Sequence[int], pair: Pair, token: int) -> list[int]:
-    """Replace a pair, from left to right.
-
-    >>> _merged([1, 1, 1, 2], (1, 1), 3)
-    [3, 1, 2]
-    """
-    left, right = pair
-    merged: list[int] = []
-    at = 0
-    while at < len(text):
-        if text[at] == left and at + 1 < len(text) and text[at + 1] == right:
-            merged.append(token)
-            at += 2
-        else:
-            merged.append(text[at])
-            at += 1
-    return merged

@@ -19,7 +19,7 @@ from pyharness.bpe import WeightedPieces, export_model, import_model, model_of_t
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.paper_trainers.event_model import KNOCKOUT, NEVER, EventModel, load_bytes
 from pyharness.features.paper_trainers.event_tokenizer import EventEncoder, EventTokenizer
-from pyharness.features.paper_trainers.knockout import blame_of, events_of, knocked_out, without
+from pyharness.features.paper_trainers.knockout import blame_of, events_of, knock_out, knocked_out, without
 from pyharness.features.training import trainers
 from pyharness.tokenizers.native import NativeBpe
 from pyharness.types import HasVocabulary, InputError, TokenKind
@@ -91,10 +91,7 @@ def test_merges_are_those_of_the_original(name: str) -> None:
     words = {word.encode(): weight for word, weight in ORIGINAL["words"].items()}
     base = base_of(words, ORIGINAL["vocab_size"])
     gold = [GoldWord("".join(parts), tuple(parts)) for parts in ORIGINAL["gold"]]
-    for _ in range(run["iterations"]):
-        blame = blame_of(base, gold, space=True)
-        tokens = {event.after[0] for merge, event in enumerate(base.events) if blame.ratio(merge) >= run["threshold"]}
-        base = without(base, frozenset(tokens))
+    base, _ = knock_out(base, gold, run["threshold"], run["iterations"], space=True)
     spelled = [[base.strings[token].decode() for token in event.before] for event in base.events]
     assert spelled == run["merges"]
     assert any(len(merge) > 2 for merge in run["merges"])
@@ -196,9 +193,13 @@ def test_what_cannot_be_knocked_out_is_refused(base: Path, text: str, options: d
 def test_a_base_that_is_no_byte_level_bpe_is_refused(base: Path, tmp_path: Path) -> None:
     characters = train(WeightedPieces.of_characters({"abab": 5}), 4)
     save(model_of_training(characters, "gpt2"), tmp_path / "characters.json")
-    for path in (tmp_path / "characters.json", tmp_path / "gold.tsv"):
-        done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", str(path), "--out", "n", cwd=tmp_path)
+    knocked = trainers.train("bpe-knockout", asked("bpe-knockout", texts=lambda: [GOLD], base=str(base)))
+    (tmp_path / "events.json").write_bytes(knocked.files["model.json"])
+    advice = {"characters.json": "merges characters", "gold.tsv": "", "events.json": "another file"}
+    for path, said in advice.items():
+        done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--base", path, "--out", "n", cwd=tmp_path)
         assert done.returncode == 2
+        assert said in done.stderr
         assert "Traceback" not in done.stderr
     done = call("train", "bpe-knockout", "-c", "path:gold.tsv", "--out", "n", cwd=tmp_path)
     assert "--base" in done.stderr

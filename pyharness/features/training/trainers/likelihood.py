@@ -137,7 +137,7 @@ class _Pairs:
         for index in sorted(self.words_with[self.slots[left, right]]):
             word = self.words[index]
             self._count(index, -1)
-            self.words[index] = _merge(word, left, right, result)
+            self.words[index] = merge_pair(word, (left, right), result)
             self._count(index, 1)
 
     def _count(self, index: int, sign: int) -> None:
@@ -174,7 +174,13 @@ class _Pairs:
         self.free.append(slot)
 
 
-def _merge(word: Sequence[int], left: int, right: int, result: int) -> list[int]:
+def merge_pair(word: Sequence[int], pair: Pair, result: int) -> list[int]:
+    """Replace a pair, from left to right.
+
+    >>> merge_pair([1, 1, 1, 2], (1, 1), 3)
+    [3, 1, 2]
+    """
+    left, right = pair
     merged, at = [], 0
     while at < len(word):
         if word[at] == left and at + 1 < len(word) and word[at + 1] == right:
