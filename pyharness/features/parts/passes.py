@@ -25,7 +25,7 @@ from pyharness.types import Corpus, InputError, State
 
 FORM = 2  # of the arrays, kept with the number of the part: 1 had no planes
 _KINDS = (" u", " i")
-_ABOUT = _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
+ABOUT = _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -75,7 +75,7 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         _add_counts(work.text, arrays)
         read = whole if index == there[0][0] else (other := other or _start(benchmark, work))
         try:
-            read.restore(of_planes({name: planes for name, planes in arrays.items() if name not in _ABOUT}))
+            read.restore(of_planes({name: planes for name, planes in arrays.items() if name not in ABOUT}))
         except InputError as error:
             raise InputError(f"{path!r} is no part of this run: {error}; remove it and work again") from None
         if read is not whole:
