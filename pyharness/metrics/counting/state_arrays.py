@@ -55,10 +55,9 @@ def of_tally(tally: Tally) -> dict[str, NDArray[np.uint64]]:
 def tally_of(arrays: State) -> Tally:
     """Invert ``of_tally``; raise ``InputError`` for another shape, or for counts that no text has."""
     counts, beginnings = (_integers_of(table(arrays, name, 2)) for name in ("tally", "tally beginnings"))
-    if len(counts) != len(_TALLIED):
-        raise InputError(f"a tally of {len(counts)} counts, where {len(_TALLIED)} are due")
-    if min(*counts, *beginnings) < 0 or max(counts[:-1]) >= _HALF:  # the last one is a digest
-        raise InputError("a tally has counts that no text has")
+    # The last count is a digest.
+    if len(counts) != len(_TALLIED) or min(*counts, *beginnings) < 0 or max(counts[:-1]) >= _HALF:
+        raise InputError(f"a tally is not {len(_TALLIED)} counts that a text may have")
     return Tally(**dict(zip(_TALLIED, counts, strict=True)), beginnings=beginnings)
 
 
@@ -146,9 +145,9 @@ def part_of(arrays: State, facts: Facts, sampled: Tokens, groups: NDArray[np.uin
     if not same or not np.array_equal(taken(arrays, "vocabulary digest"), _digest(facts.vocabulary)):
         raise InputError("a part was read with another vocabulary; read all parts with one")
     histogram, counters = _histogram(arrays, len(facts.counted)), counters_of(arrays)
-    counts, tokens = arrays["histogram counts"], sum(counters.get("tokens", ()))
-    wraps = int(counts.min(initial=0)) < 0 or int(counts.max(initial=0)) > tokens
-    if wraps or int(counts.sum()) + len(sampled.ids) != tokens:
+    # As unsigned, a negative count is beyond all tokens.
+    counts, tokens = arrays["histogram counts"].astype(np.uint64), sum(counters.get("tokens", ()))
+    if int(counts.max(initial=0)) > tokens or int(counts.sum()) + len(sampled.ids) != tokens:
         raise InputError(f"a histogram does not count the {tokens:,} tokens of its part")
     kernels.token_frequency(sampled.ids, sampled.offsets, groups, histogram)
     return CorpusState(facts, histogram, counters)
