@@ -182,9 +182,9 @@ def lack(replicates: Sequence[float | None]) -> str | None:
     """Return why replicates give no interval; None if they do.
 
     Of 32 groups that documents fall into by their hash, 16 are needed. Fewer replicates than 32 are of works that are
-    groups of their own; of these, 6 are needed. Equal replicates do not show how far a number
-    would move: a constant does not, and a rare event may not have occurred yet. Where a few groups carry the variance,
-    a few documents differ from all others; other text may have more of these or none.
+    groups of their own; of these, 6 are needed. Equal replicates do not show how far a number would move: a constant
+    does not, and a rare event may not have occurred yet. Where a few groups carry the variance, a few documents differ
+    from all others; other text may have more of these or none.
     """
     defined = [replicate for replicate in replicates if replicate is not None]
     needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS

@@ -26,14 +26,13 @@ from pyharness.running.progress import in_words
 from pyharness.types import Case, State
 
 PART_BYTES = 13_000_000
-ABOUT = ("part", "part of", "part known")
 DIFFERENT = 8  # parts that are read, if the text has as many; the others are these with other documents
 
 
 def renamed(arrays: State, index: int, count: int) -> State:
     """Return the arrays of a part as if other documents of these counts were part ``index`` of ``count``."""
     generator, pairs = np.random.default_rng(index), "pairs documents"
-    plain = passes.of_planes({name: array for name, array in arrays.items() if name not in ABOUT})
+    plain = passes.of_planes({name: array for name, array in arrays.items() if name not in passes.ABOUT})
     digests = generator.integers(0, 256, plain[f"{pairs} digests"].shape, np.uint8)
     digests = digests[np.lexsort(digests.T[::-1])]
     words = len(plain["words documents counts"])
@@ -43,7 +42,7 @@ def renamed(arrays: State, index: int, count: int) -> State:
         "words documents threshold": digests[words : words + 1],
         "ids keys": generator.integers(0, 1 << 64, plain["ids keys"].shape, np.uint64),
     }
-    about = {name: arrays[name] for name in ABOUT[1:]} | {"part": np.array([index, count, passes.FORM], np.int64)}
+    about = {name: arrays[name] for name in passes.ABOUT} | {"part": np.array([index, count, passes.FORM], np.int64)}
     return {**passes.in_planes({**plain, **changed}), **about}
 
 
@@ -93,7 +92,7 @@ def size(row: str, text: str) -> Iterator[str]:
 
 
 def merge(row: str, text: str, count: int) -> Iterator[str]:
-    """Say what it takes to add up ``count`` parts, made from one."""
+    """Say what it takes to add up ``count`` parts, made from the first ``DIFFERENT`` of the text."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reads = list(read_parts(row, text, folder, DIFFERENT))

@@ -20,10 +20,10 @@ def test_a_part_is_renamed_and_keeps_its_counts(index: int) -> None:
         "ids keys": np.zeros(5, np.uint64),
         "tally": np.ones(3, np.uint64),
     }
-    about = dict.fromkeys(parts.ABOUT, np.zeros(3, np.int64))
+    about = dict.fromkeys(passes.ABOUT, np.zeros(3, np.int64))
     changed = parts.renamed({**passes.in_planes(arrays), **about}, index, 9)
     assert changed["part"].tolist() == [index, 9, passes.FORM]
-    plain = passes.of_planes({name: array for name, array in changed.items() if name not in parts.ABOUT})
+    plain = passes.of_planes({name: array for name, array in changed.items() if name not in passes.ABOUT})
     rows = [bytes(row) for row in plain["pairs documents digests"]]
     assert rows == sorted(set(rows))
     assert bytes(plain["words documents threshold"]) == rows[2]

@@ -155,6 +155,13 @@ def with_copies_of_an_id(count: int) -> State:
     return {"histogram types": np.array([count] + [0] * 31), "histogram steps": zeros, "histogram counts": zeros}
 
 
+def with_counts(*counts: int) -> State:
+    """A histogram of other documents than the sampled ones, which are all there are."""
+    ones = np.ones(len(counts), np.uint8)
+    return {"histogram types": np.array([len(counts)] + [0] * 31), "histogram steps": ones,
+            "histogram counts": np.array(counts, np.uint64 if max(counts) > 1 << 63 else np.int64)}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "forged",
     [
@@ -183,10 +190,17 @@ def test_forged_sizes_are_refused_before_memory_is_taken(forged: Callable[[State
         with_too_many_ids,
         lambda arrays: {name: array for name, array in arrays.items() if name != "tally"},
         changed("tally", lambda array: array[:3]),
+        changed("tally", lambda array: ~(array * 0)),
+        changed("tally", lambda array: -array.astype(np.int64)),
+        changed("tally beginnings", lambda array: array.astype(np.int64) | -1),
         changed("tally beginnings", lambda array: array[:, :1]),
         changed("facts", lambda array: array + 1),
         changed("vocabulary digest", lambda array: array ^ 1),
         changed("histogram steps", lambda array: np.append(array.astype(np.int64), 1 << 40)),
+        lambda arrays: {**arrays, **with_counts(7)},
+        lambda arrays: {**arrays, **with_counts(-1, 1)},
+        lambda arrays: {**arrays, **with_counts((1 << 64) - 1, 1)},
+        lambda arrays: {name: array for name, array in arrays.items() if name != "counter tokens"},
         changed("pairs documents ids types", lambda array: array.astype(np.uint32) + 300),
         changed("pairs documents lengths", lambda array: array + 1),
         changed("pairs documents lengths", lambda array: array[:-1]),

@@ -25,7 +25,7 @@ from pyharness.types import Corpus, InputError, State
 
 FORM = 2  # of the arrays, kept with the number of the part: 1 had no planes
 _KINDS = (" u", " i")
-_ABOUT = _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
+ABOUT = _PART, _LISTING, _MET = "part", "part of", "part known"  # arrays about the part, beside those of its pass
 
 
 def read(benchmark: Benchmark, work: Work, path: Path) -> Findings:
@@ -75,7 +75,7 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
         _add_counts(work.text, arrays)
         read = whole if index == there[0][0] else (other := other or _start(benchmark, work))
         try:
-            read.restore(of_planes({name: planes for name, planes in arrays.items() if name not in _ABOUT}))
+            read.restore(of_planes({name: planes for name, planes in arrays.items() if name not in ABOUT}))
         except InputError as error:
             raise InputError(f"{path!r} is no part of this run: {error}; remove it and work again") from None
         if read is not whole:
@@ -85,9 +85,7 @@ def added_up(benchmark: Benchmark, work: Work, paths: Sequence[str]) -> Findings
     except NoFindings as none:
         return none.findings
     except OverflowError:
-        raise InputError(
-            f"parts of corpus {work.text.name!r} have sums that no text has: remove and work them again"
-        ) from None
+        raise InputError(f"parts of {work.text.name!r} have sums of no text: remove and work them again") from None
     if findings.tally is None or not findings.tally.documents:
         raise InputError(f"corpus {work.text.name!r} has no documents; check what it points to and its options")
     if len(there) < len(paths):
@@ -100,9 +98,7 @@ def _arrays(path: Path, case: str, part: tuple[int, int], listing: bytes) -> Sta
         arrays = states.of(case)
     *number, form = [*taken(arrays, _PART).tolist(), 1, 1][:3]
     if form != FORM:
-        raise InputError(
-            f"{str(path)!r} is a part of form {form}, and this pyharness reads {FORM}: remove it and work again"
-        )
+        raise InputError(f"{str(path)!r} is of form {form}; this pyharness reads {FORM}: remove it and work again")
     if number != list(part):
         raise InputError(f"{str(path)!r} is not part {part[0]} of {part[1]}")
     if taken(arrays, _LISTING).astype(np.uint8).tobytes() != listing:

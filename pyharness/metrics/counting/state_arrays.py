@@ -53,10 +53,11 @@ def of_tally(tally: Tally) -> dict[str, NDArray[np.uint64]]:
 
 
 def tally_of(arrays: State) -> Tally:
-    """Invert ``of_tally``; raise ``InputError`` for another shape."""
+    """Invert ``of_tally``; raise ``InputError`` for another shape, or for counts that no text has."""
     counts, beginnings = (_integers_of(table(arrays, name, 2)) for name in ("tally", "tally beginnings"))
-    if len(counts) != len(_TALLIED) or min(counts) < 0:
-        raise InputError(f"a tally of {len(counts)} counts, where {len(_TALLIED)} are due")
+    # The last count is a digest.
+    if len(counts) != len(_TALLIED) or min(*counts, *beginnings) < 0 or max(counts[:-1]) >= _HALF:
+        raise InputError(f"a tally is not {len(_TALLIED)} counts that a text may have")
     return Tally(**dict(zip(_TALLIED, counts, strict=True)), beginnings=beginnings)
 
 
@@ -139,13 +140,17 @@ def of_part(state: CorpusState, sampled: Tokens, groups: NDArray[np.uint8]) -> d
 
 
 def part_of(arrays: State, facts: Facts, sampled: Tokens, groups: NDArray[np.uint8]) -> CorpusState:
-    """Invert ``of_part``; raise ``InputError`` for the pass of another vocabulary than that of ``facts``."""
+    """Invert ``of_part``; raise ``InputError`` for another vocabulary than that of ``facts``, or a forged histogram."""
     same = np.array_equal(taken(arrays, "facts", 3), _of_facts(facts))
     if not same or not np.array_equal(taken(arrays, "vocabulary digest"), _digest(facts.vocabulary)):
         raise InputError("a part was read with another vocabulary; read all parts with one")
-    histogram = _histogram(arrays, len(facts.counted))
+    histogram, counters = _histogram(arrays, len(facts.counted)), counters_of(arrays)
+    # As unsigned, a negative count is beyond all tokens.
+    counts, tokens = arrays["histogram counts"].astype(np.uint64), sum(counters.get("tokens", ()))
+    if int(counts.max(initial=0)) > tokens or int(counts.sum()) + len(sampled.ids) != tokens:
+        raise InputError(f"a histogram does not count the {tokens:,} tokens of its part")
     kernels.token_frequency(sampled.ids, sampled.offsets, groups, histogram)
-    return CorpusState(facts, histogram, counters_of(arrays))
+    return CorpusState(facts, histogram, counters)
 
 
 def _of_facts(facts: Facts) -> NDArray[np.int64]:

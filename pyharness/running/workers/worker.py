@@ -124,14 +124,11 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
 
 
 def _findings(benchmark: Benchmark, request: Request, work: Work) -> Findings:
-    if request.keep_part is None and not request.parts:
+    keep, paths = request.keep_part, request.parts
+    if keep is None and not paths:
         return benchmark.run(work)
     parts = registry.of_features("pyharness.running", "PARTS")["parts"]
-    found: Findings = (
-        parts.added_up(benchmark, work, request.parts)
-        if request.keep_part is None
-        else parts.read(benchmark, work, Path(request.keep_part))
-    )
+    found: Findings = parts.read(benchmark, work, Path(keep)) if keep else parts.added_up(benchmark, work, paths)
     return found
 
 

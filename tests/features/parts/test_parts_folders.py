@@ -253,6 +253,7 @@ FORGED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "another listing": lambda arrays: {**arrays, "part of": np.zeros(32, np.uint8)},
     "another vocabulary": lambda arrays: {**arrays, "vocabulary digest u": np.zeros((1, 16), np.uint8)},
     "no tally": lambda arrays: {name: array for name, array in arrays.items() if name != "tally u"},
+    "a tally of all bits": lambda arrays: {**arrays, "tally u": ~(arrays["tally u"] * 0)},
     "no planes": lambda arrays: {**arrays, "tally u": np.zeros(6, np.uint64)},
     "a histogram of 2^40": lambda arrays: {**arrays, **in_planes({"facts": np.array([256, 1 << 40, 0])})},
 }

@@ -1,4 +1,4 @@
-"""A run in parts that is killed at any moment, whoever does the parts, goes on to the same numbers."""
+"""Whether a run in parts that is killed at random moments goes on to the same numbers, whoever does the parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twenty parts of a gigabyte over the loopback address read hardly more than the gigabyte, of each kind of file."""
+"""Whether 20 parts of a gigabyte of each kind of file read at most 1.02 times that, over the loopback address."""
 
 from __future__ import annotations
 
