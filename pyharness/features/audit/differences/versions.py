@@ -62,7 +62,7 @@ class LibraryVersion:
             raise InputError(f"{text!r} names no version of a library; write it as tokenizers==0.21.0")
         if parts["library"] not in HOME_LIBRARIES.values():
             comparable = ", ".join(dict.fromkeys(HOME_LIBRARIES.values()))
-            raise InputError(f"library {parts['library']!r} cannot be compared in versions, but {comparable} can")
+            raise InputError(f"versions of {parts['library']!r} cannot be compared; those of {comparable} can")
         return cls(parts["library"], parts["version"])
 
     def __str__(self) -> str:
