@@ -1,6 +1,6 @@
 """Does ``pyharness audit`` name every fault planted in copies of published tokenizers, and none in the originals?
 
-    python studies/ranks/damaged_copies.py FOLDER
+    python studies/ranks/damaged_copies.py FOLDER [TOKENIZER ...]
 
 FOLDER has the published files, as ``PUBLISHED`` names them. Three more are adapted here, from tokens of the shipped
 text. Each of the eight lies in a model folder whose files agree. For each kind of fault that its kind of file can have,
@@ -99,6 +99,9 @@ def rows(published: Path, names: Sequence[str] = ()) -> Iterator[CopyTrials]:
 
 def main(published: Path, names: Sequence[str]) -> int:
     """Print the table; exit with 1 if a fault was missed, or an original has one."""
+    known = (*PUBLISHED, *ADAPTED)
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"no tokenizer here is called {', '.join(unknown)}; known: {', '.join(known)}")
     print(f"{'tokenizer':18} planted  named  false  processor s")  # noqa: T201
     bad = 0
     for one in rows(published, names):

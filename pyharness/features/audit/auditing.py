@@ -19,7 +19,8 @@ from pyharness.features.audit.checks import (
     vocabulary,
 )
 from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus, few
-from pyharness.features.audit.checks.subjects import HOME_LIBRARIES, AuditSubject
+from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.differences.definitions import HOME_LIBRARIES
 from pyharness.plugins.registry import pick
 from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files import vocabulary_file

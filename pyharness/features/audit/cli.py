@@ -124,7 +124,7 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
     pyharness diff old/tokenizer.json new/tokenizer.json -c path:corpus.jsonl
     pyharness diff deepseek native+deepseek --format json
     pyharness diff model@v1.0 model
-    pyharness diff gpt2 --libraries tiktoken==0.9.0 tiktoken==0.12.0
+    pyharness diff cl100k_base --libraries tiktoken==0.9.0 tiktoken==0.12.0
 
     It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
     shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space

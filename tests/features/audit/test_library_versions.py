@@ -22,7 +22,6 @@ SOURCE = """
 import os
 
 
-
 class Encoding:
     def __init__(self, name, pat_str, mergeable_ranks, special_tokens):
         self.ranks = mergeable_ranks

@@ -26,10 +26,6 @@ def check(library: str, file: MarkedFile) -> None:
     module, engine = LIBRARIES[library]
     pytest.importorskip(module)
     row = engine + file.row
-    try:
-        tokenizers.load(row)
-    except InputError as error:
-        pytest.skip(str(error))
     spec = tokenizers.resolve(row)
     work = Work(Case("control", row, None), spec, lambda: spec.load(spec), None, 1)
     about: dict[str, Any] = benchmarks()["control"].run(work).details["libraries"][library]
@@ -47,7 +43,13 @@ def test_a_made_file(tmp_path: Path, library: str) -> None:
 @pytest.mark.parametrize("library", OF_JSON)
 @pytest.mark.parametrize("name", JSON)
 def test_real_files(data: Path, name: str, library: str) -> None:
-    check(library, MarkedFile.of_json(data / "tokenizers" / name / "tokenizer.json"))
+    file = MarkedFile.of_json(data / "tokenizers" / name / "tokenizer.json")
+    pytest.importorskip(LIBRARIES[library][0])
+    try:
+        tokenizers.load(LIBRARIES[library][1] + file.row)
+    except InputError as error:  # an engine that does not run every file
+        pytest.skip(str(error))
+    check(library, file)
 
 
 @pytest.mark.slow

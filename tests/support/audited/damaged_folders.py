@@ -14,7 +14,7 @@ from pathlib import Path
 
 from audited import damage
 from audited.damage import CONFIG, GENERATION, GOOD_TEMPLATE, MODEL, SPECIALS, TEMPLATE, TOKENIZER, VOCAB, Damage, Files
-from audited.damaged_ranks import OF_RANKS
+from audited.damaged_ranks import OF_RANKS, DataDamage
 from pyharness.features.audit import auditing
 from pyharness.features.audit.auditing import TokenizerAudit
 from pyharness.features.audit.checks import subjects
@@ -67,7 +67,7 @@ class GoodFolder:
             kinds |= damage.KINDS
         else:
             kinds |= {kind: make for kind, make in damage.KINDS.items() if kind in OF_FOLDERS}
-            kinds |= of_model(self.name) if self.name == "tokenizer.model" else of_ranks(self.name)
+            kinds |= of_file(self.name, OF_MODELS if self.name == "tokenizer.model" else {**OF_RANKS, **MORE_RANKS})
         for kind, make in {**kinds, **MORE}.items():
             if (planted := make(self.files)) is not None:
                 yield kind, planted
@@ -94,6 +94,15 @@ def _around(path: Path, name: str) -> Files:
     }  # fmt: skip
 
 
+def of_file(name: str, kinds: Mapping[str, DataDamage]) -> dict[str, Callable[[Files], Damage]]:
+    """Faults of the bytes of one file."""
+
+    def made(make: Callable[[bytes], bytes], check: str, fault: str) -> Callable[[Files], Damage]:
+        return lambda files: Damage({**files, name: make(files[name])}, check, fault)
+
+    return {kind: made(*given) for kind, given in kinds.items()}
+
+
 # ---------------------------------------------------------------------------------------------- other files
 
 OF_FOLDERS = (
@@ -103,14 +112,12 @@ OF_FOLDERS = (
 )  # fmt: skip
 
 
-def _other_name(files: Files) -> Damage:
+def _other_name(files: Files) -> Damage | None:
     """``special_tokens_map.json`` names another token as the beginning of a text."""
-    named = {**files[SPECIALS], "bos_token": files[SPECIALS]["eos_token"]}
-    return Damage({**files, SPECIALS: named}, "specials", "files disagree")
-
-
-def _has_two_names(files: Files) -> bool:
-    return bool(files[SPECIALS]["bos_token"] != files[SPECIALS]["eos_token"])
+    names = files[SPECIALS]
+    if names["bos_token"] == names["eos_token"]:
+        return None
+    return Damage({**files, SPECIALS: {**names, "bos_token": names["eos_token"]}}, "specials", "files disagree")
 
 
 def _added_id(files: Files) -> Damage:
@@ -130,7 +137,7 @@ def _other_piece(files: Files) -> Damage | None:
 
 
 MORE: Mapping[str, Callable[[Files], Damage | None]] = {
-    "names that disagree": lambda files: _other_name(files) if _has_two_names(files) else None,
+    "names that disagree": _other_name,
     "another id in added_tokens.json": _added_id,
     "pieces swapped in vocab.json": _other_piece,
     "config cut off": lambda files: Damage({**files, CONFIG: json.dumps(files[CONFIG])[:-9]}, "specials",
@@ -149,24 +156,14 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 _REFUSED = ("file", "file is refused")
-MORE_RANKS: Mapping[str, Callable[[bytes], bytes]] = {
-    "rank of text": lambda data: data.replace(b" 300\n", b" many\n"),
-    "rank with a fraction": lambda data: data.replace(b" 300\n", b" 300.5\n"),
-    "token without a rank": lambda data: data.replace(b" 300\n", b"\n"),
-    "three words in a line": lambda data: data.replace(b" 300\n", b" 300 300\n"),
-    "half of the lines": lambda data: b"".join(_lines(data)[: len(_lines(data)) // 2]),
-    "first line missing": lambda data: b"".join(_lines(data)[1:]),
+MORE_RANKS: Mapping[str, DataDamage] = {
+    "rank of text": (lambda data: data.replace(b" 300\n", b" many\n"), *_REFUSED),
+    "rank with a fraction": (lambda data: data.replace(b" 300\n", b" 300.5\n"), *_REFUSED),
+    "token without a rank": (lambda data: data.replace(b" 300\n", b"\n"), *_REFUSED),
+    "three words in a line": (lambda data: data.replace(b" 300\n", b" 300 300\n"), *_REFUSED),
+    "half of the lines": (lambda data: b"".join(_lines(data)[: len(_lines(data)) // 2]), *_REFUSED),
+    "first line missing": (lambda data: b"".join(_lines(data)[1:]), *_REFUSED),
 }
-
-
-def of_ranks(name: str) -> dict[str, Callable[[Files], Damage | None]]:
-    """Faults of a rank file."""
-
-    def made(make: Callable[[bytes], bytes], check: str, fault: str) -> Callable[[Files], Damage]:
-        return lambda files: Damage({**files, name: make(files[name])}, check, fault)
-
-    some: dict[str, Callable[[Files], Damage | None]] = {kind: made(*given) for kind, given in OF_RANKS.items()}
-    return some | {kind: made(make, *_REFUSED) for kind, make in MORE_RANKS.items()}
 
 
 # ---------------------------------------------------------------------------------------------- SentencePiece
@@ -224,7 +221,7 @@ def _of_kind(data: bytes, kind: PieceType) -> int:
     return read_model(data, "the model").types.index(kind)
 
 
-OF_MODELS: Mapping[str, tuple[Callable[[bytes], bytes], str, str]] = {
+OF_MODELS: Mapping[str, DataDamage] = {
     "model cut off": (lambda data: data[: len(data) * 3 // 5], *_REFUSED),
     "nothing behind the pieces": (
         lambda data: b"".join(data[start:end] for number, _, (start, end) in placed_fields(data, "") if number == 1),
@@ -243,12 +240,3 @@ OF_MODELS: Mapping[str, tuple[Callable[[bytes], bytes], str, str]] = {
     "pieces swapped with their scores": (_swapped, "ids", "id out of order"),
     "scores swapped": (_scores_swapped, "ids", "rank out of order"),
 }
-
-
-def of_model(name: str) -> dict[str, Callable[[Files], Damage | None]]:
-    """Faults of a SentencePiece model."""
-
-    def made(make: Callable[[bytes], bytes], check: str, fault: str) -> Callable[[Files], Damage]:
-        return lambda files: Damage({**files, name: make(files[name])}, check, fault)
-
-    return {kind: made(*given) for kind, given in OF_MODELS.items()}

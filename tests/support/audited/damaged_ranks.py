@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-RankDamage = tuple[Callable[[bytes], bytes], str, str]
+DataDamage = tuple[Callable[[bytes], bytes], str, str]
 
 
 def lines(data: bytes) -> list[tuple[bytes, int]]:
@@ -38,7 +38,7 @@ def _twice(data: bytes) -> bytes:
     return ranks([*pairs, (pairs[0][0], pairs[-1][1] + 1)])
 
 
-OF_RANKS: dict[str, RankDamage] = {
+OF_RANKS: dict[str, DataDamage] = {
     "swapped ranks": (_swapped, "ids", "rank out of order"),
     "missing byte": (_without_byte, "file", "file is refused"),
     "token twice": (_twice, "file", "file is refused"),

@@ -40,7 +40,7 @@ SCHEMES = {"cl100k_base": "gpt4", "o200k_base": "o200k"}  # of gigatoken
 
 
 class NoCell(Exception):
-    """A library that does not read such a file; the message says why."""
+    """A library that is not called on such a file; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,12 @@ def calls_of(library: str, file: MarkedFile) -> Calls:
     """The default call of a library and its switches, on a file.
 
     Raises:
-        NoCell: the library has no call that reads such a file.
+        NoCell: no call of the library on such a file is here.
     """
     loaded: Any = importlib.import_module(LIBRARIES[library][0])
     make = _READERS.get((library, file.kind))
     if make is None:
-        raise NoCell(f"{library} reads no {file.kind}")
+        raise NoCell(f"{library} is not called on a {file.kind} here")
     return make(loaded, file)
 
 
@@ -239,8 +239,7 @@ def _quicktok_ranks(library: Any, file: MarkedFile) -> Calls:
 
 
 def _rs_bpe_ranks(library: Any, file: MarkedFile) -> Calls:
-    del library
-    return getattr(importlib.import_module("rs_bpe.openai"), file.name)().encode, []
+    return getattr(library.bpe.openai, file.name)().encode, []  # the module rs_bpe.openai is empty
 
 
 def _splintr_ranks(library: Any, file: MarkedFile) -> Calls:

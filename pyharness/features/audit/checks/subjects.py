@@ -22,9 +22,6 @@ from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, Unsupp
 from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file
 
-HOME_LIBRARIES = {"huggingface": "tokenizers", "rank_file": "tiktoken", "tekken": "tiktoken",
-                  "sentencepiece": "sentencepiece"}  # fmt: skip
-
 
 @dataclass(eq=False)
 class AuditSubject:

@@ -26,6 +26,8 @@ from pyharness.vocabularies.huggingface.traits import is_byte_level
 from pyharness.vocabularies.sentencepiece_file import PieceType, SentencePieceModel
 from pyharness.vocabularies.stages import HasStages
 
+HOME_LIBRARIES = {"huggingface": "tokenizers", "sentencepiece": "sentencepiece", "rank_file": "tiktoken",
+                  "tekken": "tiktoken"}  # fmt: skip
 # The spelling of a token, and its number among tokens that are spelled alike: 0 but for rare files.
 Key: TypeAlias = tuple[bytes, int]
 Rule: TypeAlias = tuple[bytes, bytes]

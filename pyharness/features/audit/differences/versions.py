@@ -24,6 +24,7 @@ from typing import Any
 from pyharness import tokenizers
 from pyharness.features.audit.differences import sources
 from pyharness.features.audit.differences.comparison import DifferingTexts, TextCount, count_texts
+from pyharness.features.audit.differences.definitions import HOME_LIBRARIES
 from pyharness.features.audit.differences.sides import Reading, unequal
 from pyharness.features.audit.differences.witnesses import general_texts, shrink
 from pyharness.system import folders, program
@@ -34,8 +35,6 @@ from pyharness.types import InputError, Tokens
 from pyharness.vocabularies import rank_file
 from pyharness.vocabularies.huggingface.file import read_file
 
-LIBRARIES = {"huggingface": "tokenizers", "sentencepiece": "sentencepiece", "rank_file": "tiktoken",
-             "tekken": "tiktoken"}  # fmt: skip
 MOST_WITNESSES = 8
 INSTALL_SECONDS = ANSWER_SECONDS = 600.0
 _CHILD = Path(__file__).with_name("version_child.py")
@@ -61,9 +60,9 @@ class LibraryVersion:
         parts = _WANTED.fullmatch(text)
         if parts is None:
             raise InputError(f"{text!r} names no version of a library; write it as tokenizers==0.21.0")
-        if parts["library"] not in LIBRARIES.values():
-            comparable = ", ".join(dict.fromkeys(LIBRARIES.values()))
-            raise InputError(f"library {parts['library']!r} cannot be compared in versions, but {comparable} can")
+        if parts["library"] not in HOME_LIBRARIES.values():
+            comparable = ", ".join(dict.fromkeys(HOME_LIBRARIES.values()))
+            raise InputError(f"versions of {parts['library']!r} cannot be compared; those of {comparable} can")
         return cls(parts["library"], parts["version"])
 
     def __str__(self) -> str:
@@ -144,7 +143,7 @@ def opened(spec: str, wanted: LibraryVersion, threads: int) -> Iterator[Versione
         file = row.load
         if not isinstance(file, VocabularyFile):
             raise InputError(f"{spec!r} is no file that {wanted.library} itself reads: name a file, without an engine")
-        if (own := LIBRARIES.get(file.kind, row.library)) != wanted.library:
+        if (own := HOME_LIBRARIES.get(file.kind, row.library)) != wanted.library:
             raise InputError(f"{spec!r} is a file of {own}, not of {wanted.library}: name two versions of {own}")
         asked = {"library": wanted.library, "threads": threads, **_written(file, Path(folder))}
         child = Child([str(_CHILD)], program=(str(wanted.python()), "-I"), asked=True,
@@ -159,7 +158,7 @@ def opened(spec: str, wanted: LibraryVersion, threads: int) -> Iterator[Versione
 
 def _written(file: VocabularyFile, folder: Path) -> dict[str, Any]:
     """Write a file for the child, and return what it has to know of it."""
-    path, data = folder / "tokenizer.json", file.fetch()
+    path, data = folder / "file", file.fetch()
     about: dict[str, Any] = {"path": str(path)}
     if file.kind == "huggingface":
         about["dropout"] = bool(read_file(data, file.label).model.get("dropout"))
