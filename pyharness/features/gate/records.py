@@ -45,17 +45,12 @@ def gate_from_json(data: Any, name: str) -> Gate:
     try:
         check_values(data)
         gate = from_json(Gate, data, "gate", _COLUMNAR)
-        _check_rounds(gate)
+        for rounds in gate.rounds:
+            if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
+                raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
     except Misshapen as error:
         raise InputError(f"{name} is not a complete record of a gate: {error}") from None
     return gate
-
-
-def _check_rounds(gate: Gate) -> None:
-    """Refuse rounds where the times of both arms and the orders are not equally many."""
-    for rounds in gate.rounds:
-        if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
-            raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
 
 
 def dump_gate(gate: Gate) -> str:

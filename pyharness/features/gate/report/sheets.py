@@ -129,7 +129,9 @@ def answer_sheet(gate: Gate) -> Sheet:
     sides = ((side, ", ".join(words)) for side, words in versions(gate))
     rows = [("verdict", verdict_line(gate)), *sides, *faults, *map(headline, shown)]
     if passed:
-        rows.append(("pass", f"{counts(passed)}{_range([one.effect for one in passed if one.figure == 'time'])}"))
+        effects = [one.effect for one in passed if one.figure == "time" and one.effect is not None]
+        span = f", from {change(min(effects), 'time')} to {change(max(effects), 'time')}" if effects else ""
+        rows.append(("pass", f"{counts(passed)}{span}"))
     return Sheet(f"Gate: suite {gate.suite}", _ANSWERS, tuple(text_row(*row) for row in rows))
 
 
@@ -143,11 +145,6 @@ def versions(gate: Gate) -> Iterator[tuple[str, list[str]]]:
         short = commit[:OF_A_COMMIT] + " with changes" * bool(changes) if revision else version
         if words := [*filter(None, dict.fromkeys(("" if arm is None else arm.source, short, revision.get("subject"))))]:
             yield side, words
-
-
-def _range(effects: Sequence[float | None]) -> str:
-    numbers = [one for one in effects if one is not None]
-    return f", from {change(min(numbers), 'time')} to {change(max(numbers), 'time')}" if numbers else ""
 
 
 def judgement_sheet(
