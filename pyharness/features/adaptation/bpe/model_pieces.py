@@ -66,7 +66,11 @@ class ModelPieces:
             cut = cut.split_batch(texts, threads)
         if isinstance(cut, Pieces):
             self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
-            self._counter.add(_parts(texts, cut), threads)
+            parts = []
+            for index, text in enumerate(texts):
+                data = text.encode() if isinstance(text, str) else text
+                parts += [data[start:end] for start, end in pairwise([0, *cut.of(index).tolist()])]
+            self._counter.add(parts, threads)
         else:
             self._counter = self._counter or PieceCounter(self._splitter or cut, self._max_bytes)
             self._counter.add(texts, threads)
@@ -74,15 +78,6 @@ class ModelPieces:
     def pieces(self) -> WeightedPieces:
         """Return the counted pieces over the 256 bytes, in the order of first occurrence."""
         return WeightedPieces.of_bytes({}) if self._counter is None else self._counter.pieces()
-
-
-def _parts(texts: Sequence[str | bytes], pieces: Pieces) -> list[bytes]:
-    """Return each piece as a separate text."""
-    parts = []
-    for index, text in enumerate(texts):
-        data = text.encode() if isinstance(text, str) else text
-        parts += [data[start:end] for start, end in pairwise([0, *pieces.of(index).tolist()])]
-    return parts
 
 
 def check_extendable(model: BpeModel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -114,14 +114,10 @@ def rules_of(base: BaseFile) -> PieceRules | None:
     model: Any = base.model
     if model.symbols != "characters" or "▁".encode() not in model.alphabet:
         return None
-    strings = _texts(model)
+    merges = model.merges
+    data, ends = merges.data.tobytes(), merges.offsets.tolist()
+    strings = [data[ends[token] : ends[token + 1]].decode(errors="replace") for token in np.flatnonzero(merges.tested)]
     return PieceRules(
         digits_alone=not any(sum(map(str.isdigit, text)) > 1 for text in strings),
         whitespace_only=any(len(text) > 1 and not text.strip("▁") for text in strings),
     )
-
-
-def _texts(model: BpeModel) -> Iterable[str]:
-    merges = model.merges
-    data, ends = merges.data.tobytes(), merges.offsets.tolist()
-    return [data[ends[token] : ends[token + 1]].decode(errors="replace") for token in np.flatnonzero(merges.tested)]

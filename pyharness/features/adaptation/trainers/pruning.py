@@ -186,13 +186,10 @@ def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
     model = base.model
     removed = _choose_removed(model, order.ids, feed.request.options)
     with feed.phases.timed("writing"):
-        return prune(base.data, model, removed, base.label, _texts_to_compare(model, removed))
-
-
-def _texts_to_compare(model: BpeModel, removed: Ids) -> list[str]:
-    """Return texts of kept and of removed tokens."""
-    stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
-    return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
+        stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
+        compared = (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())
+        texts = texts_of([model.merges[token] for token in compared])
+        return prune(base.data, model, removed, base.label, texts)
 
 
 LEAF_PRUNING = Method("leaf-pruning", lambda model, counts, _, threads: leaf_order(model, counts, threads))
