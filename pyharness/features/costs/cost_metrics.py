@@ -48,20 +48,15 @@ class CostState:
 
 def measure(state: CostState, prices: TokenPrices) -> Iterator[Measurement]:
     """Yield every metric of every language."""
-    for index, language in enumerate(state.tokens.languages):
-        for name, of in _functions(prices).items():
-            yield _estimate(state, name, language, index, of)
-
-
-def _functions(prices: TokenPrices) -> dict[str, Callable[[float], float]]:
-    """Return the metrics as functions of the tokens for a word of the reference language."""
-    functions: dict[str, Callable[[float], float]] = {
+    functions: dict[str, Callable[[float], float]] = {  # of the tokens for a word of the reference language
         "reading_cost": lambda tokens: prices.input * tokens,
         "writing_cost": lambda tokens: prices.output * tokens,
     }
     if prices.window:
         functions["window_words"] = lambda tokens: prices.window / tokens
-    return functions
+    for index, language in enumerate(state.tokens.languages):
+        for name, of in functions.items():
+            yield _estimate(state, name, language, index, of)
 
 
 def _estimate(state: CostState, name: str, language: str, index: int, compute: Callable[[float], float]) -> Measurement:
