@@ -20,7 +20,7 @@ from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
 from pyharness.features.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
 from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile, header_of
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.system import bounded_file
 from pyharness.types import FileContent, InputError, Streamed
 from pyharness.vocabularies.files import vocabulary_file

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
 from pyharness.features.language_models.weights_file import StoredTensor, to_float64
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.types import InputError
 
 BLOCK = 4 << 20  # bytes per read
