@@ -8,7 +8,6 @@ from typing import Any
 from pyharness.features.gate.types import Calibration, Gate, Timing
 from pyharness.store.json_lines import dump
 from pyharness.store.shape import Misshapen, as_json, check_schema, check_values, from_json, short
-from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 GATE_KIND = "pyharness-gate"
@@ -60,15 +59,6 @@ def dump_gate(gate: Gate) -> str:
         InputError: a record cannot hold a value of the gate.
     """
     return dump(gate_as_json(gate), "rounds")
-
-
-def write_gate(path: Path, gate: Gate, *, overwrite: bool = False) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        InputError: the file exists and ``overwrite`` is not set, or it cannot be written.
-    """
-    atomic_file.write(path, dump_gate(gate), overwrite=overwrite)
 
 
 def calibration_as_json(calibration: Calibration) -> dict[str, Any]:
