@@ -27,8 +27,7 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
         return
     require_cuda()
     cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
-    from pyharness.features.profiling.clocks import watching
-    from pyharness.features.profiling.cuda import Cuda, bus_id
+    from pyharness.features.profiling.cuda import Cuda, bus_id, watching
 
     info = device_info()
     with watching(bus_id(cupy, info.index)) as watch:
