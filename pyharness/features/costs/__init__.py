@@ -1,9 +1,7 @@
 """What tokens cost: prices by language, what a window holds, and what chat templates add.
 
-``prices`` reads the user's prices, ``cost`` is the benchmark ``cost``.
-
-``templates`` finds the chat template of a row, and has the conversations that are rendered with it. ``chat`` is the
-benchmark ``chat``, ``words`` the benchmark ``words``.
+``cost`` is the benchmark ``cost``, by the user's prices. ``templates`` finds the chat template of a row, and has the
+conversations that are rendered with it. ``chat`` is the benchmark ``chat``, ``words`` the benchmark ``words``.
 """
 
 from __future__ import annotations
