@@ -114,7 +114,9 @@ def template_of(row: TokenizerSpec, file: str = "") -> ChatTemplate:
         InputError: a file cannot be read, or is too large.
     """
     folder = _folder(row)
-    config = {} if folder is None else _config(folder)
+    config: Mapping[str, Any] = {}
+    if folder is not None and (folder / CONFIG).is_file():
+        config = parse_json(_read(folder / CONFIG, _MOST_CONFIG), str(folder / CONFIG))
     tokens = {name: text for name in _NAMED if (text := _content(config.get(name))) is not None}
     path = folders.expanded(file) if file else folder and folder / FILE
     if path is not None and (file or path.is_file()):
@@ -135,11 +137,6 @@ def _folder(row: TokenizerSpec) -> Path | None:
         if path.is_file():
             return path.parent
     return None
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    path = folder / CONFIG
-    return parse_json(_read(path, _MOST_CONFIG), str(path)) if path.is_file() else {}
 
 
 def _read(path: Path, most: int) -> bytes:
