@@ -74,16 +74,11 @@ def check(
     if exports and trainer.not_exported:
         able = ", ".join(one.name for one in trainers.specs().values() if not one.not_exported)
         raise InputError(f"trainer {trainer.name!r} has no --export: {trainer.not_exported}; trainers with it: {able}")
-    if exports:
-        _rehearse(trainer, request, exports)
-
-
-def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports: Sequence[str]) -> None:
-    """Export the same training on one letter: a format that cannot take these options says so now, not in an hour."""
-    tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
-    _, refused = _export(trainers.train(trainer, tiny), exports)
-    if refused:
-        raise InputError(refused[0])
+    if exports:  # on one letter: a format that cannot take these options says so now, not in an hour
+        tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
+        _, refused = _export(trainers.train(trainer, tiny), exports)
+        if refused:
+            raise InputError(refused[0])
 
 
 def keep(
