@@ -25,8 +25,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / "support")]
 from extended_models import extended_model  # noqa: E402
 from pyharness.bpe import BpeModel, WeightedPieces, import_model, self_tokenization  # noqa: E402
 from pyharness.features.adaptation.bpe.extension import Continued, continued  # noqa: E402
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded  # noqa: E402
-from pyharness.features.adaptation.bpe.piece_rules import read_piece_rules  # noqa: E402
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded, read_piece_rules  # noqa: E402
 
 BASES = {
     "gpt2": "gpt2/tokenizer.json",

@@ -24,8 +24,7 @@ from oracles import extending as oracle
 from pyharness.bpe import BpeModel, PieceCounter, TextSplitter, WeightedPieces, import_model, train
 from pyharness.bpe.encoding.stages import normalizer_of
 from pyharness.features.adaptation.bpe.extension import extend
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.features.adaptation.bpe.piece_rules import read_piece_rules
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, read_piece_rules
 from pyharness.system.environment import cores
 from speed_fixtures import DATA, NEEDS_DATA, Benchmark, report
 

@@ -32,7 +32,7 @@ def make_stock(folder: Path) -> Path:
     _pyharness(folder, "train", "bpe", "-c", "path:text.txt", "--vocab-size", "270", "--out", "bpe", "-q")
     options = ("-t", "raw_bytes", "-t", "file:bpe/model.json", "-c", "path:text.txt", "-b", "compression")
     _pyharness(folder, "run", *options, "-o", "record.json", "-q")
-    gate_records.write_gate(folder / "gate.json", gate(judgement("encode")))
+    (folder / "gate.json").write_text(gate_records.dump_gate(gate(judgement("encode"))), encoding="utf-8")
     return folder
 
 

@@ -20,7 +20,7 @@ from pyharness.types import InputError, counted
 if TYPE_CHECKING:
     from pyharness.features.adaptation.resizing import Made
     from pyharness.features.adaptation.surgery.vocabulary_transfer import Embedded, Planned
-    from pyharness.features.adaptation.trainers.base_file import BaseFile
+    from pyharness.features.adaptation.trainers.adapted import BaseFile
     from pyharness.features.training.trainers import TrainerSpec
 
 _SHOWN = 4  # number of tokens with reused ids in a message
@@ -153,7 +153,7 @@ def _run(
     from pyharness.corpora.texts import Text
     from pyharness.features.adaptation import resizing
     from pyharness.features.training import commands as training
-    from pyharness.features.training.held_out import HeldOut
+    from pyharness.features.training.commands import HeldOut
 
     if not quiet:
         check_output()

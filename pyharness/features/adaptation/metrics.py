@@ -18,7 +18,6 @@ from dataclasses import astuple, dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState, Sums
@@ -66,7 +65,9 @@ class AdaptationCounts:
         ``added``: ids of the added tokens, in the adapted tokenizer.
         """
         uses = adapted.histogram[:, added.astype(np.int64)]
-        sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
+        by_group = np.empty(len(uses), np.object_)  # Python's integers, as in the other sums
+        by_group[:] = uses.sum(axis=1).tolist()
+        sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: by_group}
         unused = int(np.count_nonzero(uses.sum(axis=0) == 0))
         return cls(len(added), removed, unused, unreachable, sums, others)
 
@@ -142,12 +143,6 @@ def _sums(arrays: State, name: str) -> Sums:
     if name not in arrays:
         raise InputError(f"a state has no {name!r}")
     return state_arrays.sums_of(arrays[name])
-
-
-def _integers(values: NDArray[np.uint64]) -> Sums:
-    integers = np.empty(len(values), np.object_)
-    integers[:] = values.tolist()
-    return integers
 
 
 def _count_examined(metric: str, count: int | None) -> Measurement:

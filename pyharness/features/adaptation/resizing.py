@@ -13,13 +13,12 @@ import numpy as np
 from pyharness.bpe import BpeModel, BpeTokenizer
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
-from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.adapted import BaseFile
 from pyharness.features.training import commands as training
 from pyharness.features.training import trainers
-from pyharness.features.training.commands import TrainingFiles
-from pyharness.features.training.held_out import HeldOut
+from pyharness.features.training.commands import HeldOut, TrainingFiles
 from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.system.folders import check_apart, expanded
 from pyharness.types import InputError, TrainingProgress
 

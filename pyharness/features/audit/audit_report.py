@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyharness.features.audit.auditing import TokenizerAudit
-from pyharness.features.audit.checks.results import STATUSES, CheckStatus
+from pyharness.features.audit.checks.subjects import STATUSES, CheckStatus
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Page, Section
 from pyharness.report.sheet.strings import visible, writable

@@ -18,8 +18,7 @@ from pyharness.features.audit.checks import (
     texts,
     vocabulary,
 )
-from pyharness.features.audit.checks.results import STATUSES, AuditFault, CheckResult, CheckStatus, few
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import STATUSES, AuditFault, AuditSubject, CheckResult, CheckStatus, few
 from pyharness.features.audit.differences.definitions import HOME_LIBRARIES
 from pyharness.plugins.registry import pick
 from pyharness.types import InputError, Unsupported

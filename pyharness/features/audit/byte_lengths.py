@@ -121,12 +121,9 @@ def byte_lengths(row: str, tokenizer: Tokenizer) -> ByteLengths:
     leading = np.zeros(len(lengths), np.bool_)
     filled = np.flatnonzero(lengths)
     leading[filled] = vocabulary.data[vocabulary.offsets[filled]] == ord(" ")
-    return ByteLengths(row, vocabulary, lengths, leading, _has_dummy_space(tokenizer, vocabulary))
-
-
-def _has_dummy_space(tokenizer: Tokenizer, vocabulary: Vocabulary) -> bool:
     ids = tokenizer.encode_batch(["ab"]).ids.tolist()
-    return b"".join(vocabulary[token] for token in ids) == b" ab"
+    dummy_space = b"".join(vocabulary[token] for token in ids) == b" ab"
+    return ByteLengths(row, vocabulary, lengths, leading, dummy_space)
 
 
 def naive_lengths(tokenizer: Tokenizer, vocabulary: Vocabulary) -> Lengths:

@@ -1,8 +1,7 @@
 """Code: how tokens meet the leaves of a lexer, cut identifiers and indentation, and what other spellings cost.
 
-``languages`` knows languages by their names and file suffixes. ``lexing`` takes a document apart, ``alignment`` counts
-where tokens end, ``rewrites`` spells a document in another style. ``metrics`` and ``benchmark`` are the benchmark
-``code``.
+``lexing`` knows languages by their names and file suffixes, and takes a document apart. ``alignment`` counts where
+tokens end, ``rewrites`` spells a document in another style. ``metrics`` and ``benchmark`` are the benchmark ``code``.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pace, PassRun, Work
 from pyharness.corpora.streaming import BATCH_SIZE, Read, batches
 from pyharness.features.code.alignment import count_document
-from pyharness.features.code.languages import language_named, language_of
-from pyharness.features.code.lexing import KINDS, Leaves, Lexer, lexer_of
+from pyharness.features.code.lexing import KINDS, Leaves, Lexer, language_named, language_of, lexer_of
 from pyharness.features.code.metrics import REPORTED, CodeCounts, measure
 from pyharness.features.code.rewrites import STYLES, rewritten
 from pyharness.metrics.counting import state_arrays

@@ -1,14 +1,12 @@
 """What tokens cost: prices by language, what a window holds, and what chat templates add.
 
-``prices`` reads the user's prices, ``cost`` and ``cost_metrics`` are the benchmark ``cost``.
-
-``templates`` finds the chat template of a row, and renders conversations with it. ``conversations`` has what is
-rendered, ``chat`` is the benchmark ``chat``. ``words`` is the benchmark ``words``.
+``cost`` is the benchmark ``cost``, by the user's prices. ``templates`` finds the chat template of a row, and has the
+conversations that are rendered with it. ``chat`` is the benchmark ``chat``, ``words`` the benchmark ``words``.
 """
 
 from __future__ import annotations
 
 PLUGINS = {
     "pyharness.benchmarks": ("chat:BENCHMARKS", "cost:BENCHMARKS", "words:BENCHMARKS"),
-    "pyharness.metrics": ("chat:REPORTED", "cost_metrics:REPORTED", "words:REPORTED"),
+    "pyharness.metrics": ("chat:REPORTED", "cost:REPORTED", "words:REPORTED"),
 }

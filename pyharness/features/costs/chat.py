@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.features.costs.conversations import (
+from pyharness.features.costs.templates import (
     EXCHANGES,
     OTHER_DATE,
     OTHER_QUESTION,
+    ChatTemplate,
     RenderedChat,
     exchanges,
+    rendered,
     schema_bytes,
+    template_of,
     tool,
 )
-from pyharness.features.costs.templates import ChatTemplate, rendered, template_of
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.types import (
     PERCENT,

@@ -1,26 +1,39 @@
-"""The benchmark ``cost``: what the same sentences cost in every language, by the user's prices."""
+"""The benchmark ``cost``: what the same sentences cost in every language, by the user's prices.
+
+Costs are per word of the reference language: a million of its words, said in another language, cost this much. So
+languages compare although their words do not. So does how much of them a window holds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work, fairness
 from pyharness.corpora.streaming import batches, work_key
-from pyharness.features.costs.cost_metrics import COST, REPORTED, CostState, measure
-from pyharness.features.costs.prices import TokenPrices, read_prices
 from pyharness.kernels import TextColumn, text_statistics
-from pyharness.statistics.jackknife import group_of
+from pyharness.metrics.counting.state_arrays import taken
+from pyharness.metrics.fairness import FairnessState
+from pyharness.plugins.registry import pick
+from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS, Undefined, group_of
+from pyharness.store.shape import short
+from pyharness.system import bounded_file, folders
 from pyharness.types import (
     WORK,
     Answer,
     Case,
     CaseResult,
     Column,
+    Format,
     InputError,
+    Measurement,
+    Metric,
     NotSpelled,
     Plot,
     State,
@@ -29,6 +42,133 @@ from pyharness.types import (
     TokenizerSpec,
     digest_of,
 )
+
+_MOST_BYTES = 1 << 20
+_MOST = 1e9  # of a price: above it, a unit is wrong
+_LARGEST_WINDOW = 1 << 40
+_LONGEST_CURRENCY = 8
+EXAMPLE = '["o200k_base"] with input = 2.5, output = 10.0 and window = 128000'
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """Prices of one row, in ``currency`` per million tokens, and the tokens of its window (0: not given)."""
+
+    currency: str
+    input: float
+    output: float
+    window: int = 0
+
+
+def read_prices(file: str, row: str) -> TokenPrices:
+    """Read the prices of a row from the user's TOML file; with an engine, those of the row or of its home.
+
+    None is shipped, because prices change and no table of ours would.
+
+    Raises:
+        InputError: there is no such file, it has no prices of the row, or one is negative, missing or no number.
+    """
+    path = folders.expanded(file)
+    label = f"prices {str(path)!r}"
+    content = bounded_file.read_toml(path, _MOST_BYTES, label)
+    currency = content.pop("currency", "")
+    if not isinstance(currency, str) or not currency.isprintable() or not 0 < len(currency) <= _LONGEST_CURRENCY:
+        raise InputError(f'{label}: currency = {short(currency)} is no name of a currency: write currency = "EUR"')
+    if not content:
+        raise InputError(f"{label} has no prices: write a table for each tokenizer, {EXAMPLE}")
+    table = content.get(row) or pick("tokenizer with prices", tokenizers.without_engine(row).text, content)
+    if not isinstance(table, dict):
+        raise InputError(f"{label}: {row!r} is {short(table)}, not a table: {EXAMPLE}")
+    where = f"{label}, {row!r}"
+    if unknown := sorted(table.keys() - {"input", "output", "window"}):
+        raise InputError(f"{where}: unknown key {unknown[0][:40]!r}; known: input, output, window")
+    return TokenPrices(currency, _price(table, "input", where), _price(table, "output", where), _window(table, where))
+
+
+def _price(table: Mapping[str, Any], name: str, where: str) -> float:
+    if name not in table:
+        raise InputError(f"{where}: {name} is missing; write the price of a million tokens: {name} = 2.5")
+    value = table[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        raise InputError(f"{where}: {name} = {short(value)} is not a price from 0 to {_MOST:,.0f} a million tokens")
+    return float(value)
+
+
+def _window(table: Mapping[str, Any], where: str) -> int:
+    value = table.get("window", 0)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST_WINDOW:
+        raise InputError(f"{where}: window = {short(value)} is not a number of tokens, such as 128000")
+    return value
+
+
+@dataclass(slots=True)
+class CostState:
+    """Tokens of aligned rows by group and language, and the words of their text in the reference language."""
+
+    tokens: FairnessState
+    words: NDArray[np.int64]  # [GROUPS]
+
+    @classmethod
+    def empty(cls, languages: tuple[str, ...], reference: str) -> CostState:
+        """Return the state before any row."""
+        return cls(FairnessState.empty(languages, reference), np.zeros(GROUPS, np.int64))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return arrays to keep with a record."""
+        return {**self.tokens.arrays(), "words": self.words}
+
+    @classmethod
+    def of_arrays(cls, arrays: State) -> CostState:
+        """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
+        words = taken(arrays, "words", GROUPS).astype(np.int64)
+        if (words < 0).any():
+            raise InputError("a group has fewer than 0 words")
+        return cls(FairnessState.of_arrays(arrays), words)
+
+
+def measure(state: CostState, prices: TokenPrices) -> Iterator[Measurement]:
+    """Yield every metric of every language."""
+    functions: dict[str, Callable[[float], float]] = {  # of the tokens for a word of the reference language
+        "reading_cost": lambda tokens: prices.input * tokens,
+        "writing_cost": lambda tokens: prices.output * tokens,
+    }
+    if prices.window:
+        functions["window_words"] = lambda tokens: prices.window / tokens
+    for index, language in enumerate(state.tokens.languages):
+        for name, of in functions.items():
+            yield _estimate(state, name, language, index, of)
+
+
+def _estimate(state: CostState, name: str, language: str, index: int, compute: Callable[[float], float]) -> Measurement:
+    aligned, home = state.tokens, state.tokens.languages.index(state.tokens.reference)
+
+    def of(groups: jackknife.Groups) -> float:
+        tokens, words = int(aligned.tokens[groups, index].sum()), int(state.words[groups].sum())
+        if not words:
+            raise Undefined(f"the text has no words in the reference language {aligned.reference}")
+        if not tokens:
+            raise Undefined(f"{language} has no tokens")
+        return float(compute(tokens / words))
+
+    return jackknife.estimate(name, aligned.rows.tolist(), of, language, aligned.bytes[:, home].tolist())
+
+
+COST = Format("{:.4g}")  # prices go from cents to hundreds
+REPORTED = (
+    Metric(
+        "reading_cost", "price/million words", "lower",
+        "price of a million words of the reference language, read in a language", primary=True, format=COST,
+    ),
+    Metric(
+        "writing_cost", "price/million words", "lower",
+        "price of a million words of the reference language, written in a language", format=COST,
+    ),
+    Metric(
+        "window_words", "word", "higher",
+        "words of the reference language whose translation fits the window", format=Format("{:,.0f}"),
+    ),
+)  # fmt: skip
+
 
 _ROWS = 64  # at once
 _SETTLED = ("currency", "input", "output", "window")

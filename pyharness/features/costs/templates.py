@@ -1,18 +1,75 @@
-"""The chat template of a row: in ``chat_template.jinja`` or ``tokenizer_config.json`` next to its file."""
+"""The chat template of a row: in ``chat_template.jinja`` or ``tokenizer_config.json`` next to its file.
+
+Conversations that are rendered are fixed, so that every template meets the same words.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.costs.conversations import RenderedChat
 from pyharness.system import bounded_file, folders
 from pyharness.types import InputError, TokenizerSpec, Unsupported
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.huggingface import chat_rendering
 from pyharness.vocabularies.huggingface.chat_rendering import LONGEST_TEMPLATE
+
+Messages = Sequence[Mapping[str, str]]
+DATE, OTHER_DATE = "2026-01-31", "2026-02-01"
+EXCHANGES = (
+    ("What is a token?", "A token is a piece of text that a model reads as one unit."),
+    ("How many words is that?", "In English a token is three quarters of a word on average."),
+    ("And in other languages?", "It depends on the text that the vocabulary was made of."),
+    ("Who decides that?", "Whoever trains the tokenizer, and mostly long before the model."),
+)
+OTHER_QUESTION = "What is a byte?"
+_NAMES = ("get_weather", "find_train")
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedChat:
+    """Messages in turns, tools that a model may call, and the day on which it is rendered."""
+
+    messages: Messages
+    tools: Sequence[Mapping[str, Any]] = ()
+    date: str = DATE
+
+    @property
+    def contents(self) -> list[str]:
+        """Texts of the messages."""
+        return [one["content"] for one in self.messages]
+
+
+def exchanges(count: int, first: str = "", last: str = "") -> Messages:
+    """Return a question, then ``count`` times an answer and a question; ``first`` and ``last`` replace questions."""
+    messages = [{"role": "user", "content": first or EXCHANGES[0][0]}]
+    for number in range(count):
+        messages.append({"role": "assistant", "content": EXCHANGES[number][1]})
+        messages.append({"role": "user", "content": EXCHANGES[number + 1][0]})
+    if last:
+        messages[-1] = {"role": "user", "content": last}
+    return messages
+
+
+def tool(number: int, other: bool = False) -> Mapping[str, Any]:
+    """Return a tool as a JSON Schema; ``other``: with another description."""
+    described = "Returns what a place has at a time" + (", and nothing else." if other else ".")
+    properties = {
+        "place": {"type": "string", "description": "Name of a city"},
+        "time": {"type": "string", "description": "Hour of the day"},
+    }
+    parameters = {"type": "object", "properties": properties, "required": ["place"]}
+    return {"type": "function",
+            "function": {"name": _NAMES[number], "description": described, "parameters": parameters}}  # fmt: skip
+
+
+def schema_bytes(one: Mapping[str, Any]) -> int:
+    """Return the size of a tool's schema as JSON in UTF-8."""
+    return len(json.dumps(one, ensure_ascii=False).encode())
+
 
 FILE, CONFIG = "chat_template.jinja", "tokenizer_config.json"
 _MOST_CONFIG = 64 << 20
@@ -57,7 +114,9 @@ def template_of(row: TokenizerSpec, file: str = "") -> ChatTemplate:
         InputError: a file cannot be read, or is too large.
     """
     folder = _folder(row)
-    config = {} if folder is None else _config(folder)
+    config: Mapping[str, Any] = {}
+    if folder is not None and (folder / CONFIG).is_file():
+        config = parse_json(_read(folder / CONFIG, _MOST_CONFIG), str(folder / CONFIG))
     tokens = {name: text for name in _NAMED if (text := _content(config.get(name))) is not None}
     path = folders.expanded(file) if file else folder and folder / FILE
     if path is not None and (file or path.is_file()):
@@ -78,11 +137,6 @@ def _folder(row: TokenizerSpec) -> Path | None:
         if path.is_file():
             return path.parent
     return None
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    path = folder / CONFIG
-    return parse_json(_read(path, _MOST_CONFIG), str(path)) if path.is_file() else {}
 
 
 def _read(path: Path, most: int) -> bytes:

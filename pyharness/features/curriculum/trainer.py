@@ -16,8 +16,7 @@ from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, c
 from pyharness.features.segmentation.symbol_models import SymbolModel
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.declarations import too_small
-from pyharness.features.training.trainers.feeding import Feed
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Feed, Phases
 from pyharness.types import InputError, Tokens
 
 MODEL = "model.json"

@@ -134,9 +134,9 @@ def _cell(spec: str, engine: str, row: str, corpora: Sequence[str], seconds: flo
 def sheets(cells: Sequence[CoverageCell], corpora: Sequence[str]) -> list[Sheet]:
     """Return the table, the differences with their first witness, and what was refused or failed."""
     names = list(dict.fromkeys(cell.engine for cell in cells))
-    by_place = {(cell.tokenizer, cell.engine): cell for cell in cells}
+    states = {(cell.tokenizer, cell.engine): cell.state for cell in cells}
     rows = tuple(
-        text_row(row, *(_brief(by_place.get((row, name))) for name in names))
+        text_row(row, *(states.get((row, name)) for name in names))
         for row in dict.fromkeys(cell.tokenizer for cell in cells)
     )
     headings = (Heading("tokenizer", "name"), *(Heading(name, "word") for name in names))
@@ -144,21 +144,14 @@ def sheets(cells: Sequence[CoverageCell], corpora: Sequence[str]) -> list[Sheet]
     if differing := [cell for cell in cells if cell.state == "differs"]:
         parts.append(_sheet(
             "Other ids", ("tokenizer", "engine", "documents", "first witness", "expected", "got"),
-            [(cell.tokenizer, cell.engine, f"{cell.differing:,} of {cell.documents:,}", _quoted(cell.witness),
-              _ids(cell.expected), _ids(cell.got)) for cell in differing],
+            [(cell.tokenizer, cell.engine, f"{cell.differing:,} of {cell.documents:,}",
+              f"'{shorten(visible(cell.witness), _LONGEST)}'", _ids(cell.expected), _ids(cell.got))
+             for cell in differing],
         ))  # fmt: skip
     if lacking := [cell for cell in cells if cell.state in ("refused", "failed")]:
         reasons = [(cell.tokenizer, cell.engine, cell.state, visible(cell.reason)) for cell in lacking]
         parts.append(_sheet("Not compared", ("tokenizer", "engine", "", "reason"), reasons))
     return parts
-
-
-def _brief(cell: CoverageCell | None) -> str | None:
-    return None if cell is None else cell.state
-
-
-def _quoted(text: str) -> str:
-    return f"'{shorten(visible(text), _LONGEST)}'"
 
 
 def _ids(ids: Sequence[int]) -> str:

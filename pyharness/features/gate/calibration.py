@@ -103,23 +103,16 @@ def detectable(draws: Draws, name: str) -> float:
 
     The configured budget does not count: a slowdown of exactly that size exceeds it in only about half of the gates.
     """
-    low, high = math.log(FINEST), math.log(COARSEST)
+    low, high, level = math.log(FINEST), math.log(COARSEST), last_level(draws.rules)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if _significant_share(draws, name, math.exp(middle)) >= POWER:
+        judgements = draws.verdicts(name, math.exp(middle), math.exp(middle))
+        significant = [one.p is not None and one.p < level and (one.effect or 0) > 0 for one in judgements]
+        if sum(significant) / len(significant) >= POWER:
             high = middle
         else:
             low = middle
     return math.exp(high)
-
-
-def _significant_share(draws: Draws, name: str, slowdown: float) -> float:
-    judgements = draws.verdicts(name, slowdown, slowdown)
-    level = last_level(draws.rules)
-    proven = [
-        judgement.p is not None and judgement.p < level and (judgement.effect or 0) > 0 for judgement in judgements
-    ]
-    return sum(proven) / len(proven)
 
 
 NAMED = 3  # benchmarks in a message

@@ -8,7 +8,6 @@ from typing import Any
 from pyharness.features.gate.types import Calibration, Gate, Timing
 from pyharness.store.json_lines import dump
 from pyharness.store.shape import Misshapen, as_json, check_schema, check_values, from_json, short
-from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 GATE_KIND = "pyharness-gate"
@@ -45,17 +44,12 @@ def gate_from_json(data: Any, name: str) -> Gate:
     try:
         check_values(data)
         gate = from_json(Gate, data, "gate", _COLUMNAR)
-        _check_rounds(gate)
+        for rounds in gate.rounds:
+            if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
+                raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
     except Misshapen as error:
         raise InputError(f"{name} is not a complete record of a gate: {error}") from None
     return gate
-
-
-def _check_rounds(gate: Gate) -> None:
-    """Refuse rounds where the times of both arms and the orders are not equally many."""
-    for rounds in gate.rounds:
-        if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
-            raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
 
 
 def dump_gate(gate: Gate) -> str:
@@ -65,15 +59,6 @@ def dump_gate(gate: Gate) -> str:
         InputError: a record cannot hold a value of the gate.
     """
     return dump(gate_as_json(gate), "rounds")
-
-
-def write_gate(path: Path, gate: Gate, *, overwrite: bool = False) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        InputError: the file exists and ``overwrite`` is not set, or it cannot be written.
-    """
-    atomic_file.write(path, dump_gate(gate), overwrite=overwrite)
 
 
 def calibration_as_json(calibration: Calibration) -> dict[str, Any]:

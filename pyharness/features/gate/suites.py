@@ -265,13 +265,9 @@ def plain_tree(source: bytes, whose: str) -> ast.Module:
         raise InputError(f"{whose} not valid Python: {error}") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+            texts = [one for one in node.body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+            node.body = [one for one in node.body if one not in texts] or [ast.Pass()]
     return tree
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring or another constant without effect."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def digest_of(*parts: bytes) -> str:

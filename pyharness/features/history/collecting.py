@@ -225,13 +225,9 @@ def _gate_points(gate: Gate, anchor: str) -> Iterator[SeriesPoint]:
         if one.figure == "time":
             yield _of_launches(gate, one, series)
         else:
-            yield SeriesPoint(series, _grown(one), None, None, one.launches + 1)
-
-
-def _grown(one: Judgement) -> float:
-    """Return the logarithm of a count over the base's; 0 where both differ by no more than chance makes a process."""
-    apart = abs(one.values.get("head", 0.0) - one.values.get("base", 0.0))
-    return math.log1p(one.effect or 0.0) if apart > ALLOWED[one.figure].least else 0.0
+            apart = abs(one.values.get("head", 0.0) - one.values.get("base", 0.0))
+            by_chance = apart <= ALLOWED[one.figure].least  # two processes differ by so much
+            yield SeriesPoint(series, 0.0 if by_chance else math.log1p(one.effect), None, None, one.launches + 1)
 
 
 def _of_launches(gate: Gate, one: Judgement, series: SeriesName) -> SeriesPoint:

@@ -221,10 +221,13 @@ def _within_machines(old: Sequence[LinePoint], new: Sequence[LinePoint], step: L
 
 def _at_once(line: HistoryLine) -> Iterator[LineChange]:
     """Compare each point with the first one since the last change: so a drift is seen, too."""
+    figure, least = line.series.figure, 0.0
+    if line.series.nature == "count":
+        least = math.log1p(ALLOWED[cast(Figure, figure)].share if figure in ALLOWED else 0.05)
     levels: dict[str, list[LinePoint]] = {}  # of each machine: its points since the last change
     for point in line.points:
         old = levels.setdefault(point.machine, [])
-        if old and _differs(line.series, old[0].value, point.value):
+        if old and abs(point.value - old[0].value) > least:
             yield LineChange(line, old[-1], point, old[0].value, point.value, old[-WELL_BEFORE:][0])
             old.clear()
         old.append(point)
@@ -322,13 +325,6 @@ def _place(places: Sequence[PlacedRevision], since: str, commit: str | None) -> 
         what = "several revisions begin so" if matches else "no revision of this history begins so"
         raise InputError(f"--since {since!r}: {what}; pyharness history report --format csv lists the measured ones")
     return matches[0]
-
-
-def _differs(series: SeriesName, old: float, new: float) -> bool:
-    if series.nature == "count":
-        share = ALLOWED[cast(Figure, series.figure)].share if series.figure in ALLOWED else 0.05
-        return abs(new - old) > math.log1p(share)
-    return new != old
 
 
 def _is_alone(change: LineChange, changes: Sequence[LineChange], lines: Iterable[HistoryLine]) -> bool:

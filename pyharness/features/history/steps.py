@@ -133,7 +133,16 @@ def steps(values: Sequence[float] | NDArray[np.float64], effect: float) -> tuple
     slow drift, which is many small steps, ends as one or a few large ones.
     """
     series = np.asarray(values, np.float64)
-    return _large_steps(series, _splits(series), effect)
+    kept = list(_splits(series))
+    while kept:
+        bounds = [0, *kept, len(series)]
+        levels = [float(np.median(series[begin:end])) for begin, end in pairwise(bounds)]
+        changes = [LevelStep(index, *pair) for index, pair in zip(kept, pairwise(levels), strict=True)]
+        smallest = min(changes, key=lambda step: abs(step.effect))
+        if abs(smallest.effect) >= effect:
+            return tuple(changes)
+        kept.remove(smallest.index)
+    return ()
 
 
 def _splits(series: NDArray[np.float64]) -> list[int]:
@@ -149,17 +158,3 @@ def _splits(series: NDArray[np.float64]) -> list[int]:
     widths = (scanned.ends - scanned.begins)[above]
     split = int(scanned.splits[0, above[np.lexsort((-scanned.statistics[0, above], widths))[0]]])
     return [*_splits(series[:split]), split, *(split + place for place in _splits(series[split:]))]
-
-
-def _large_steps(series: NDArray[np.float64], splits: Sequence[int], effect: float) -> tuple[LevelStep, ...]:
-    """Return steps at ``splits``, without those that are smaller than ``effect``."""
-    kept = list(splits)
-    while kept:
-        bounds = [0, *kept, len(series)]
-        levels = [float(np.median(series[begin:end])) for begin, end in pairwise(bounds)]
-        changes = [LevelStep(index, *pair) for index, pair in zip(kept, pairwise(levels), strict=True)]
-        smallest = min(changes, key=lambda step: abs(step.effect))
-        if abs(smallest.effect) >= effect:
-            return tuple(changes)
-        kept.remove(smallest.index)
-    return ()

@@ -106,15 +106,11 @@ class _WordTotals:
         sums = [self.of(np.asarray(one, np.float64)) for one in values]
 
         def of(groups: Groups) -> float:
-            return compute(*(_sum(one, groups) for one in sums))
+            return compute(*(float(one[groups].sum()) for one in sums))
 
         if (part or "").endswith(BY_FREQUENCY):
             return replace(without_interval(metric, of, _FEW), part=part)
         return estimate(metric, self.words, of, part)
-
-
-def _sum(values: Numbers, groups: Groups) -> float:
-    return float(values[groups].sum())
 
 
 def _divide(above: float, below: float) -> float:

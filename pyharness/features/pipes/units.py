@@ -130,17 +130,14 @@ class _Merges:
         return tuple((self.model[left], self.model[right]) for _, left, right in merges)
 
     def _find(self, token: int) -> Iterator[tuple[int, int, int]]:
-        waiting = [token]
+        waiting, ranks = [token], self.model.ranks
         while waiting:
-            token_id = waiting.pop()
-            left, right = self.parts[token_id].tolist()
+            made = waiting.pop()
+            left, right = self.parts[made].tolist()
             if left != bpe.NEVER:
-                yield self._rank(left, right, token_id), left, right
+                rank = self.ranks.get((left, right, made), bpe.NEVER) if ranks is None else int(ranks[made])
+                yield rank, left, right
                 waiting += [left, right]
-
-    def _rank(self, left: int, right: int, made: int) -> int:
-        ranks = self.model.ranks
-        return self.ranks.get((left, right, made), bpe.NEVER) if ranks is None else int(ranks[made])
 
 
 def _mark_moved(one: CutText, other: CutText) -> list[CutText]:

@@ -39,7 +39,11 @@ class Cpu:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._lasted: WeakKeyDictionary[Callable[[], Any], float] = WeakKeyDictionary()  # a call holds its data
-        _limit_threads(threads)
+        # Polars takes this number, and idle threads of OpenMP do not spin on the next contender's core. Libraries read
+        # the variables when they are loaded, so this precedes that. The user's own settings stay.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        os.environ.setdefault("KMP_BLOCKTIME", "0")
+        os.environ.setdefault("POLARS_MAX_THREADS", str(threads))
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
         """Return the wall time of one call; its result is freed after the clock stops.
@@ -108,13 +112,3 @@ class Cpu:
     def describe(self) -> dict[str, Any]:
         """Return name, cores, threads and free memory; the fingerprint of the machine has the rest."""
         return {"name": cpu_model(), "cores": cores(), "threads": self.threads, "free_bytes": self.free_bytes()}
-
-
-def _limit_threads(threads: int) -> None:
-    """Set polars' number of threads, and keep idle threads of OpenMP from spinning on the next contender's core.
-
-    The user's own settings stay. Libraries read them when they are loaded, so the call must precede that.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
-    os.environ.setdefault("POLARS_MAX_THREADS", str(threads))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyharness.features.profiling.cases import PROFILE_KIND, check, of_record
-from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import REFERENCE, Floor, Phase
 from pyharness.report.charts import Dot, dots
@@ -157,18 +156,14 @@ def _missing(record: ProfileRecord) -> Sheet:
         if outcome.reason is not None:
             rows.append((label, OURS, outcome.status, outcome.reason))
         rows += [(label, name, missing.status, missing.reason) for name, missing in outcome.missing.items()]
-        rows += [(label, name, "failed", samples.reason) for name, samples in _find_failed(outcome)]
+        rows += [
+            (label, f"{name}, {phase}", "failed", samples.reason)
+            for phase, lanes in outcome.samples.items()
+            for name, samples in lanes.items()
+            if samples.reason is not None and name != OURS
+        ]
     headings = (*(Heading(title, "word") for title in ("problem", "name", "status")), Heading("reason", "prose"))
     return Sheet("Not measured", headings, tuple(text_row(*row) for row in rows))
-
-
-def _find_failed(outcome: Outcome) -> list[tuple[str, Samples]]:
-    return [
-        (f"{name}, {phase}", samples)
-        for phase, lanes in outcome.samples.items()
-        for name, samples in lanes.items()
-        if samples.reason is not None and name != OURS
-    ]
 
 
 def _list_unmeasured(record: ProfileRecord) -> Sheet:

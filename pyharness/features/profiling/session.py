@@ -27,8 +27,7 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
         return
     require_cuda()
     cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
-    from pyharness.features.profiling.clocks import watching
-    from pyharness.features.profiling.cuda import Cuda, bus_id
+    from pyharness.features.profiling.cuda import Cuda, bus_id, watching
 
     info = device_info()
     with watching(bus_id(cupy, info.index)) as watch:
@@ -105,7 +104,9 @@ def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: 
     """
     _check_memory(plan, device)
     copying = _copying(device)
-    record = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
+    environment = fingerprint()
+    environment["libraries"] |= {name: version_of(name) for name in LIBRARIES}
+    record = ProfileRecord(plan.profile.name, environment, _matrix_roofs(plan, device, rule, say), rule)
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
         record = replace(record, unmeasured=_list_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
@@ -226,12 +227,6 @@ def _matrix_roofs(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: S
             roofs[dtype] = Roof(0, Samples(reason=reason_of(error)))
         device.reclaim()
     return roofs
-
-
-def _environment() -> dict[str, Any]:
-    environment = fingerprint()
-    environment["libraries"] |= {name: version_of(name) for name in LIBRARIES}
-    return environment
 
 
 def _list_unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:

@@ -41,7 +41,7 @@ from pyharness.features.segmentation.text_bytes import laid_out, segments_of_sta
 from pyharness.features.training import trained_cache
 from pyharness.features.training.recipe import code_digest, keys_file, text_of
 from pyharness.features.training.trainers import Array, TrainedTokenizer
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.plugins.specification import check_options
 from pyharness.system import folders
 from pyharness.system.environment import version_of

@@ -12,10 +12,8 @@ from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
 from pyharness.features.segmentation.symbol_models import SymbolIds, SymbolModel
 from pyharness.features.segmentation.symbol_models import check as check_model
-from pyharness.features.training.commands import JUDGED_BYTES, front
-from pyharness.features.training.held_out import HeldOut
-from pyharness.features.training.trainers.feeding import BATCH_BYTES, utf8_length
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.commands import JUDGED_BYTES, HeldOut, front
+from pyharness.features.training.trainers.feeding import BATCH_BYTES, Phases, utf8_length
 from pyharness.system import atomic_file
 from pyharness.types import InputError, Offsets, Tally, Tokenizer, TrainingProgress
 

@@ -58,7 +58,7 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.features.segmentation import symbol_training
-    from pyharness.features.training.held_out import HeldOut
+    from pyharness.features.training.commands import HeldOut
     from pyharness.system.environment import cores
 
     if not quiet:

@@ -47,19 +47,15 @@ class TextRecipe:
         draw = random.Random(f"{self.kind} {size} {seed}")  # noqa: S311 -- texts, not secrets
         room = size - len(self.start.encode()) - len(self.end.encode()) + LONGEST_CHARACTER + seed % 7
         if self.fresh:
-            piece = "".join(_drawn(self.make, draw, room))
+            pieces, drawn = [], 0
+            while drawn < room:
+                pieces.append(self.make(draw) or " ")
+                drawn += len(pieces[-1].encode())
+            piece = "".join(pieces)
         else:
             piece = self.make(draw) or " "
             piece *= room // len(piece.encode()) + 1
         return self.start + piece.encode()[:room].decode("utf-8", "ignore") + self.end
-
-
-def _drawn(make: Callable[[Draw], str], draw: Draw, room: int) -> Sequence[str]:
-    pieces, size = [], 0
-    while size < room:
-        pieces.append(make(draw) or " ")
-        size += len(pieces[-1].encode())
-    return pieces
 
 
 def _ideograph(draw: Draw) -> str:
@@ -86,16 +82,12 @@ FIXED = (
 
 def recipes(file: RowFile) -> list[TextRecipe]:
     """Return all recipes for a row: fixed kinds, prefixes of its added tokens, and rules of its split pattern."""
-    prefixes = _prefixes(file)
-    made = [TextRecipe("prefixes of added tokens", lambda draw: draw.choice(prefixes), fresh=True)]
-    return [*FIXED, *made, *rules(_splits(file))]
-
-
-def _prefixes(file: RowFile) -> list[str]:
     texts = ["<|endoftext|>"]
     with suppress(InputError):
         texts = [marker.text for marker in Markers.of(file).tried] or texts
-    return [text[:LONGEST_PREFIX][:-1] or "<" for text in texts[:MOST_PREFIXES]]
+    prefixes = [text[:LONGEST_PREFIX][:-1] or "<" for text in texts[:MOST_PREFIXES]]
+    made = [TextRecipe("prefixes of added tokens", lambda draw: draw.choice(prefixes), fresh=True)]
+    return [*FIXED, *made, *rules(_splits(file))]
 
 
 def _splits(file: RowFile) -> Sequence[SplitStep]:

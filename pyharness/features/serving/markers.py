@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pyharness.bpe.formats.imports import import_model
 from pyharness.features.serving.calls import RowFile
@@ -152,12 +152,9 @@ def _templates(folder: Path) -> Iterator[str]:
     configuration = folder / "tokenizer_config.json"
     if configuration.is_file():
         data = bounded_file.read(configuration, LARGEST_TEMPLATE, repr(str(configuration)))
-        yield from _in_configuration(parse_json(data, repr(str(configuration))).get("chat_template"))
-
-
-def _in_configuration(template: Any) -> Iterator[str]:
-    if isinstance(template, str):
-        yield template
-    for one in template if isinstance(template, list) else ():  # several, by name
-        if isinstance(one, dict) and isinstance(one.get("template"), str):
-            yield one["template"]
+        template = parse_json(data, repr(str(configuration))).get("chat_template")
+        if isinstance(template, str):
+            yield template
+        for one in template if isinstance(template, list) else ():  # several, by name
+            if isinstance(one, dict) and isinstance(one.get("template"), str):
+                yield one["template"]

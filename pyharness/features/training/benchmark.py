@@ -119,7 +119,8 @@ def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> st
 
 
 def _round_trip(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
-    chosen = _front(texts)
+    ends = np.cumsum([len(text.encode()) for text in texts])
+    chosen = texts[: max(1, int(np.searchsorted(ends, CHECKED_BYTES, side="right")))]
     tokens = tokenizer.encode_batch(chosen)
     if not len(tokens.ids) or int(tokens.ids.max()) >= tokenizer.id_limit:
         raise Wrong("the text encodes to nothing, or to ids outside the vocabulary")
@@ -135,11 +136,6 @@ def _round_trip(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
         if decoded != tokenizer.normalize(text).encode():
             raise Wrong(f"document {number} does not come back from its ids, not even normalised")
     return f"round trip ({tokenizer.round_trip}) of {counted(len(chosen), 'document')}"
-
-
-def _front(texts: Sequence[str]) -> Sequence[str]:
-    ends = np.cumsum([len(text.encode()) for text in texts])
-    return texts[: max(1, int(np.searchsorted(ends, CHECKED_BYTES, side="right")))]
 
 
 # ---------------------------------------------------------------------------------------------- all repetitions

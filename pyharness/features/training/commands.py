@@ -16,11 +16,12 @@ from pyharness.corpora.texts import Text
 from pyharness.features.training import trainers
 from pyharness.features.training.recipe import file_of
 from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.features.training.trainers.options import declared
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system.environment import cores, version_of
 from pyharness.system.folders import check_new_folder, write_folder
-from pyharness.types import InputError, Tally, TrainingProgress
+from pyharness.types import InputError, Tally, TrainingProgress, digest_of
 
 RECORD = "training.json"
 EXPORTS = {"tokenizer.json": "tokenizer.json", "tiktoken": "ranks.tiktoken", "minbpe": "minbpe.model"}
@@ -73,16 +74,11 @@ def check(
     if exports and trainer.not_exported:
         able = ", ".join(one.name for one in trainers.specs().values() if not one.not_exported)
         raise InputError(f"trainer {trainer.name!r} has no --export: {trainer.not_exported}; trainers with it: {able}")
-    if exports:
-        _rehearse(trainer, request, exports)
-
-
-def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports: Sequence[str]) -> None:
-    """Export the same training on one letter: a format that cannot take these options says so now, not in an hour."""
-    tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
-    _, refused = _export(trainers.train(trainer, tiny), exports)
-    if refused:
-        raise InputError(refused[0])
+    if exports:  # on one letter: a format that cannot take these options says so now, not in an hour
+        tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
+        _, refused = _export(trainers.train(trainer, tiny), exports)
+        if refused:
+            raise InputError(refused[0])
 
 
 def keep(
@@ -164,3 +160,47 @@ def front(documents: Iterable[str], size: int) -> Iterator[str]:
         size -= len(document.encode())
         if size <= 0:
             return
+
+
+@dataclass(slots=True)
+class HeldOut:
+    """Text to judge a training on, and the digests of its documents: ``apart`` refuses a corpus with any of them."""
+
+    text: Text
+    allow: bool = False  # whether documents may also be in the corpus
+    digests: set[bytes] = field(default_factory=set)
+    bytes: int = 0  # of the text
+
+    @classmethod
+    def read(cls, text: Text, *, allow: bool, progress: Callable[[TrainingProgress], None] | None = None) -> HeldOut:
+        """Read the text once; ``progress`` gets the amount read.
+
+        Raises:
+            InputError: it is empty, or cannot be read.
+        """
+        held = cls(text, allow)
+        report = Phases(progress).gauge("reading held-out text", "bytes")
+        for document in text.documents():
+            held.digests.add(digest_of(document))
+            held.bytes += len(document.encode())
+            report(held.bytes)
+        if not held.digests:
+            raise InputError("the held-out text is empty: there is nothing to judge on")
+        return held
+
+    def apart(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the texts of the corpus.
+
+        Raises:
+            InputError: after the last text: documents are both held out and in the corpus, and ``allow`` is not set.
+        """
+        shared = count = 0
+        for text in texts:
+            count += 1
+            shared += digest_of(text) in self.digests
+            yield text
+        if shared and not self.allow:
+            raise InputError(
+                f"{shared:,} of {count:,} documents of the corpus are held out, too: what is learnt from them cannot "
+                "be judged on them; leave them out of one, such as with shard:0/5:..., or give --allow-overlap"
+            )

@@ -17,8 +17,8 @@ from pyharness.corpora import document_keys
 from pyharness.corpora.texts import Text
 from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainerSpec, TrainingRequest
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.features.training.trainers.options import declared
-from pyharness.features.training.trainers.phases import Phases
 from pyharness.plugins import registry
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import TOKENIZER, check_options

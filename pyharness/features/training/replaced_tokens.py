@@ -86,16 +86,12 @@ def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
     except Undefined as reason:
         return [Measurement(name, None, reason=str(reason)) for name in names]
     share = Measurement(names[0], len(tokens.left) / first.facts.vocab_size)
-    return [share, _frequency(names[1], first, second, tokens)]
-
-
-def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Replacement) -> Measurement:
     totals = first.total(), second.total()
 
     def of(groups: jackknife.Groups) -> float:
         return replaced_token_frequency(first.of(groups, totals[0]), second.of(groups, totals[1]), tokens)
 
-    return jackknife.estimate(name, first.counters["documents"].tolist(), of)
+    return [share, jackknife.estimate(names[1], first.counters["documents"].tolist(), of)]
 
 
 REPORTED = (

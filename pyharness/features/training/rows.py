@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +49,8 @@ def prepare(
         kept = place.find()
         if kept is not None and (kept.digest, kept.base) == (digest, recipe.base) and not kept.crashed:
             return
-        with _alone(recipe):
+        whole = recipe.of_all_sizes  # other sizes wait: they may reuse what this training learns
+        with nullcontext() if whole is None else trained_cache.locked(whole.as_json()):
             death = training_process.run(argument, options, digest, size, progress)
         if death is not None:
             place.refuse(digest, death, recipe.base, crashed=True)
@@ -60,12 +61,6 @@ def prepared(argument: str, options: Mapping[str, str]) -> bool:
     recipe = Recipe.of(argument, options)
     kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     return not recipe.trainer.loadable or (kept is not None and kept.base == recipe.base and not kept.crashed)
-
-
-def _alone(recipe: Recipe) -> AbstractContextManager[object]:
-    """Keep other sizes from training meanwhile: they may reuse what this training learns."""
-    whole = recipe.of_all_sizes
-    return nullcontext() if whole is None else trained_cache.locked(whole.as_json())
 
 
 def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from pyharness.features.audit import audit_report, auditing
 from pyharness.features.audit.auditing import CHECKS, audit
 from pyharness.features.audit.checks import calls, measured, settings, subjects, templates, texts, vocabulary
 from pyharness.features.audit.checks.calls import _Span
-from pyharness.features.audit.checks.results import AuditFault, CheckResult
+from pyharness.features.audit.checks.subjects import AuditFault, CheckResult
 from pyharness.report import page
 from pyharness.types import Answer, Case, CaseResult, Tokens
 from pyharness.types.results import Failure

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.features.code.languages import LANGUAGES, language_named, language_of
-from pyharness.features.code.lexing import COMPOUND, IDENTIFIER, KINDS, Leaves, lex_python, lexer_of
+from pyharness.features.code.lexing import (
+    COMPOUND,
+    IDENTIFIER,
+    KINDS,
+    LANGUAGES,
+    Leaves,
+    language_named,
+    language_of,
+    lex_python,
+    lexer_of,
+)
 from pyharness.features.code.rewrites import rewritten
 from pyharness.types import InputError, Unsupported
 

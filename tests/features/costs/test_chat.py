@@ -14,8 +14,19 @@ import pytest
 from cases.command_line import call
 from pyharness import tokenizers
 from pyharness.features.costs.chat import CHANGES, ChatCounts, check_tokens, encoder, kept_ids, measure, measured
-from pyharness.features.costs.conversations import DATE, OTHER_DATE, RenderedChat, exchanges, schema_bytes, tool
-from pyharness.features.costs.templates import CONFIG, FILE, ChatTemplate, rendered, template_of
+from pyharness.features.costs.templates import (
+    CONFIG,
+    DATE,
+    FILE,
+    OTHER_DATE,
+    ChatTemplate,
+    RenderedChat,
+    exchanges,
+    rendered,
+    schema_bytes,
+    template_of,
+    tool,
+)
 from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.huggingface import chat_rendering
 from tokenizer_files import byte_level, write

@@ -13,8 +13,7 @@ from cases.command_line import call, refused
 from pyharness import tokenizers
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora import open_corpus
-from pyharness.features.costs.cost_metrics import COST, CostState, measure
-from pyharness.features.costs.prices import TokenPrices, read_prices
+from pyharness.features.costs.cost import COST, CostState, TokenPrices, measure, read_prices
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import Case, InputError
 

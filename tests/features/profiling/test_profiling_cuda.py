@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from pyharness.features.profiling.arrays import copied_bytes
-from pyharness.features.profiling.clocks import ClockWatch, device_state, watching
 from pyharness.features.profiling.cpu import Cpu
-from pyharness.features.profiling.cuda import Cuda, bus_id
+from pyharness.features.profiling.cuda import ClockWatch, Cuda, bus_id, device_state, watching
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import Outcome, ProfileRecord
 from pyharness.features.profiling.report import profile_sheets

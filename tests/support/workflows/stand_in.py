@@ -45,7 +45,7 @@ def written(arguments: Mapping[str, str]) -> int:
         judged.append(judgement("encode @someone", "regression", 0.1))
     suite = arguments.get("--suite", "gate")
     done = gate(*judged, verdict="regression" if len(judged) > 1 else "pass", suite=suite)
-    gate_records.write_gate(Path(arguments["--output"]), done)
+    Path(arguments["--output"]).write_text(gate_records.dump_gate(done), encoding="utf-8")
     Path(arguments["--markdown"]).write_text(report.to_pull_request(gate_report.gate_comment(done)), encoding="utf-8")
     Path(arguments["--junit"]).write_text(gate_report.to_junit(done), encoding="utf-8")
     report.append_step_summary(report.to_pull_request(gate_report.gate_comment(done)))

@@ -21,8 +21,13 @@ from pyharness import _core
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.reachability import NEVER, remembered_self_tokenization, self_tokenization
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe.model_pieces import MARK, check_extendable, encoded
-from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes
+from pyharness.features.adaptation.bpe.model_pieces import (
+    MARK,
+    PieceRules,
+    character_classes,
+    check_extendable,
+    encoded,
+)
 from pyharness.types import Ids, InputError, MergeModel, Offsets, TieRule, TokenKind, Tokens, Vocabulary, offsets_of
 from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 

@@ -1,10 +1,14 @@
-"""A corpus as a model's merges get it: normalised, split pieces without added tokens; and counts of tokens."""
+"""A corpus as a model's merges get it: normalised, split pieces without added tokens; and counts of tokens.
+
+At the end, SentencePiece's rules for pieces.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -20,11 +24,17 @@ from pyharness.bpe.model.reachability import NEVER
 from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe.piece_rules import PieceRules
-from pyharness.types import InputError, MergeModel, Tokens
-from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
+from pyharness.types import Ids, InputError, MergeModel, Tokens
+from pyharness.vocabularies.patterns.code_points import table
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer, fields
 
 MARK = "▁"  # SentencePiece's mark for a space
+_FIELDS = {21: "by_script", 22: "by_whitespace", 23: "by_number", 24: "whitespace_last", 25: "digits_alone",
+           26: "whitespace_only", 20: "longest"}  # fmt: skip
+_INHERITED, _HAN = 0, 1  # numbers of scripts; others are larger
+_AS_HAN = ("hiragana", "katakana")
+_LONG_VOWEL = 0x30FC
+_DIGITS = (0x30, 0x3A, 0xFF10, 0xFF1A)  # of ASCII and full-width; SentencePiece treats others as letters
 
 
 class ModelPieces:
@@ -66,7 +76,11 @@ class ModelPieces:
             cut = cut.split_batch(texts, threads)
         if isinstance(cut, Pieces):
             self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
-            self._counter.add(_parts(texts, cut), threads)
+            parts = []
+            for index, text in enumerate(texts):
+                data = text.encode() if isinstance(text, str) else text
+                parts += [data[start:end] for start, end in pairwise([0, *cut.of(index).tolist()])]
+            self._counter.add(parts, threads)
         else:
             self._counter = self._counter or PieceCounter(self._splitter or cut, self._max_bytes)
             self._counter.add(texts, threads)
@@ -74,15 +88,6 @@ class ModelPieces:
     def pieces(self) -> WeightedPieces:
         """Return the counted pieces over the 256 bytes, in the order of first occurrence."""
         return WeightedPieces.of_bytes({}) if self._counter is None else self._counter.pieces()
-
-
-def _parts(texts: Sequence[str | bytes], pieces: Pieces) -> list[bytes]:
-    """Return each piece as a separate text."""
-    parts = []
-    for index, text in enumerate(texts):
-        data = text.encode() if isinstance(text, str) else text
-        parts += [data[start:end] for start, end in pairwise([0, *pieces.of(index).tolist()])]
-    return parts
 
 
 def check_extendable(model: BpeModel) -> None:
@@ -178,3 +183,60 @@ class TokenCounter:
         tokens = self._tokenizer.encode_batch(texts, threads, allowed_special="all")
         groups = np.zeros(len(tokens), np.uint8)
         _core.token_frequency(tokens.ids, tokens.offsets, groups, self.counts[np.newaxis])
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRules:
+    """SentencePiece's rules for trained pieces: fields of ``TrainerSpec``, with its defaults. White space is ``▁``.
+
+    Source: sentencepiece_model.proto, and ``IsValidSentencePiece`` of trainer_interface.cc (0.2).
+    """
+
+    by_script: bool = True  # split_by_unicode_script: no two scripts in a piece; Kana are Han
+    by_number: bool = True  # split_by_number: digits have a script (Common); otherwise they go with any
+    by_whitespace: bool = True  # split_by_whitespace: white space only at the beginning of a piece
+    digits_alone: bool = False  # split_digits: a digit is a piece of its own
+    whitespace_last: bool = False  # treat_whitespace_as_suffix: only at the end of a piece
+    whitespace_only: bool = False  # allow_whitespace_only_pieces: runs of it may be pieces
+    longest: int = 16  # max_sentencepiece_length, in characters
+
+
+def read_piece_rules(data: bytes, label: str) -> PieceRules:
+    """Read the rules for the pieces of a model file; absent fields have their defaults.
+
+    Raises:
+        InputError: the file is damaged, or its greatest length of a piece is below 1.
+    """
+    members: dict[str, int | bytes] = {}
+    for number, value in fields(data, label):
+        if number == 2 and isinstance(value, bytes):
+            members |= {_FIELDS[field]: content for field, content in fields(value, label) if field in _FIELDS}
+    longest = members.pop("longest", 16)
+    if not isinstance(longest, int) or not 1 <= longest < 1 << 31:
+        raise InputError(f"{label}: max_sentencepiece_length is {longest!r}; it is at least 1")
+    return PieceRules(**{name: bool(value) for name, value in members.items()}, longest=longest)
+
+
+def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:
+    """Return the code points of characters, ascending, with the number of each one's script, and whether it is a digit.
+
+    Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Digits are ASCII or full-width. The scripts are those of
+    Unicode 16.0; SentencePiece may have older ones.
+    """
+    points = np.unique(np.array([ord(character) for character in characters], np.uint32))
+    scripts = np.full(len(points), _HAN + 1, np.uint32)  # characters without a script share one number
+    for number, edges in enumerate(_scripts(), _HAN + 2):
+        scripts[_inside(points, edges)] = number
+    for name in ("han", *_AS_HAN):
+        scripts[_inside(points, table().sets["sc", name])] = _HAN
+    scripts[points == _LONG_VOWEL] = _HAN
+    scripts[_inside(points, table().sets["sc", "inherited"])] = _INHERITED
+    return points, scripts, _inside(points, _DIGITS)
+
+
+def _scripts() -> Iterator[tuple[int, ...]]:
+    yield from dict.fromkeys(edges for (kind, _), edges in table().sets.items() if kind == "sc")
+
+
+def _inside(points: Ids, edges: tuple[int, ...]) -> NDArray[np.bool_]:
+    return np.asarray(np.searchsorted(np.array(edges), points, side="right") % 2 == 1)

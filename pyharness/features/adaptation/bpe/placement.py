@@ -1,15 +1,19 @@
-"""Ids of new tokens: above the largest id of a model, or from reserved tokens and gaps."""
+"""Ids of new tokens: above the largest id of a model, or from reserved tokens and gaps.
+
+The base must not emit reserved tokens whose ids are reused.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.reachability import NEVER, ModelVerdict, self_tokenization
 from pyharness.types import Ids, InputError, TokenKind
@@ -101,3 +105,49 @@ def _idle(model: BpeModel) -> list[int]:
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
     idle: list[int] = np.flatnonzero(unused & (tested.verdict == ModelVerdict.UNDERIVABLE)).tolist()
     return idle
+
+
+def reserved(model: BpeModel, pattern: str | None) -> dict[int, str]:
+    """Return ids and contents of the added and unused tokens that match ``pattern`` and whose ids may be reused.
+
+    Raises:
+        InputError: the expression is invalid, or no token matches.
+    """
+    added, kinds = {token.id: token.content for token in model.added}, model.vocabulary.kinds
+    tokens = [token for token in _taken(model, pattern).tolist() if token in added or kinds[token] != TokenKind.ABSENT]
+    return {token: added.get(token) or model.vocabulary[token].decode(errors="replace") for token in tokens}
+
+
+def _taken(model: BpeModel, pattern: str | None) -> Ids:
+    if pattern is None:
+        return np.empty(0, np.uint32)
+    ids = place(model, model.id_limit, reuse=pattern).ids
+    return ids[ids < model.id_limit]
+
+
+class Emitted:
+    """Check that the base emits no id to reuse for any text of the corpus, special tokens included."""
+
+    def __init__(self, model: BpeModel, pattern: str | None) -> None:
+        """Find the ids.
+
+        Raises:
+            InputError: as :func:`reserved`.
+        """
+        self._model, self._pattern = model, pattern
+        self._free = _taken(model, pattern)
+        self._tokenizer = BpeTokenizer(model) if len(self._free) else None
+
+    def checked(self, add: Callable[[list[str], int], None]) -> Callable[[list[str], int], None]:
+        """Wrap ``add`` so that it raises ``InputError`` for batches of texts in which one of the ids occurs."""
+        tokenizer = self._tokenizer
+        if tokenizer is None:
+            return add
+
+        def add_checked(texts: list[str], threads: int) -> None:
+            ids = tokenizer.encode_batch(texts, threads, allowed_special="all").ids
+            if np.isin(self._free, ids).any():
+                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # raises, and names one
+            add(texts, threads)
+
+        return add_checked

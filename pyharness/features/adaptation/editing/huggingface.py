@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -211,28 +211,26 @@ class _EditedFile:
         return [f"{quoted(token, ascii_only=ascii_only)}{last[2]}{number}" for token, number in vocab.items()]
 
     def _rules(self, rules: Iterable[tuple[str, str]], last: re.Match[str] | None) -> list[str]:
-        pair = _pair_writer(last, ascii_only=self.text.isascii(), label=self.label)
-        return [pair(left, right) for left, right in rules]
+        """Write rules in the format of the file's last."""
+        ascii_only = self.text.isascii()
+
+        def written(left: str, right: str) -> str:
+            if last is None or last[1] is None:
+                if " " in left + right:
+                    raise InputError(
+                        f"{self.label} writes rules with a space in the middle: {left!r} + {right!r} has another"
+                    )
+                return quoted(f"{left} {right}", ascii_only=ascii_only)
+            first, second = quoted(left, ascii_only=ascii_only), quoted(right, ascii_only=ascii_only)
+            return f"{last[1]}{first}{last[2]}{second}{last[3]}"
+
+        return [written(left, right) for left, right in rules]
 
     def _number(self, vocab: Mapping[str, int]) -> dict[str, int]:
         """Return a vocabulary from which ``tokenizers`` gives every added token its present id."""
         if list(library_ids(vocab, self.added)) == list(self.added.values()):
             return dict(vocab)
         return {**vocab, **self.added}
-
-
-def _pair_writer(last: re.Match[str] | None, *, ascii_only: bool, label: str) -> Callable[[str, str], str]:
-    """Return a function that writes a rule in the format of the file's last."""
-
-    def write(left: str, right: str) -> str:
-        if last is None or last[1] is None:
-            if " " in left + right:
-                raise InputError(f"{label} writes rules with a space in the middle: {left!r} + {right!r} has another")
-            return quoted(f"{left} {right}", ascii_only=ascii_only)
-        first, second = quoted(left, ascii_only=ascii_only), quoted(right, ascii_only=ascii_only)
-        return f"{last[1]}{first}{last[2]}{second}{last[3]}"
-
-    return write
 
 
 @dataclass(frozen=True, slots=True)

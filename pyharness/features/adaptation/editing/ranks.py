@@ -137,14 +137,16 @@ class _Tekken:
         ranks = dict(zip(kept, range(len(kept)), strict=True))
         size = len(kept) + len(new)
         strings = set(new)
-        others = [entry for entry in range(self.size, len(spans)) if self._string(entry) not in strings]
+        rest = range(self.size, len(spans))
+        data = (binascii.a2b_base64(self._value(self._parts[entry]["token_bytes"])) for entry in rest)
+        others = [entry for entry, string in zip(rest, data, strict=True) if string not in strings]
         further = dict(zip(others, range(size, size + len(others)), strict=True))
         edits = [
             inside.edited(
                 (self._rank(entry, ranks.get(entry)) for entry in range(self.size)),
                 (self._entry(string, rank) for rank, string in enumerate(new, len(kept))),
             ),
-            outside.edited(self._rank(entry, further.get(entry)) for entry in range(self.size, len(spans))),
+            outside.edited(self._rank(entry, further.get(entry)) for entry in rest),
             (self._config["default_vocab_size"], str(size + self.specials)),
         ]
         return bytes_of(self._text, [*edits, *self._count_edits(size + len(others))])
@@ -154,9 +156,6 @@ class _Tekken:
         span = self._config.get("num_vocab_tokens")
         if span is not None and self._value(span) == len(self._parts):
             yield span, str(count)
-
-    def _string(self, entry: int) -> bytes:
-        return binascii.a2b_base64(self._value(self._parts[entry]["token_bytes"]))
 
     def _rank(self, entry: int, rank: int | None) -> str | None:
         """Return an entry's text with another rank; None without a rank."""

@@ -17,7 +17,6 @@ import numpy as np
 from pyharness.features.adaptation.id_maps import IdMap, check_absent, check_map, check_new, moved, refuse_removal
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_file import (
-    Field,
     ModelType,
     PieceType,
     SentencePieceModel,
@@ -163,13 +162,13 @@ def _trainer(data: bytes, size: int, ids: IdMap | None, label: str) -> bytes:
             new = size
         elif number in _IDS and ids is not None and isinstance(value, int) and value < len(ids):
             new = moved(ids, value, _IDS[number], label)
-        parts.append(data[start:end] if new == value else _field((number, new)))
+        if new == value:
+            parts.append(data[start:end])
+        elif isinstance(new, int):
+            parts.append(_varint(number << 3) + _varint(new))
+        else:
+            parts.append(_message(number, new))
     return b"".join(parts)
-
-
-def _field(field: Field) -> bytes:
-    number, value = field
-    return _varint(number << 3) + _varint(value) if isinstance(value, int) else _message(number, value)
 
 
 def _message(number: int, content: bytes) -> bytes:

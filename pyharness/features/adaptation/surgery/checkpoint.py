@@ -20,7 +20,7 @@ from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
 from pyharness.features.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
 from pyharness.features.language_models.weights_file import StoredTensor, WeightsFile, header_of
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.system import bounded_file
 from pyharness.types import FileContent, InputError, Streamed
 from pyharness.vocabularies.files import vocabulary_file
@@ -127,7 +127,10 @@ def _stream(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatric
                     role = matrices.roles[tensor.name]
                     yield from PlannedRows(plan, StoredMatrix(handle, tensor), role, phases).blocks()
                 else:
-                    yield from _copy(handle, tensor)
+                    for start in range(tensor.start, tensor.end, BLOCK):
+                        block = bytearray(min(BLOCK, tensor.end - start))
+                        fill(handle, start, memoryview(block), tensor.name)
+                        yield bytes(block)
 
     return Streamed(len(header) + sum(one.size for one in tensors), chunks)
 
@@ -145,13 +148,6 @@ def _report(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileCo
             report(position)
 
     return {name: Streamed(stream.size, partial(counted, stream)) for name, stream in streams.items()}
-
-
-def _copy(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
-    for start in range(tensor.start, tensor.end, BLOCK):
-        block = bytearray(min(BLOCK, tensor.end - start))
-        fill(handle, start, memoryview(block), tensor.name)
-        yield bytes(block)
 
 
 def kept_files(folder: ModelFolder) -> dict[str, Streamed]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
 from pyharness.features.language_models.weights_file import StoredTensor, to_float64
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.types import InputError
 
 BLOCK = 4 << 20  # bytes per read
@@ -122,18 +122,15 @@ class PlannedRows:
         count = max(BLOCK // self._matrix.row_bytes, 1)
         for first in range(0, len(self._plan), count):
             block = np.empty((min(count, len(self._plan) - first), self._matrix.row_bytes), np.uint8)
-            self._copy(first, block)
+            # Copy each run of rows that is consecutive in both matrices at once.
+            sources = self._single[first : first + len(block)]
+            edges = np.flatnonzero(np.diff(np.where(sources < 0, -2, sources)) != 1) + 1  # -1, 0 would be one run
+            for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(block)], strict=True):
+                if sources[start] >= 0:
+                    self._matrix.read(int(sources[start]), block[start:stop])
             for place in np.flatnonzero(self._single[first : first + count] < 0).tolist():
                 block[place] = to_bytes(self._compute(first + place), self._matrix.tensor.dtype)
             yield block.tobytes()
-
-    def _copy(self, first: int, block: NDArray[np.uint8]) -> None:
-        """Copy each run of rows that is consecutive in both matrices at once."""
-        sources = self._single[first : first + len(block)]
-        edges = np.flatnonzero(np.diff(np.where(sources < 0, -2, sources)) != 1) + 1  # -1, 0 would be one run
-        for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(block)], strict=True):
-            if sources[start] >= 0:
-                self._matrix.read(int(sources[start]), block[start:stop])
 
     def _compute(self, row: int) -> NDArray[np.float64]:
         operation = self._plan.operations[row]

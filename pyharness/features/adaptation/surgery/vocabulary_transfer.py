@@ -16,7 +16,7 @@ from pyharness.features.adaptation.surgery.initialisation import Method, PlanReq
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.language_models.folder import ModelFolder, find
-from pyharness.features.training.trainers.phases import Phases
+from pyharness.features.training.trainers.feeding import Phases
 from pyharness.system import atomic_file, folders
 from pyharness.system.folders import check_apart, check_new_folder, write_folder
 from pyharness.types import FileContent, InputError, TrainingProgress

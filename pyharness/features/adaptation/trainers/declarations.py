@@ -151,7 +151,7 @@ class ScriptOptions(PruningOptions):
 
 
 _ADAPTING = partial(
-    TrainerSpec, algorithm="bpe", library="pyharness", base_digest=f"{_HERE}.base_file:digest_of",
+    TrainerSpec, algorithm="bpe", library="pyharness", base_digest=f"{_HERE}.adapted:digest_of",
     not_exported="it writes the file of its base, edited",
 )  # fmt: skip
 _PRUNINGS = {

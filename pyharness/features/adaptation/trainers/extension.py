@@ -13,10 +13,9 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.bpe.coverage import ADVISED, MissingCharacters, read_as
 from pyharness.features.adaptation.bpe.edited_file import Put, put
 from pyharness.features.adaptation.bpe.extension import Extension
-from pyharness.features.adaptation.bpe.placement import place
+from pyharness.features.adaptation.bpe.placement import place, reserved
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import Adapted, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.adapted import Adapted, BaseFile, texts_of, trained
 from pyharness.features.adaptation.trainers.declarations import (
     CONTINUED,
     NAIVE,
@@ -25,7 +24,6 @@ from pyharness.features.adaptation.trainers.declarations import (
     NaiveOptions,
 )
 from pyharness.features.adaptation.trainers.growth import Learnt, learn
-from pyharness.features.adaptation.trainers.reserved_tokens import reserved
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.feeding import Feed
 from pyharness.features.training.trainers.options import declared

@@ -16,12 +16,20 @@ from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, TokenCou
 from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import Adapted, present, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.features.adaptation.trainers.corpus_pieces import Counts, balance, each_corpus, joined, rules_of, scaled
+from pyharness.features.adaptation.trainers.adapted import Adapted, BaseFile, present, texts_of, trained
 from pyharness.features.adaptation.trainers.declarations import PruningOptions
 from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
-from pyharness.features.adaptation.trainers.growth import check_growth, extending_options, grow
+from pyharness.features.adaptation.trainers.growth import (
+    Counts,
+    balance,
+    check_growth,
+    each_corpus,
+    extending_options,
+    grow,
+    joined,
+    rules_of,
+    scaled,
+)
 from pyharness.features.training.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.features.training.trainers.feeding import Feed
 from pyharness.types import Ids, InputError
@@ -186,13 +194,10 @@ def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
     model = base.model
     removed = _choose_removed(model, order.ids, feed.request.options)
     with feed.phases.timed("writing"):
-        return prune(base.data, model, removed, base.label, _texts_to_compare(model, removed))
-
-
-def _texts_to_compare(model: BpeModel, removed: Ids) -> list[str]:
-    """Return texts of kept and of removed tokens."""
-    stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
-    return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
+        stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
+        compared = (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())
+        texts = texts_of([model.merges[token] for token in compared])
+        return prune(base.data, model, removed, base.label, texts)
 
 
 LEAF_PRUNING = Method("leaf-pruning", lambda model, counts, _, threads: leaf_order(model, counts, threads))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
@@ -95,11 +94,11 @@ def _misread(subject: AuditSubject, table: Mapping[int, int]) -> Iterator[AuditF
 def check_decoder(subject: AuditSubject) -> CheckResult:
     """Decode plain texts in the home library: what a decoder must undo, such as letters for bytes, is not there."""
     tokens = subject.loaded.encode_batch(_PROBES)
-    decoded = subject.decode_each(tokens)
+    decoded, vocabulary = subject.decode_each(tokens), subject.vocabulary
     faults = []
     for number, (text, data) in enumerate(zip(_PROBES, decoded, strict=True)):
         ids = tokens.document(number).tolist()
-        if _has_unknown(subject, ids):
+        if vocabulary is not None and any(vocabulary.kinds[token] == TokenKind.UNKNOWN for token in ids):
             continue
         if _letters(data) != _letters(_expected(subject, text)):
             witness = f"{quoted(text)} -> {id_list(ids)} -> {quoted(data)}"
@@ -121,11 +120,6 @@ def _expected(subject: AuditSubject, text: str) -> bytes:
     if isinstance(home, HuggingFaceTokenizer) and home.library.normalizer is not None:
         return str(home.library.normalizer.normalize_str(text)).replace("▁", " ").encode()
     return text.encode()
-
-
-def _has_unknown(subject: AuditSubject, ids: list[int]) -> bool:
-    vocabulary = subject.vocabulary
-    return vocabulary is not None and any(vocabulary.kinds[token] == TokenKind.UNKNOWN for token in ids)
 
 
 def _letters(data: bytes) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 
 from pyharness.benchmarks import checks as stress
 from pyharness.corpora import open_corpus
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus, id_list, quoted
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, CheckStatus, id_list, quoted
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.commands import session
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, CheckStatus
 from pyharness.store import Record
 from pyharness.types import CaseResult, Failure, InputError
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer

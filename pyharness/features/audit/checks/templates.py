@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
 from pyharness.features.audit.checks.settings import CONFIG, SPECIALS, TEMPLATE, id_of, named, read_folder
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
 from pyharness.report.sheet.strings import shorten
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer

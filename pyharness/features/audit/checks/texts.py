@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, id_list, quoted
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
 from pyharness.tokenizers import HasNormalize
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.types import TokenKind, Tokens

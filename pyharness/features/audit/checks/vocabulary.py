@@ -8,8 +8,7 @@ from typing import AnyStr
 
 import numpy as np
 
-from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus, id_list, quoted
-from pyharness.features.audit.checks.subjects import AuditSubject
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, CheckStatus, id_list, quoted
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer

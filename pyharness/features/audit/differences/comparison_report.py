@@ -151,7 +151,10 @@ def as_json(compared: TokenizerComparison) -> dict[str, Any]:
         ],
         "verdict": verdict(compared), "equal": compared.equal, "same_definition": compared.same_definition,
         "counts": counts(compared.changes),
-        "changes": [_change(one) for some in listed.values() for one in some[:MOST_LISTED]],
+        "changes": [
+            {"kind": one.kind, "name": writable(one.name), "before": _clean(one.before), "after": _clean(one.after)}
+            for some in listed.values() for one in some[:MOST_LISTED]
+        ],
         "witnesses": [_witness(one) for one in compared.witnesses],
         "causes": [{**_cause(cause), "documents": count} for cause, count in compared.causes.items()],
         "texts": _texts_as_json(compared.texts),
@@ -160,10 +163,6 @@ def as_json(compared: TokenizerComparison) -> dict[str, Any]:
         "overlap": {"both": both.both, "first": both.first, "second": both.second, "jaccard": both.jaccard,
                     "by_use": None if compared.used is None else list(compared.used)},
     }  # fmt: skip
-
-
-def _change(one: Change) -> dict[str, Any]:
-    return {"kind": one.kind, "name": writable(one.name), "before": _clean(one.before), "after": _clean(one.after)}
 
 
 def _clean(value: Any) -> Any:

@@ -80,19 +80,18 @@ class Side:
             InputError: the library fails on a text.
         """
         with refusing(self.spec, self.library):
-            return self.tokenizer.encode_batch(texts, threads) if reading == "plain" else self._encode(texts, reading)
-
-    def _encode(self, texts: Sequence[str], reading: Reading) -> Tokens:
-        if isinstance(self.tokenizer, TiktokenTokenizer):
-            encoding = self.tokenizer.encoding
-            return Tokens.from_lists([encoding.encode(text, allowed_special="all") for text in texts])
-        library: Any = self.tokenizer.library  # type: ignore[attr-defined]
-        library.encode_special_tokens = reading != "control"
-        try:
-            encoded = library.encode_batch_fast(list(texts), add_special_tokens=reading == "template")
-        finally:
-            library.encode_special_tokens = True
-        return Tokens.from_lists([one.ids for one in encoded])
+            if reading == "plain":
+                return self.tokenizer.encode_batch(texts, threads)
+            if isinstance(self.tokenizer, TiktokenTokenizer):
+                encoding = self.tokenizer.encoding
+                return Tokens.from_lists([encoding.encode(text, allowed_special="all") for text in texts])
+            library: Any = self.tokenizer.library  # type: ignore[attr-defined]
+            library.encode_special_tokens = reading != "control"
+            try:
+                encoded = library.encode_batch_fast(list(texts), add_special_tokens=reading == "template")
+            finally:
+                library.encode_special_tokens = True
+            return Tokens.from_lists([one.ids for one in encoded])
 
     def keys(self, ids: Ids) -> list[Key | int]:
         """Return ids as spellings that both sides share; an id without one stays."""

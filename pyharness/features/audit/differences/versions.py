@@ -80,17 +80,13 @@ class LibraryVersion:
             with folders.caching("libraries", place):
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 folders.clear_abandoned(place.parent.glob(".*.part"))
-                self._make(place)
+                with folders.make_beside(place) as draft:  # it has its name when it is whole
+                    venv.EnvBuilder(symlinks=True, with_pip=False).create(draft)
+                    self._install(draft / "bin" / "python")
+                    if not python.exists():  # another process may have been quicker
+                        shutil.rmtree(place, ignore_errors=True)
+                        draft.rename(place)
         return python
-
-    def _make(self, place: Path) -> None:
-        """Make the environment under another name, and rename it when it is whole."""
-        with folders.make_beside(place) as draft:
-            venv.EnvBuilder(symlinks=True, with_pip=False).create(draft)
-            self._install(draft / "bin" / "python")
-            if not (place / "bin" / "python").exists():  # another process may have been quicker
-                shutil.rmtree(place, ignore_errors=True)
-                draft.rename(place)
 
     def _install(self, python: Path) -> None:
         if importlib.util.find_spec("pip") is None:

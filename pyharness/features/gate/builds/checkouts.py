@@ -31,7 +31,11 @@ def copy_files(names: Sequence[str], top: Path, target: Path) -> None:
         _remove(name, top, target)
     for name in names:
         if _mode(name, top) is not None:
-            _make_folder(PurePosixPath(name).parent, target)
+            for above in reversed(PurePosixPath(name).parents[:-1]):
+                folder = target / above
+                if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                    folder.unlink()
+                folder.mkdir(exist_ok=True)
             shutil.copy2(top / name, target / name, follow_symlinks=False)
 
 
@@ -51,15 +55,6 @@ def _remove(name: str, top: Path, target: Path) -> None:
             (target / above).rmdir()
         except OSError:  # the folder has other files
             return
-
-
-def _make_folder(name: PurePosixPath, target: Path) -> None:
-    """Make a folder in ``target``; replace files and links on its path."""
-    for part in (*reversed(name.parents[:-1]), *([name] if name.parts else ())):
-        folder = target / part
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            folder.unlink()
-        folder.mkdir(exist_ok=True)
 
 
 def _is_reached(name: str, top: Path) -> bool:
@@ -125,8 +120,18 @@ def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
 
 
 def git_of_files(folder: Path, *arguments: str) -> bytes:
-    """Run a git command that compares files with a commit, without filters of the checkout's own configuration."""
-    return _ran(folder, arguments, b"", _without_filters(folder))
+    """Run a git command that compares files with a commit, without filters of the checkout's own configuration.
+
+    git-config(1) has the variables: GIT_CONFIG_COUNT.
+    """
+    listed = git(folder, "config", "--list", "--name-only", "--show-scope", "-z").split(b"\0")
+    own = {key for scope, key in zip(listed[::2], listed[1::2], strict=False) if scope in (b"local", b"worktree")}
+    settings = {"GIT_CONFIG_COUNT": "0"}
+    for number, key in enumerate(sorted(filter(_FILTER.fullmatch, own))):
+        value = "false" if key.endswith(b".required") else ""
+        settings |= {f"GIT_CONFIG_KEY_{number}": os.fsdecode(key), f"GIT_CONFIG_VALUE_{number}": value}
+        settings["GIT_CONFIG_COUNT"] = str(number + 1)
+    return _ran(folder, arguments, b"", settings)
 
 
 def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mapping[str, str]) -> bytes:
@@ -147,18 +152,6 @@ def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mappin
         complaint = lines[-1] if lines else f"it ended with status {ran.status}"
         raise GitFailed(f"git {command} fails in {str(folder)!r}: {complaint}")
     return ran.output
-
-
-def _without_filters(folder: Path) -> dict[str, str]:
-    """Return variables that undo the filters of a checkout's configuration (git-config(1): GIT_CONFIG_COUNT)."""
-    listed = git(folder, "config", "--list", "--name-only", "--show-scope", "-z").split(b"\0")
-    own = {key for scope, key in zip(listed[::2], listed[1::2], strict=False) if scope in (b"local", b"worktree")}
-    settings = {"GIT_CONFIG_COUNT": "0"}
-    for number, key in enumerate(sorted(filter(_FILTER.fullmatch, own))):
-        value = "false" if key.endswith(b".required") else ""
-        settings |= {f"GIT_CONFIG_KEY_{number}": os.fsdecode(key), f"GIT_CONFIG_VALUE_{number}": value}
-        settings["GIT_CONFIG_COUNT"] = str(number + 1)
-    return settings
 
 
 PROJECT_FILES = ("pyproject.toml", "setup.py")

@@ -26,7 +26,6 @@ from pyharness.features.gate.types import (
     ArmSilent,
     CallBatch,
     Figure,
-    GateBenchmark,
     TimedBatch,
     Timing,
 )
@@ -96,7 +95,9 @@ class AskedArm:
         """Send a message and wait for its answer; raise ``ArmFailed`` where none comes, or an error."""
         self._asked += 1
         begun = time.monotonic()
-        longest = min(self.time_limit, self.timeout, self._share(self.deadline - begun))
+        left = self.deadline - begun
+        share = max(left / 2, min(left, LEAST_TIMEOUT))  # the other side needs as many seconds
+        longest = min(self.time_limit, self.timeout, share)
         deadline = min(begun + longest, self.deadline)
         try:
             self.child.tell(json.dumps({"id": self._asked, "do": what, **details}).encode(), deadline)
@@ -110,11 +111,6 @@ class AskedArm:
         if (error := answer.get("error")) is not None:
             raise ArmFailed(str(error))
         return answer
-
-    @staticmethod
-    def _share(left: float) -> float:
-        """Return the seconds for one answer, from those that the gate has left: the other side needs as many."""
-        return max(left / 2, min(left, LEAST_TIMEOUT))
 
     def _understood(self, line: bytes | None) -> dict[str, Any]:
         if line is None:
@@ -201,16 +197,15 @@ class DriverProcess(AskedArm):
 
     def prepare(self, benchmark: str) -> None:
         """Import, load and build what a benchmark needs; raise ``ArmLacks`` where its library lacks that."""
-        answer = self.ask("prepare", benchmark=dataclasses.asdict(self._for_this_arm(self._benchmarks[benchmark])))
-        if (lacking := answer.get("absent")) is not None:
-            raise ArmLacks(str(lacking))
-
-    def _for_this_arm(self, benchmark: GateBenchmark) -> GateBenchmark:
-        """Put this side's tokenizer into the options of the workload: the benchmark's own, else the arm's."""
-        row = benchmark.options.get("tokenizer", self.arm.tokenizer)
+        asked = self._benchmarks[benchmark]
+        row = asked.options.get("tokenizer", self.arm.tokenizer)  # the benchmark's own, else the arm's
         if isinstance(row, dict):
             row = row.get(self.arm.side)
-        return dataclasses.replace(benchmark, options={**benchmark.options, "tokenizer": row}) if row else benchmark
+        if row:
+            asked = dataclasses.replace(asked, options={**asked.options, "tokenizer": row})
+        answer = self.ask("prepare", benchmark=dataclasses.asdict(asked))
+        if (lacking := answer.get("absent")) is not None:
+            raise ArmLacks(str(lacking))
 
     def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         """Time a batch of calls."""
@@ -243,15 +238,11 @@ def valgrind() -> tuple[str, ...]:
     """
     if (path := shutil.which("valgrind")) is None:
         raise InputError("counting instructions needs valgrind, which is not on the search path: install it")
-    return (*_steady(), path, "--tool=callgrind", "--instr-atstart=no", "--dump-line=no", "--quiet")
-
-
-def _steady() -> tuple[str, ...]:
-    """Return the command that turns off random addresses, if it is allowed: many containers forbid it."""
-    if (setarch := shutil.which(STEADY[0])) is None:
-        return ()
-    tried = subprocess.run([setarch, *STEADY[1:], "true"], capture_output=True, check=False)
-    return (setarch, *STEADY[1:]) if tried.returncode == 0 else ()
+    steady: tuple[str, ...] = ()
+    if (setarch := shutil.which(STEADY[0])) is not None:
+        tried = subprocess.run([setarch, *STEADY[1:], "true"], capture_output=True, check=False)
+        steady = (setarch, *STEADY[1:]) if tried.returncode == 0 else ()  # many containers forbid it
+    return (*steady, path, "--tool=callgrind", "--instr-atstart=no", "--dump-line=no", "--quiet")
 
 
 class CountingProcess(DriverProcess):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -219,16 +219,13 @@ def copy_tests(source: Path, test: Path, files: frozenset[PurePosixPath], target
         target: the new folder.
     """
     left_out = {*_sources(source, test, files)}
-    shutil.copytree(source, target, symlinks=True, ignore=_ignoring(left_out))
 
-
-def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:
     def ignored(folder: str, names: list[str]) -> set[str]:
         here = Path(folder)
         made = {name for name in names if (here / name / "pyvenv.cfg").is_file()}
         return {*NOT_COPIED(folder, names), *made, *(name for name in names if here / name in left_out)}
 
-    return ignored
+    shutil.copytree(source, target, symlinks=True, ignore=ignored)
 
 
 def _sources(source: Path, test: Path, files: frozenset[PurePosixPath]) -> Iterator[Path]:

@@ -208,14 +208,12 @@ class PytestSession:
             item.add_marker(pytest.mark.skip(reason="not asked for"))
         self.outcome, self.figures = ("passed", ""), {}
         yield
-        if asked and self.conversation.message is not None:
-            self._answer_for_the_test(self.conversation.message["do"])
-
-    def _answer_for_the_test(self, asked: str) -> None:
+        if not asked or self.conversation.message is None:
+            return
         outcome, reason = self.outcome
         if outcome == "failed":
             self.conversation.answer(error=f"the test fails: {reason}")
-        elif asked == "finish":
+        elif self.conversation.message["do"] == "finish":
             self.conversation.answer(figures=self.figures)
         else:
             self.conversation.answer(absent=reason or "the test does not call its benchmark fixture")

@@ -237,12 +237,10 @@ def benchmarks_of_tests(rounds: Sequence[Rounds], unmeasured: Iterable[str], lib
     """
     threads: dict[str, int] = {}
     for part in rounds:
-        threads.setdefault(part.benchmark, 1 if _one_thread(part) else 2)
+        low, high = sorted(
+            median([timing.cpu / max(timing.wall, 1) for timing in side]) for side in (part.base, part.head)
+        )
+        one_thread = low >= MOSTLY_WAITING and high <= min(SEVERAL_THREADS, UNLIKE * low)
+        threads.setdefault(part.benchmark, 1 if one_thread else 2)
     names = dict.fromkeys((*threads, *unmeasured))
     return tuple(GateBenchmark(name, WORKLOAD, library, text="", threads=threads.get(name, 1)) for name in names)
-
-
-def _one_thread(part: Rounds) -> bool:
-    """Whether CPU time covers the work, on both sides."""
-    low, high = sorted(median([timing.cpu / max(timing.wall, 1) for timing in side]) for side in (part.base, part.head))
-    return low >= MOSTLY_WAITING and high <= min(SEVERAL_THREADS, UNLIKE * low)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from pyharness.features.gate.types import Calibration
 from pyharness.report.sheet import Cell, Heading, Sheet
@@ -65,11 +64,8 @@ def _notes(calibration: Calibration) -> Iterator[str]:
     for one in calibration.planted:
         expected = "" if one.expected is None else f", {one.expected:.0%} expected by resampling"
         yield f"{one.slowdown:.0%} slower, planted: a regression in {one.found} of {one.count}{expected}."
-    yield f"Measured in {calibration.seconds / 60:.0f} minutes, {calibration.made}, on {_machine(calibration.machine)}."
-
-
-def _machine(facts: Mapping[str, Any]) -> str:
-    """Return processor, cores, and any devices with their drivers."""
-    gpus = facts.get("gpus")
+    facts = calibration.machine
+    gpus = facts.get("gpus")  # devices with their drivers
     parts = (facts.get("cpu"), f"{facts.get('cores', '?')} cores", *(gpus if isinstance(gpus, list) else ()))
-    return ", ".join(str(one) for one in parts if one)
+    machine = ", ".join(str(one) for one in parts if one)
+    yield f"Measured in {calibration.seconds / 60:.0f} minutes, {calibration.made}, on {machine}."

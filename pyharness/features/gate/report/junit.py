@@ -51,7 +51,13 @@ def junit_xml(program: str, suite: str, cases: list[TestCase]) -> str:
     root = ET.Element("testsuites", {"name": program, **_counts(cases, "tests", "failures", "errors")})
     element = ET.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(cases)})
     for case in cases:
-        _add(element, case)
+        test = ET.SubElement(element, "testcase", {"classname": case.kind, "name": _clean(case.name)})
+        if case.outcome == "skipped":
+            ET.SubElement(test, "skipped", {"message": _clean(case.message)})
+        elif case.outcome:
+            ET.SubElement(test, case.outcome, {"message": _clean(case.message)}).text = _lines(case.text)
+        elif case.text:
+            ET.SubElement(test, "system-out").text = _lines(case.text)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -70,16 +76,6 @@ def _counts(cases: list[TestCase], *names: str) -> dict[str, str]:
     of = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     numbers = {name: sum(case.outcome == outcome for case in cases) for name, outcome in of.items()}
     return {name: str(count) for name, count in ({"tests": len(cases)} | numbers).items() if not names or name in names}
-
-
-def _add(suite: ET.Element, case: TestCase) -> None:
-    element = ET.SubElement(suite, "testcase", {"classname": case.kind, "name": _clean(case.name)})
-    if case.outcome == "skipped":
-        ET.SubElement(element, "skipped", {"message": _clean(case.message)})
-    elif case.outcome:
-        ET.SubElement(element, case.outcome, {"message": _clean(case.message)}).text = _lines(case.text)
-    if not case.outcome and case.text:
-        ET.SubElement(element, "system-out").text = _lines(case.text)
 
 
 def _lines(text: str) -> str:

@@ -9,7 +9,7 @@ from pyharness.features.gate.records import CALIBRATION_KIND, GATE_KIND, calibra
 from pyharness.features.gate.report import sheets
 from pyharness.features.gate.report.calibration import calibration_sheet, flat_calibration
 from pyharness.features.gate.report.junit import to_junit
-from pyharness.features.gate.report.pull_request import gate_comment
+from pyharness.features.gate.report.sheets import gate_comment
 from pyharness.features.gate.types import SIDES, Calibration, Gate, GateVerdict, Judgement, Side
 from pyharness.features.gate.verdicts.effects import call_seconds
 from pyharness.features.gate.verdicts.judgements import pairs

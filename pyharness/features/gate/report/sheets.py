@@ -1,4 +1,7 @@
-"""A gate as sheets and in words: the verdict, judgements with the worst first, the self-test, the environment."""
+"""A gate as sheets and in words: the verdict, judgements with the worst first, the self-test, the environment.
+
+The comment on a pull request is made of them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from pyharness.features.gate.types import SIDES, Figure, Gate, GateVerdict, Judgement
 from pyharness.features.gate.verdicts.wording import between, change
+from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import CellValue, writable
 from pyharness.types import COUNT, Format, counted
@@ -22,6 +26,7 @@ _COUNTED = {
     GateVerdict.IMPROVEMENT: ("improvement", "improvements"),
     GateVerdict.PASS: ("passed", "passed"),
 }
+MOST_HEADLINES = 20  # with more figures, a comment has their reasons in the table alone
 _RANK = {verdict: rank for rank, verdict in enumerate(_COUNTED)}
 
 
@@ -129,7 +134,9 @@ def answer_sheet(gate: Gate) -> Sheet:
     sides = ((side, ", ".join(words)) for side, words in versions(gate))
     rows = [("verdict", verdict_line(gate)), *sides, *faults, *map(headline, shown)]
     if passed:
-        rows.append(("pass", f"{counts(passed)}{_range([one.effect for one in passed if one.figure == 'time'])}"))
+        effects = [one.effect for one in passed if one.figure == "time" and one.effect is not None]
+        span = f", from {change(min(effects), 'time')} to {change(max(effects), 'time')}" if effects else ""
+        rows.append(("pass", f"{counts(passed)}{span}"))
     return Sheet(f"Gate: suite {gate.suite}", _ANSWERS, tuple(text_row(*row) for row in rows))
 
 
@@ -143,11 +150,6 @@ def versions(gate: Gate) -> Iterator[tuple[str, list[str]]]:
         short = commit[:OF_A_COMMIT] + " with changes" * bool(changes) if revision else version
         if words := [*filter(None, dict.fromkeys(("" if arm is None else arm.source, short, revision.get("subject"))))]:
             yield side, words
-
-
-def _range(effects: Sequence[float | None]) -> str:
-    numbers = [one for one in effects if one is not None]
-    return f", from {change(min(numbers), 'time')} to {change(max(numbers), 'time')}" if numbers else ""
 
 
 def judgement_sheet(
@@ -267,3 +269,24 @@ def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flatten(inner, f"{name} {key}".strip())
     else:
         yield name, value
+
+
+def gate_comment(gate: Gate) -> Comment:
+    """Return a comment on a pull request: verdict, versions, what did not pass, and the rest folded."""
+    shown, passed = parted(gate.judgements)
+    lines = tuple(": ".join(headline(one)) for one in shown)
+    brief = len(lines) <= MOST_HEADLINES
+    faults = (*gate.declaration_faults, *(f"Self-test: {fault}" for fault in gate.self_test.faults))
+    about = (differing_sheet(gate), self_test_sheet(gate), environment_sheet(gate))
+    sides = (" ".join((side, *map(inert, words))) for side, words in versions(gate))
+    return Comment(
+        verdict_line(gate),
+        "; ".join((f"Suite {inert(gate.suite)}", *sides)),
+        (*faults, *(lines if brief else ()), *gate.notes, *where(gate)),
+        (
+            CommentPart((judgement_sheet(shown, reasons=not brief),) if shown else ()),
+            CommentPart((judgement_sheet(passed),) if passed else (), counts(passed)),
+            CommentPart(tuple(one for one in about if one.rows), "self-test and environment", MOST_BYTES_OF_A_TABLE,
+                        first=True),
+        ),
+    )  # fmt: skip

@@ -195,10 +195,7 @@ def _order(effects: Effects) -> dict[str, Any] | None:
             by_launch.setdefault(number, []).append(launch_effect.order)
     if not by_launch:
         return None
-    return _mean([median(orders) for orders in by_launch.values()])
-
-
-def _mean(logs: Sequence[float]) -> dict[str, Any]:
+    logs = [median(orders) for orders in by_launch.values()]
     interval = trimmed_interval(logs)
     return {
         "mean": relative(trimmed_mean(logs)),

@@ -182,7 +182,14 @@ def _judge_untested(one: Effects, rules: GateRules) -> Judgement:
         why.append("the screen asked for more launches, and the time ran out")
     if logs and (why or trimmed_mean(logs) > one.slow):
         why.append(f"fewer than {counted(fewest(rules), 'launch')} are not tested")
-    return _cut_off(one, logs, "; ".join(why)) if why else _judge_screened(one)
+    if not why:
+        return _judge_screened(one)
+    seen = relative(trimmed_mean(logs or ([one.screen.log] if one.screen else [])))
+    where = f"in {counted(len(logs), 'launch')}" if logs else "in the screen"
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE, effect=seen, budget=one.budget, launches=len(logs),
+        reason=f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; {'; '.join(why)}",
+    )  # fmt: skip
 
 
 def _judge_screened(one: Effects) -> Judgement:
@@ -247,16 +254,6 @@ def _judge_unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[Gat
     low, high = seen.interval or (seen.effect, seen.effect)
     wide = high > one.slow and high - low > 2 * one.slow
     return (GateVerdict.INCONCLUSIVE, "; the CI is too wide") if wide else (GateVerdict.PASS, "")
-
-
-def _cut_off(one: Effects, logs: Sequence[float], why: str) -> Judgement:
-    shown = logs or ([one.screen.log] if one.screen else [])
-    seen = relative(trimmed_mean(shown))
-    where = f"in {counted(len(logs), 'launch')}" if logs else "in the screen"
-    return Judgement(
-        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE, effect=seen, budget=one.budget, launches=len(logs),
-        reason=f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; {why}",
-    )  # fmt: skip
 
 
 SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock resolves a billionth

@@ -112,13 +112,8 @@ def _day(table: Mapping[str, Any]) -> str:
 
 def applied(judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date) -> tuple[Judgement, ...]:
     """Let a regression pass within the ceiling of an entry that has not expired."""
-    return tuple(_apply(judgement, _matching(judgement, waivers), today) for judgement in judgements)
-
-
-def _matching(judgement: Judgement, waivers: Sequence[Waiver]) -> Waiver | None:
-    return next(
-        (one for one in waivers if (one.benchmark, one.metric) == (judgement.benchmark, judgement.figure)), None
-    )
+    by_figure = {(one.benchmark, one.metric): one for one in waivers}
+    return tuple(_apply(one, by_figure.get((one.benchmark, one.figure)), today) for one in judgements)
 
 
 def _apply(judgement: Judgement, waiver: Waiver | None, today: date) -> Judgement:

@@ -1,7 +1,8 @@
-"""The text of a request as a trainer reads it: counted, reported to a listener, and described with the result."""
+"""The text of a request as a trainer reads it: counted, timed, reported, and described with the result."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,8 +10,44 @@ from typing import Any
 
 from pyharness.corpora.streaming import batches
 from pyharness.features.training.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.features.training.trainers.phases import Phases
-from pyharness.types import InputError
+from pyharness.types import InputError, TrainingProgress
+
+INTERVAL = 0.1  # seconds between two reports: a terminal draws no faster
+
+
+class Phases:
+    """Phases of a training: the time of each; and progress of the current one with the time left, for a listener."""
+
+    def __init__(self, listener: Callable[[TrainingProgress], None] | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._listener = listener
+        self._said = 0.0
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Add the time of a block to a phase."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - begin
+
+    def gauge(self, phase: str, unit: str, total: int | None = None, first: int = 0) -> Callable[[int], None]:
+        """Announce a phase; return a callback for the amount done, which starts at ``first``."""
+        begin = self._said = time.perf_counter()
+        if self._listener is not None:
+            self._listener(TrainingProgress(phase, first, unit, total))
+
+        def report(done: int) -> None:
+            now = time.perf_counter()
+            if self._listener is None or (now - self._said < INTERVAL and done != total):
+                return
+            self._said = now
+            left = (now - begin) * (total - done) / (done - first) if total and done > first else None
+            self._listener(TrainingProgress(phase, done, unit, total, None if left is None else max(left, 0.0)))
+
+        return report
+
 
 BATCH_BYTES = 8 << 20
 

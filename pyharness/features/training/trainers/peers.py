@@ -25,10 +25,13 @@ FILE = "ranks.tiktoken"
 def train_rustbpe(request: TrainingRequest[RustBpeOptions]) -> TrainedTokenizer:
     """Train with rustbpe, which splits by one expression: that of the pattern."""
     rustbpe, feed = _begin("rustbpe", request)
-    (expression,) = _expressions(request.options.pattern)
+    pattern = request.options.pattern
+    expressions = TextSplitter(pattern or "gpt2").expressions
+    if len(expressions) != 1:
+        raise InputError(f"rustbpe splits by one expression; the pattern {pattern!r} has {len(expressions)}")
     tokenizer = rustbpe.Tokenizer()
     with feed.training("rustbpe"):
-        tokenizer.train_from_iterator(iter(feed), request.options.vocab_size, pattern=expression)
+        tokenizer.train_from_iterator(iter(feed), request.options.vocab_size, pattern=expressions[0])
     ranks = {bytes(data): rank for data, rank in tokenizer.get_mergeable_ranks()}
     return _result(feed, ranks)
 
@@ -74,13 +77,6 @@ def _begin(module: str, request: TrainingRequest[Sized]) -> tuple[Any, Feed]:
         raise InputError(f"a vocabulary of {request.options.vocab_size} has no room for the alphabet of 256 bytes")
     os.environ.setdefault("RAYON_NUM_THREADS", str(request.threads))  # read once, when a pool starts
     return libraries.load(f"trainer {module!r}", module, EXTRA), Feed(request)
-
-
-def _expressions(pattern: str | None) -> tuple[str, ...]:
-    expressions = TextSplitter(pattern or "gpt2").expressions
-    if len(expressions) != 1:
-        raise InputError(f"rustbpe splits by one expression; the pattern {pattern!r} has {len(expressions)}")
-    return expressions
 
 
 @contextlib.contextmanager

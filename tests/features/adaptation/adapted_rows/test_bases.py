@@ -13,7 +13,7 @@ from cases.trained_rows import asked
 from pyharness import suite, tokenizers
 from pyharness.commands import dry_run
 from pyharness.features.adaptation import benchmark
-from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.adapted import BaseFile
 from pyharness.features.training import trainers
 from pyharness.features.training.recipe import file_of
 from pyharness.tokenizers.families import hub as hub_family

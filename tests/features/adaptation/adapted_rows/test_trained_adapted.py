@@ -12,7 +12,7 @@ import pyharness
 from adapted.bases import NEW, write_base
 from bpe_files import characters_file
 from pyharness import tokenizers
-from pyharness.features.adaptation.trainers import corpus_pieces, growth, pruning
+from pyharness.features.adaptation.trainers import growth, pruning
 from pyharness.features.training import rows as trained
 from pyharness.types import InputError, Unsupported
 
@@ -55,10 +55,11 @@ def test_sizes_are_learnt_once_if_the_largest_comes_first(
 ) -> None:
     base = write_base(tmp_path)
     learnt: list[int] = []
+    counted = growth.counted
 
     def counting(*given: Any) -> Any:
         learnt.append(1)
-        return corpus_pieces.counted(*given)
+        return counted(*given)
 
     monkeypatch.setattr(growth, "counted", counting)
     rows = [row(base, corpus, tokens) for tokens in (5, 20, 10)]

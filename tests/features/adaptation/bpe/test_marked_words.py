@@ -18,9 +18,8 @@ from cases.trained_rows import asked
 from extended_models import extended_model
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model
 from pyharness.features.adaptation.bpe.extension import continued
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.bpe.piece_rules import PieceRules
-from pyharness.features.adaptation.trainers.corpus_pieces import mass
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, PieceRules, encoded
+from pyharness.features.adaptation.trainers.growth import mass
 from pyharness.features.training import trainers
 from pyharness.types import TokenKind
 from tokenizer_files import sequence, split

@@ -19,8 +19,7 @@ from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, 
 from pyharness.bpe.formats.imports import model_of_sentencepiece
 from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.bpe.extension import continued, extend
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.bpe.piece_rules import PieceRules, read_piece_rules
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, PieceRules, encoded, read_piece_rules
 from pyharness.types import InputError, Tally, Tokens
 from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
 

@@ -12,8 +12,7 @@ import pytest
 
 from pyharness.bpe.formats.imports import model_of_sentencepiece
 from pyharness.features.adaptation.bpe.extension import extend
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes, read_piece_rules
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, PieceRules, character_classes, read_piece_rules
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_file import PieceType, SentencePieceModel, read_model
 

@@ -13,7 +13,7 @@ from adapted.bases import NEW, OLD, metaspace_file, write_base
 from cases.trained_rows import asked
 from pyharness.bpe import WeightedPieces, import_model
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.trainers.corpus_pieces import balance, joined, scaled
+from pyharness.features.adaptation.trainers.growth import balance, joined, scaled
 from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError

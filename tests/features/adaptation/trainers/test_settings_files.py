@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import settings_files
-from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.adapted import BaseFile, settings_files
 from tokenizer_files import byte_level
 
 

@@ -204,14 +204,14 @@ def test_a_summary_that_is_a_fifo_is_not_waited_for(tmp_path: Path, monkeypatch:
 )  # fmt: skip
 def test_report_shows_the_record_of_a_gate(tmp_path: Path, form: str, word: str) -> None:
     path = tmp_path / "gate.json"
-    gate_records.write_gate(path, NOTED)
+    path.write_text(gate_records.dump_gate(NOTED), encoding="utf-8")
     done = CliRunner().invoke(main, ["report", str(path), "--format", form])
     assert (done.exit_code, word in done.stdout) == (0, True), done.output
 
 
 def test_report_says_what_a_gate_and_a_run_do_not_have(tmp_path: Path) -> None:
     path = tmp_path / "gate.json"
-    gate_records.write_gate(path, NOTED)
+    path.write_text(gate_records.dump_gate(NOTED), encoding="utf-8")
     done = CliRunner().invoke(main, ["report", str(path), "--rederive"])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert re.search(r"gate\.json.* gate\b.*--rederive", done.stderr)
