@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from layout.thoroughness import examples
 from pyharness.features.audit.differences import sides
 from pyharness.features.audit.differences.changes import Overlap, changes, id_map, keys_of, out_of_order, overlap
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
-from pyharness.features.audit.differences.definitions import alternatives, definition, expressions
-from pyharness.features.audit.differences.witnesses import Cause, shrink
+from pyharness.features.audit.differences.definitions import Definition, alternatives, definition, expressions
+from pyharness.features.audit.differences.witnesses import Appearing, Cause, cause_of, general_texts, shrink
 from pyharness.types import Unsupported
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
@@ -72,6 +73,27 @@ def test_a_planted_change_is_named_and_shown(kind: str, seed: int, tmp_path: Pat
     plant = plants.KINDS[kind](content, seed)
     assert plant is not None
     check_plant(compared(tmp_path, plant.before, plant.after), plant)
+
+
+@pytest.mark.parametrize("kind", plants.KINDS)
+def test_stages_that_cannot_differ_are_passed_over(kind: str, tmp_path: Path) -> None:
+    plant = plants.KINDS[kind](small(), 0)
+    assert plant is not None
+    files = (write(tmp_path, name, content) for name, content in (("1.json", plant.before), ("2.json", plant.after)))
+    one, other = sides.pair(*files)
+    assert one.equal_stages
+    cases = [(text, reading) for text in itertools.islice(general_texts(), 0, None, 60) for reading in one.readings]
+    causes = [cause_of(one, other, *case) for case in cases]
+    one.equal_stages = other.equal_stages = frozenset()
+    assert [cause_of(one, other, *case) for case in cases] == causes
+
+
+@given(st.lists(st.binary(max_size=4)), st.binary(min_size=1, max_size=3))
+@settings(max_examples=examples(200))
+def test_tokens_with_some_bytes_are_found(strings: list[bytes], part: bytes) -> None:
+    keys = {(string, 0): number for number, string in enumerate(sorted(set(strings)))}
+    side = sides.Side("", "", None, None, Definition("", "bytes", keys, keys))  # type: ignore[arg-type]
+    assert [*Appearing(side, side).holding(part)] == [string for string, _ in keys if part in string]
 
 
 def test_a_changed_alternative_is_named(tmp_path: Path) -> None:

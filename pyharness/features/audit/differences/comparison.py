@@ -37,7 +37,7 @@ DEFAULT_TEXTS = (
 )  # fmt: skip
 _CHARACTERS = 1 << 20  # of a batch
 _OF_GROUP = 60  # texts of a group that differ, whose cause is determined
-_MOST_KEPT = 1 << 24  # characters of documents that are kept to explain them
+_MOST_KEPT = 1 << 21  # characters of documents that are kept to explain them
 
 
 @dataclass(slots=True)

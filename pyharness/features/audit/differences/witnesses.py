@@ -6,6 +6,7 @@ is shrunk until no character can go without the difference, or its cause, being 
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import random
 import unicodedata
@@ -18,20 +19,20 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
-from pyharness.features.audit.differences.definitions import Rule
-from pyharness.features.audit.differences.sides import Reading, Side, unequal
+from pyharness.features.audit.differences.definitions import NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
+from pyharness.features.audit.differences.sides import ADDED, Reading, Side, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
 MOST_CHANGES = 60  # changes of a kind that texts are made for
 MOST_NEIGHBOURS = 40  # rules next to a changed one, on each side
 MOST_ATTRIBUTED = 300  # texts that differ, whose cause is determined
-OF_ADDED = ("added token", "special flag", "added token flags")  # changes whose cause is one added token
+OF_ADDED = (ADDED, "special flag", "added token flags")  # changes whose cause is one added token
 MOST_WORDS = 1024  # words of the vocabulary that are put before a piece, until its id appears
 MOST_PLACES = 64  # of a long text that are varied, from all over it
 LONGEST_VARIED = 512  # characters of a text that is varied at places, or shrunk from several starts
 OF_TOKENS = ("token added", "token gone", "id moved")  # changes of one token, whose id a text must have to show it
-STAGES = ("normaliser", "split pattern", "model option", "kind of file")  # changes that may be of any text
+STAGES = (NORMALISER, PATTERN, OPTIONS, "kind of file")  # changes that may be of any text
 _AT_ONCE = 64
 _LENGTH, _USUAL_LENGTH, _LONGEST_WORD = "max_input_chars_per_word", 100, 1 << 10  # an option of WordPiece
 _END_OF_CHARACTERS = 0x20000  # rare ideographs come after it
@@ -69,16 +70,18 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
     if mine.tolist() == theirs.tolist():
         return None
     if reading == "template" and not unequal(one, other, [text])[0]:
-        return Cause("post-processor", reading)
-    spans = [side.added(text, reading) for side in (one, other)]
-    if None not in spans and spans[0] != spans[1]:
-        return Cause("added token", reading, _first_of_one(spans[0] or [], spans[1] or []))
-    normal = [side.normal(text) for side in (one, other)]
+        return Cause(POST_PROCESSOR, reading)
+    if ADDED not in one.equal_stages:
+        spans = [side.added(text, reading) for side in (one, other)]
+        if None not in spans and spans[0] != spans[1]:
+            return Cause(ADDED, reading, _first_of_one(spans[0] or [], spans[1] or []))
+    normal = [text if NORMALISER in one.equal_stages else side.normal(text) for side in (one, other)]
     if None not in normal and normal[0] != normal[1]:
-        return Cause("normaliser", reading)
-    pieces = [side.pieces(text if normal[0] is None else normal[0]) for side in (one, other)]
-    if None not in pieces and pieces[0] != pieces[1]:
-        return Cause("split pattern", reading)
+        return Cause(NORMALISER, reading)
+    if PATTERN not in one.equal_stages:
+        pieces = [side.pieces(text if normal[0] is None else normal[0]) for side in (one, other)]
+        if None not in pieces and pieces[0] != pieces[1]:
+            return Cause(PATTERN, reading)
     return Cause(_of_tokens(one, other, one.keys(mine), other.keys(theirs)), reading)
 
 
@@ -159,7 +162,7 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
     """Return texts that are likely to differ, by what they were made for: general ones, and some for each change."""
     groups: dict[str, dict[str, None]] = {"general": dict.fromkeys(("", *general_texts()))}
     by_kind: Counter[str] = Counter()
-    rules, tokens = _Neighbours(one, other), _Appearing(one, other)
+    rules, tokens = _Neighbours(one, other), Appearing(one, other)
     for change in changes:
         by_kind[change.kind] += 1
         if change.name == _LENGTH:
@@ -239,12 +242,13 @@ def _spread(items: Sequence[_T], most: int) -> Sequence[_T]:
     return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
 
-class _Appearing:
+class Appearing:
     """Texts in which the id of a changed token appears: most pieces do so alone, others only behind a word."""
 
     def __init__(self, one: Side, other: Side) -> None:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
+        self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
         words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
         self._words = _spread([word.decode() for word in words], MOST_WORDS)
 
@@ -273,8 +277,18 @@ class _Appearing:
         try:
             token.decode()
         except UnicodeDecodeError:
-            for string in (*completed(token), *(one for one in self._strings if token in one)):
+            for string in (*completed(token), *self.holding(token)):
                 yield from _spellings(string)
+
+    def holding(self, part: bytes) -> Iterator[bytes]:
+        """Yield the tokens that contain these bytes: one search in all of them takes a fraction of one in each."""
+        at = self._joined.find(part)
+        while at >= 0:
+            index = bisect.bisect_right(self._ends, at)
+            is_inside = at + len(part) <= self._ends[index]
+            if is_inside:
+                yield self._strings[index]
+            at = self._joined.find(part, self._ends[index] if is_inside else at + 1)
 
     def _behind_words(self, token: bytes) -> Iterator[str]:
         bare = shown(token).removeprefix("##").removesuffix("</w>").replace("▁", " ")
