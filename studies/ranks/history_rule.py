@@ -70,11 +70,11 @@ def shared_runners(draws: np.random.Generator, histories: int) -> Series:
 
 
 POINTS: Mapping[str, Callable[[np.random.Generator, int], Series]] = {
-    "ratio to an anchor, 0.6 %": ratios,
+    "ratio to an anchor, scatter 0.6 %": ratios,
     "the same, heavy tails": heavy_tails,
     "the same, and every fifth build is off by 0.5 %": other_layouts,
-    "absolute times, own machine, 2 %, AR(1) 0.5": own_machine,
-    "absolute times, shared runners, 12 %": shared_runners,
+    "absolute times, own machine, scatter 2 %, AR(1) 0.5": own_machine,
+    "absolute times, shared runners, scatter 12 %": shared_runners,
 }
 
 
