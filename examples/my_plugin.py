@@ -30,7 +30,7 @@ class CodeUnits:
 
 TOKENIZERS = (TokenizerSpec("mine", load=lambda _: CodeUnits(), library="my-plugin"),)
 
-# A metric of a corpus pass is a function of integer counts; intervals, shards and merging come with it.
+# pyharness counts over a corpus; a metric is a function of these counts. Intervals, shards and merging come with it.
 METRICS = (
     CorpusMetric(
         Metric("tokens_per_document", "token", "none", "mean document length", primary=True),

@@ -2,7 +2,7 @@
 
 A history is a series of made-up points, one for each revision: ratios to an anchor as a gate measures them, or absolute
 times. Counted is how many histories without a change have an alarm, at the end and *ever*: when looked at after each
-revision from the 21st on. Then planted: a step, a drift, a rise that is taken back. An alarm there must be within five
+revision from the 21st on. Then planted: a step, a drift, a rise that is reverted. An alarm there must be within five
 revisions of the step, or anywhere in the drift. docs/history.md "How often it errs, simulated" has the tables.
 
 Other tables instead: ``--null`` has the thresholds of steps and how often random orders exceed them, ``--short`` how
@@ -47,7 +47,7 @@ def heavy_tails(draws: np.random.Generator, histories: int) -> Series:
 
 
 def other_layouts(draws: np.random.Generator, histories: int) -> Series:
-    """Every fifth build lies otherwise: its layout moves the level by 0.5 %, until the next one that does."""
+    """Every fifth build is off: its layout moves the level by 0.5 %, until the next one that does."""
     moves = draws.random((histories, REVISIONS)) < 0.2
     moves[:, 0] = True
     levels = draws.normal(0, 0.005, (histories, REVISIONS))
@@ -56,7 +56,7 @@ def other_layouts(draws: np.random.Generator, histories: int) -> Series:
 
 
 def own_machine(draws: np.random.Generator, histories: int) -> Series:
-    """Logarithms of times on a machine of one's own: 2 %, half of which goes on to the next revision."""
+    """Logarithms of times on an own machine: 2 %, half of which goes on to the next revision."""
     noise = draws.normal(0, 0.02 * np.sqrt(0.75), (histories, REVISIONS))
     noise[:, 0] /= np.sqrt(0.75)
     for place in range(1, REVISIONS):
@@ -70,11 +70,11 @@ def shared_runners(draws: np.random.Generator, histories: int) -> Series:
 
 
 POINTS: Mapping[str, Callable[[np.random.Generator, int], Series]] = {
-    "ratio to an anchor, 0.6 %": ratios,
+    "ratio to an anchor, scatter 0.6 %": ratios,
     "the same, heavy tails": heavy_tails,
-    "the same, and every fifth build lies otherwise (0.5 %)": other_layouts,
-    "absolute times, machine of one's own, 2 %, AR(1) 0.5": own_machine,
-    "absolute times, shared runners, 12 %": shared_runners,
+    "the same, and every fifth build is off by 0.5 %": other_layouts,
+    "absolute times, own machine, scatter 2 %, AR(1) 0.5": own_machine,
+    "absolute times, shared runners, scatter 12 %": shared_runners,
 }
 
 
@@ -146,12 +146,12 @@ def planted(change: str) -> Series:
         "2 %": np.log(1.02) * (places >= CHANGE),
         "3 %": np.log(1.03) * (places >= CHANGE),
         "drift": np.interp(places, [CHANGE - 30, CHANGE + 30], [0, np.log(1.03)]),
-        "taken back": np.log(1.03) * ((places >= CHANGE) & (places < CHANGE + 15)),
+        "reverted": np.log(1.03) * ((places >= CHANGE) & (places < CHANGE + 15)),
     }
     return added[change]
 
 
-CHANGES = ("2 %", "3 %", "drift", "taken back")
+CHANGES = ("2 %", "3 %", "drift", "reverted")
 
 
 def finds(change: str, alarms: Alarms) -> bool:
@@ -221,7 +221,7 @@ def table(rules: Mapping[str, tuple[Rule, bool]], histories: int, looked_at: int
 
 def null_levels(draws: int) -> Iterator[str]:
     """Lines of Markdown: thresholds, and how often random orders exceed them, in per cent."""
-    yield "| points | quantile of 99.9 % | threshold | exceeded, % |"
+    yield "| points | 99.9 % quantile | threshold | exceeded, % |"
     yield "| --: | --: | --: | --: |"
     for count in (20, 23, 45, 50, 90, 100, 150, 200, 350, 500, 1000):
         largest = largest_statistics(count, draws)
@@ -248,7 +248,7 @@ def durations(count: int = 500, repeats: int = 20) -> Iterator[str]:
 
 
 def short_levels(lines: int = 300) -> Iterator[str]:
-    """Lines: how often both ends of a rise of 5 % are found that is taken back with eight points after it."""
+    """Lines: how often both ends of a rise of 5 % are found that is reverted with eight points after it."""
     draws, places = np.random.default_rng(SEED), np.arange(33)
     for scatter in (0.01, 0.015):
         noise = draws.normal(0, scatter, (lines, len(places)))

@@ -10,7 +10,7 @@ The package is pure Python and builds in a second. Its commits are numbered from
     others   identical rebuilds: only a text and the version change
 
 ``--load N`` keeps N processes busy meanwhile. ``--nothing`` plants nothing: what is confirmed then is a false alarm.
-docs/history.md "Planted, with real gates" has what the runs gave.
+docs/history.md "A planted slowdown, with real gates" has what the runs gave.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python studies/ranks/search_rule.py [--searches 1000]
 
-Searches are made up: a step at a random one of 128 commits, launches that scatter by 1.3 %, and builds that lie
-otherwise: each commit's time is off by its own 0.3 %, in all of its gates. What is played is the search itself
+Searches are simulated: a step at a random one of 128 commits, launches that scatter by 1.3 %, and builds whose layout
+differs: each commit's time is off by its own 0.3 %, in all of its gates. The search itself is real
 (``pyharness/features/history/measuring/bisecting.py``). docs/history.md "Find the commit" has the table.
 """
 
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", type=int, default=1000)
     searches = parser.parse_args(arguments).searches
-    print("| step | found | a range | that holds it | wrong | launches |")  # noqa: T201
+    print("| step | commit found | range | range with the commit | wrong commit | launches |")  # noqa: T201
     print("| --: | --: | --: | --: | --: | --: |")  # noqa: T201
     for step in STEPS:
         one = counted(step, searches)

@@ -14,7 +14,7 @@ def test_a_change_begins_and_ends_as_it_says(change: str) -> None:
     added = history_rule.planted(change)
     assert added[0] == 0
     assert added.max() == pytest.approx(np.log(1.02 if change == "2 %" else 1.03))
-    assert bool(added[-1] == 0) is (change == "taken back")
+    assert bool(added[-1] == 0) is (change == "reverted")
 
 
 @pytest.mark.parametrize(
