@@ -88,7 +88,11 @@ class Ranked:
 
 def ranking_sheets(record: Record) -> list[Sheet]:
     """Return the sheets of each benchmark that ranks its rows: one per three texts; none without two rows on a text."""
-    return [sheet for name, metric in rankings(record) for sheet in _sheets(record, name, metric)]
+    sheets: list[Sheet] = []
+    for benchmark, metric in rankings(record):
+        columns = ranked_texts(record, benchmark, metric)
+        sheets += sheets_of(benchmark, metric, columns, ranking_notes(record, benchmark, columns.values()))
+    return sheets
 
 
 def rankings(record: Record) -> list[tuple[str, str]]:
@@ -217,11 +221,6 @@ def difference(one: Contender, other: Contender, metric: str) -> Difference | No
     return numbers[0] if numbers else None
 
 
-def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
-    columns = ranked_texts(record, benchmark, metric)
-    return sheets_of(benchmark, metric, columns, ranking_notes(record, benchmark, columns.values()))
-
-
 def sheets_of(
     benchmark: str, metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]
 ) -> list[Sheet]:
@@ -335,20 +334,14 @@ def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
     Args:
         records: by name; a row is called ROW (NAME), and all rows differ.
     """
-    labels = _labels(records)
-    names = sorted({name for record in records.values() for name in record.benchmarks})
-    named = [(name, benchmarks()[name].ranks) for name in names if name in benchmarks() and benchmarks()[name].ranks]
-    return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
-
-
-def _labels(records: Mapping[str, Record]) -> dict[tuple[str, str], str]:
-    """Return the label of each row of each record."""
-    labels: dict[tuple[str, str], str] = {}
+    labels: dict[tuple[str, str], str] = {}  # by the name of the record, and the row
     for name, record in records.items():
         for result in record.results:
             if (row := (name, result.case.tokenizer)) not in labels:
                 labels[row] = _unlike(f"{result.case.tokenizer} ({name})", labels.values())
-    return labels
+    names = sorted({name for record in records.values() for name in record.benchmarks})
+    named = [(name, benchmarks()[name].ranks) for name in names if name in benchmarks() and benchmarks()[name].ranks]
+    return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
 
 
 def _of_benchmark(

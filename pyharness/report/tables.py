@@ -104,7 +104,13 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
     finished = _group_finished(record)
-    filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
+    filled: list[Sheet] = []
+    for name in _order(record):
+        declared = benchmarks()[name].tables if name in benchmarks() else ()
+        first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
+        own, reported = _reported_results(record, name)
+        for table in (with_undeclared(first, own, every), *others):
+            filled += Filling(record.data, table, own, reported, finished).sheets()
     return [sheet for sheet in filled if sheet.rows]
 
 
@@ -142,17 +148,6 @@ def _order(record: Record) -> list[str]:
     others = registry.offered(__name__, "BENCHMARKS")
     names = [*(name for name in chosen if isinstance(name, str)), *record.benchmarks, *others]
     return sorted(dict.fromkeys(names), key=lambda name: name in by_name and by_name[name].timed)
-
-
-def _of_benchmark(
-    record: Record, name: str, finished: Mapping[str | None, Sequence[CaseResult]], every: bool
-) -> Iterator[Sheet]:
-    benchmark = benchmarks().get(name)
-    declared = benchmark.tables if benchmark is not None else ()
-    own, reported = _reported_results(record, name)
-    first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
-    for table in (with_undeclared(first, own, every), *others):
-        yield from Filling(record.data, table, own, reported, finished).sheets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +227,11 @@ class Filling:
     def _list_used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
         """Return results of every row, each with the measurements that the table reads from it.
 
-        These are all of its own benchmark's, and of other benchmarks' those of foreign metrics (``_foreign``).
+        These are all of its own benchmark's, and of other benchmarks' those of metrics that its own does not report.
         """
-        wanted = self._foreign()
+        metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
+        published = () if self.table.published is None else self.table.published.metrics
+        wanted = {*metrics, *self.table.needs, *published} - self.reported
         used: dict[str, list[Used]] = {}
         for result in own:
             used.setdefault(result.case.tokenizer, []).append((result, result.measurements))
@@ -243,12 +240,6 @@ class Filling:
             if measurements := tuple(one for one in result.measurements if one.metric in wanted):
                 used.setdefault(result.case.tokenizer, []).append((result, measurements))
         return used
-
-    def _foreign(self) -> set[str]:
-        """Return metrics that the table takes from the results of other benchmarks."""
-        metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
-        published = () if self.table.published is None else self.table.published.metrics
-        return {*metrics, *self.table.needs, *published} - self.reported
 
     def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
         """Return whether a row is in the table: it has results on the text, and the required numbers."""

@@ -131,22 +131,18 @@ class Run:
         return turn
 
     def _keep(self, result: CaseResult) -> None:
-        result, state = self._with_state(result)
+        state = None
+        if result.status == "ok":
+            try:
+                state = self.journal.states.take(result.case.key)
+            except (store.NoState, OSError) as error:
+                reason = f"the process left a state that cannot be used: {error}"
+                result = CaseResult(result.case, "failed", reason, failure=Failure.CRASH)
         with self._lock:
             self.results[result.case.key] = result
             facts = self.facts.get(result.case.tokenizer)
             self.journal.add({"result": self.journal.text_of(result), "facts": facts, "state": state})
             self.listener.finished(result)
-
-    def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
-        """Check the state that the worker wrote, and return its digest too. A damaged state fails the case."""
-        if result.status != "ok":
-            return result, None
-        try:
-            return result, self.journal.states.take(result.case.key)
-        except (store.NoState, OSError) as error:
-            reason = f"the process left a state that cannot be used: {error}"
-            return CaseResult(result.case, "failed", reason, failure=Failure.CRASH), None
 
     def _measure(self, case: Case, workers: Workers) -> Turn:
         self.journal.states.discard(case.key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -54,7 +54,13 @@ class Schedule:
         """Build the schedule of a plan: add the cases that verify, and missing home rows of engines."""
         rows = dict(plan.tokenizers)
         compared_with = _comparisons(rows)
-        cases = {case.key: case for case in (*_verifying_cases(plan, compared_with), *plan.cases)}
+        verifying = (
+            Case(one.name, row, corpus, {**one.parameters, "bytes": size})
+            for one in benchmarks().values()
+            if one.role is Role.VERIFIES
+            for (row, corpus), size in _front_to_verify(plan, compared_with, one.parameters["bytes"]).items()
+        )
+        cases = {case.key: case for case in (*verifying, *plan.cases)}
         homes = set(compared_with.values())
         order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
         rank = {label: number for number, label in enumerate(order)}
@@ -87,13 +93,6 @@ def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
             rows.setdefault(name, home)
             return name
     return labels[0]  # no home library gives these ids: the first row is what the others are compared with
-
-
-def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
-    verifying = [benchmark for benchmark in benchmarks().values() if benchmark.role is Role.VERIFIES]
-    for benchmark in verifying:
-        for (row, corpus), size in _front_to_verify(plan, compared_with, benchmark.parameters["bytes"]).items():
-            yield Case(benchmark.name, row, corpus, {**benchmark.parameters, "bytes": size})
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:

@@ -48,19 +48,15 @@ def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
     differing = sides[0] != sides[1]
     low, high = np.sort(sides[:, differing], axis=0)
     with np.errstate(divide="ignore"):
-        ranks = _doubled_ranks(high / low)  # a division rounds equal ratios to one value, which a logarithm may not
+        sizes = high / low  # a division rounds equal ratios to one value, which a logarithm may not
+    _, groups, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    # Twice the ranks from 1 on: equal sizes share their mean rank, which is whole or half.
+    ranks = np.asarray((2 * np.cumsum(counts) - counts + 1)[groups], np.int64)
     up = (sides[1] > sides[0])[differing]
     total, above = int(ranks.sum()), int(ranks[up].sum())
     sign = (2 * above > total) - (2 * above < total)
     count = len(ranks)
     return SignedRanks(sides.shape[1], count, int(up.sum()), sign, _two_sided(ranks, min(above, total - above)))
-
-
-def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return twice the ranks from 1 on; equal sizes share their mean rank, which is whole or half."""
-    _, groups, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((2 * last - counts + 1)[groups], np.int64)
 
 
 def _two_sided(ranks: NDArray[np.int64], smaller: int) -> float:

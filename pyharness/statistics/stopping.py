@@ -60,9 +60,8 @@ class Timings:
         count = len(self.samples)
         if count < self.rule.min_samples or self._mean * count < self.rule.min_seconds:
             return False
-        return self.noise <= self.rule.max_noise or self._has_settled()
-
-    def _has_settled(self) -> bool:
+        if self.noise <= self.rule.max_noise:
+            return True
         if len(self._noises) < self.rule.window:
             return False
         spread = sum((noise - self.noise) ** 2 for noise in self._noises) / len(self._noises)

@@ -158,13 +158,10 @@ class Child:
             if self._read(0.0 if ended else POLL_SECONDS):
                 continue
             if ended or not self._open:
-                self._check_ending()
+                how = self._post_mortem()
+                if self.process.returncode != 0:
+                    raise ChildDied(how)
                 return None
-
-    def _check_ending(self) -> None:
-        how = self._post_mortem()
-        if self.process.returncode != 0:
-            raise ChildDied(how)
 
     def _take(self) -> bytes | None:
         end = self._buffer.find(b"\n", self._searched)
@@ -195,16 +192,14 @@ class Child:
         if len(self._buffer) > LONGEST_LINE:
             self.close()
             raise ChildDied(f"wrote more than {LONGEST_LINE:,} bytes at once")
-        if time.monotonic() - self._looked > POLL_SECONDS:
-            self._look()
-            self._looked = time.monotonic()
-
-    def _look(self) -> None:
+        if time.monotonic() - self._looked <= POLL_SECONDS:
+            return
         if self.memory_limit is not None and process_tree.resident(self.process.pid) > self.memory_limit:
             self.close()
             raise ChildDied(f"was stopped at {self.memory_limit / 1e9:.3g} GB of memory (memory_limit)")
         if self._stderr is not None and os.fstat(self._stderr.fileno()).st_blocks * 512 > COMPLAINTS_KEPT:
             os.ftruncate(self._stderr.fileno(), 0)
+        self._looked = time.monotonic()
 
     def _post_mortem(self) -> str:
         try:

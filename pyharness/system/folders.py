@@ -162,7 +162,8 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 
 
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
-    clear_abandoned(_find_abandoned(path))
+    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also by older versions of pyharness
+    clear_abandoned(entry for entry in path.parent.iterdir() if left.fullmatch(entry.name))
     _check_room(path.parent, sum(map(_size_of, files.values())))
     with lifeline.politely(), make_beside(path) as draft:
         _fill(draft, files)
@@ -194,12 +195,6 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
             os.fsync(file.fileno())
             if file.tell() != _size_of(content):
                 raise InputError(f"{name} should have {_size_of(content):,} bytes, and has {file.tell():,}")
-
-
-def _find_abandoned(path: Path) -> Iterator[Path]:
-    """Yield temporary folders that were made next to one of this name."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also of older versions of pyharness
-    return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
 
 
 @contextmanager

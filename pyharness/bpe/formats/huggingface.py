@@ -210,11 +210,6 @@ def _strings(model: BpeModel) -> list[str | None]:
     """
     lookup = TokenLookup(model)
     strings: list[str | None] = [lookup.string_of(token) for token in range(model.id_limit)]
-    _check_distinct(strings, model)
-    return strings
-
-
-def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
     seen: dict[str, int] = {}
     for token, string in enumerate(strings):
         if string is not None and seen.setdefault(string, token) != token:
@@ -223,6 +218,7 @@ def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
     for added in model.added:
         if len(added.content) == 1 and added.id not in symbols:
             raise InputError(f"tokenizer.json would take the added token {added.content!r} for a base symbol")
+    return strings
 
 
 def _ignore_merges(model: BpeModel) -> bool:

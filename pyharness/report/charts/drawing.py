@@ -69,7 +69,13 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
     engine = load("drawing charts", "vl_convert", "report", "vl-convert-python")
     whole = _escape({"config": _CONFIG, "padding": 4, **spec})
     drawn = engine.vegalite_to_svg(json.dumps(whole, allow_nan=False), vl_version=VEGA_LITE, allowed_base_urls=[])
-    return _tidy(drawn, name)
+    kept = _copy(ET.fromstring(drawn))  # noqa: S314 -- written by the engine above; no entities are declared
+    del kept.attrib["width"], kept.attrib["height"]
+    kept.attrib |= {
+        "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
+        "font-family": f"{FONT}, Arimo, Arial, sans-serif", "font-size": f"{FONT_SIZE}px", "overflow": "visible",
+    }  # fmt: skip
+    return ET.tostring(kept, encoding="unicode").replace(" />", "/>")
 
 
 def _escape(value: Any) -> Any:
@@ -83,17 +89,6 @@ def _escape(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _escape(one) for key, one in value.items()}
     return [_escape(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _tidy(drawn: str, name: str) -> str:
-    root = ET.fromstring(drawn)  # noqa: S314 -- written by the engine above; no entities are declared
-    kept = _copy(root)
-    del kept.attrib["width"], kept.attrib["height"]
-    kept.attrib |= {
-        "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
-        "font-family": f"{FONT}, Arimo, Arial, sans-serif", "font-size": f"{FONT_SIZE}px", "overflow": "visible",
-    }  # fmt: skip
-    return ET.tostring(kept, encoding="unicode").replace(" />", "/>")
 
 
 def _copy(element: ET.Element) -> ET.Element:

@@ -61,14 +61,11 @@ class Scale:
         kind = {"type": "log"} if self.log else {"zero": False}
         scale = {"domain": [self.low, self.high], "nice": False, **kind}
         title = f"{title}, log scale" if self.log else title
-        return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": self._axis()}
-
-    def _axis(self) -> dict[str, Any]:
-        """Return ticks of the axis and their labels: 1k and 2M for large numbers, plain ones otherwise."""
-        large = max(abs(self.low), abs(self.high)) >= _LONG
+        large = max(abs(self.low), abs(self.high)) >= _LONG  # has labels like 1k and 2M
         ticks = {"values": self._powers()} if self.log else {"tickCount": 5}
         plain = {"format": "~g"} if self.log else {}  # with it, ticks of a linear axis have one digit: 1e+2
-        return {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
+        axis = {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
+        return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": axis}
 
     def _powers(self) -> list[float]:
         """Return powers of ten within the axis, with their double and fivefold if there are few."""
@@ -146,15 +143,10 @@ def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     points = [replace(point, text="o") for point in points]
     placed: list[tuple[Label, Label]] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
-        places = _places(label, height)
+        left = label.x - _GAP - (label.end - label.x)
+        sides = (label.x + _GAP, *(left,) * (left >= 0))
+        moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]
+        places = [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]  # the best first
         free = (place for place in places if not any(map(place.covers, (*(other for _, other in placed), *points))))
         placed.append((label, next(free, places[0])))
     return placed
-
-
-def _places(label: Label, height: float) -> list[Label]:
-    """Return the possible places of a label, the best first."""
-    left = label.x - _GAP - (label.end - label.x)
-    sides = (label.x + _GAP, *(left,) * (left >= 0))
-    moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]
-    return [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]

@@ -18,15 +18,11 @@ def to_markdown(sheets: Iterable[Sheet]) -> str:
     parts = []
     for sheet in sheets:
         title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
-        lines = [*title, *_head_lines(sheet), *row_lines(sheet), ""]
+        ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
+        head = _cells(map(markdown_cell, sheet.columns))
+        lines = [*title, head, _cells(ruler), *row_lines(sheet), ""]
         parts.append("\n".join([*lines, *map(markdown_line, sheet.notes)]).rstrip())
     return "\n\n".join(parts) + "\n"
-
-
-def _head_lines(sheet: Sheet) -> tuple[str, str]:
-    """Return the first two lines of a table."""
-    ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
-    return _cells(map(markdown_cell, sheet.columns)), _cells(ruler)
 
 
 def row_lines(sheet: Sheet) -> Iterator[str]:
@@ -111,16 +107,15 @@ def to_latex(sheets: Iterable[Sheet]) -> str:
 
     Every mark of LaTeX is escaped: a name cannot run a command. Other scripts than Latin need LuaLaTeX or XeLaTeX.
     """
-    # \null is empty text: LaTeX holds only 52 tables without text between them.
-    return "\\null\n".join("".join(f"{line}\n" for line in _latex_lines(sheet)) for sheet in sheets)
-
-
-def _latex_lines(sheet: Sheet) -> Iterator[str]:
-    aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
-    head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
-    yield from (r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline")
-    yield from (head, r"\hline", *rows, r"\hline", r"\end{tabular}")
-    yield from (*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}")
+    tables = []
+    for sheet in sheets:
+        aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
+        head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
+        lines = [r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline"]
+        lines += [head, r"\hline", *rows, r"\hline", r"\end{tabular}"]
+        lines += [*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}"]
+        tables.append("".join(f"{line}\n" for line in lines))
+    return "\\null\n".join(tables)  # it is empty text: LaTeX holds only 52 tables without text between them
 
 
 def _latex(text: str) -> str:

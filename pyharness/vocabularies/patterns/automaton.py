@@ -222,14 +222,7 @@ def machine_of_tree(node: Node, dialect: Dialect, *, full_case: bool) -> Automat
     if full_case and any(spells(states.states, text) for text in full_foldings()):
         raise Uncompilable("text that one character is equal to where case is ignored")
     machine = automaton(states)
-    _check_empty_matches(machine, states, dialect)
-    return machine
-
-
-def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
-    """Refuse empty matches, except for `regex`, which alone then continues to look for a match that is not empty.
-
-    Where an atomic or possessive part ends the pattern, they are refused for `regex`, too.
-    """
+    # `regex` alone goes on to look for a match that is not empty, unless an atomic or possessive part ends the pattern.
     if machine.nullable and (dialect != "regex" or not states.takes_back):
         raise Uncompilable("it can match nothing")
+    return machine
