@@ -128,12 +128,6 @@ class States:
 
     def of(self, record: Record, result: CaseResult) -> State:
         """Return the arrays of a case; raise ``NoState`` if there are none."""
-        state = self._of_record(record)
-        if result.case.key not in state:
-            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
-        return state.of(result.case.key)
-
-    def _of_record(self, record: Record) -> StateReader:
         if id(record) not in self._opened:
             try:
                 self._opened[id(record)] = self._stack.enter_context(record.state())
@@ -142,7 +136,9 @@ class States:
         state = self._opened[id(record)]
         if isinstance(state, NoState):
             raise state
-        return state
+        if result.case.key not in state:
+            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
+        return state.of(result.case.key)
 
 
 # ---------------------------------------------------------------------------------------------- documents

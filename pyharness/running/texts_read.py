@@ -59,15 +59,12 @@ class TextsRead:
                 return _fail_changed(result, part, first, digest)
         for part, digest in digests.items():
             self.first.setdefault((corpus, part), First(digest, result.case))
-        self._keep(result.case, corpus, tally)
-        return result
-
-    def _keep(self, case: Case, corpus: str, tally: TextRead) -> None:
-        benchmark = benchmarks()[case.benchmark]
+        benchmark = benchmarks()[result.case.benchmark]
         if benchmark.whole_text:
             self.parts[corpus] = Part(tally, whole=True)
         elif benchmark.role is Role.VERIFIES:
-            self.parts.setdefault(corpus, Part(tally, whole=False, limit=case.parameters.get("bytes")))
+            self.parts.setdefault(corpus, Part(tally, whole=False, limit=result.case.parameters.get("bytes")))
+        return result
 
 
 def _digests(case: Case, tally: TextRead) -> dict[str, str]:

@@ -110,7 +110,10 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
         present = path.is_symlink() or path.exists()
         made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
         nested = made_here and any(entry.is_dir() for entry in path.iterdir())
-        _check_parent(path.parent)
+        if not path.parent.is_dir():
+            raise InputError(f"there is no folder {str(path.parent)!r}; make it first")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise InputError(f"cannot write to {str(path.parent)!r}; check its permissions")
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
     if present and (not made_here or nested):
@@ -129,13 +132,6 @@ def check_apart(path: Path, sources: Iterable[Path]) -> None:
             )
         if target in source.resolve().parents:
             raise InputError(f"{str(source)!r} lies in {str(path)!r}, which would be replaced; choose another folder")
-
-
-def _check_parent(parent: Path) -> None:
-    if not parent.is_dir():
-        raise InputError(f"there is no folder {str(parent)!r}; make it first")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
 
 
 def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: bool = False) -> None:
@@ -164,7 +160,12 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
     left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also by older versions of pyharness
     clear_abandoned(entry for entry in path.parent.iterdir() if left.fullmatch(entry.name))
-    _check_room(path.parent, sum(map(_size_of, files.values())))
+    needed, free = sum(map(_size_of, files.values())), shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise InputError(
+            f"{needed / 1e6:,.1f} MB are to be written to {str(path.parent)!r}, and {free / 1e6:,.1f} MB are free "
+            "there; make room, or choose another disk"
+        )
     with lifeline.politely(), make_beside(path) as draft:
         _fill(draft, files)
         if overwrite:
@@ -176,15 +177,6 @@ def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> 
 def _size_of(content: FileContent) -> int:
     """Return the size in bytes of a file to be written."""
     return content.size if isinstance(content, Streamed) else len(content)
-
-
-def _check_room(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise InputError(
-            f"{needed / 1e6:,.1f} MB are to be written to {str(folder)!r}, and {free / 1e6:,.1f} MB are free there; "
-            "make room, or choose another disk"
-        )
 
 
 def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
