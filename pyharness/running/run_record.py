@@ -15,7 +15,7 @@ from pyharness.metrics import all_metrics
 from pyharness.running import rounds
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import Part, TextsRead
-from pyharness.store.shape import as_json
+from pyharness.store.json_values import as_json
 from pyharness.suite import Plan
 from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import fingerprint, version_of

@@ -20,7 +20,7 @@ from pyharness.running.texts_read import TextsRead
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
-from pyharness.store.shape import get
+from pyharness.store.json_values import get
 from pyharness.suite import Plan
 from pyharness.system import folders, threads
 from pyharness.system.environment import cores

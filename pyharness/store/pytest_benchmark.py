@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from pyharness.store.shape import LARGEST, Misshapen, get, number, short
+from pyharness.store.json_values import LARGEST, Misshapen, get, number, short
 
 BENCHMARK = "pytest_benchmark"
 METRIC = "test_call_seconds"

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.plugins import registry
-from pyharness.store.json_lines import load
+from pyharness.store.json_values import Misshapen, check_schema, check_values, from_json, get, load, short
 from pyharness.store.pytest_benchmark import as_record, is_foreign
 from pyharness.store.results import first_twice, result_from_json
-from pyharness.store.shape import Misshapen, check_schema, check_values, from_json, get, short
 from pyharness.store.states import NoState, StateReader
 from pyharness.types import CaseResult, Direction, InputError, TextRead
 

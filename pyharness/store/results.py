@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.store import shape
-from pyharness.store.shape import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
+from pyharness.store import json_values
+from pyharness.store.json_values import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
 # By benchmark: the path of keys in the details, and the metric. Records were written so until November 2026.
@@ -92,7 +92,7 @@ def first_twice(names: Iterable[T]) -> T | None:
 
 def case_as_json(case: Case) -> dict[str, Any]:
     """Return the fields of a result that name its case."""
-    return {"key": case.key, **shape.as_json(Case, case)}
+    return {"key": case.key, **json_values.as_json(Case, case)}
 
 
 def result_as_json(result: CaseResult) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
     histograms = {}
     for name, one in named.items() if isinstance(named, dict) else ():
         try:
-            histogram = shape.from_json(Histogram, one, name)
+            histogram = json_values.from_json(Histogram, one, name)
         except Misshapen:
             continue
         bins, counts = list(pairwise(histogram.edges)), histogram.counts.values()

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness import tokenizers
 from pyharness.plugins.registry import pick
-from pyharness.store.shape import short
+from pyharness.store.json_values import short
 from pyharness.system import bounded_file, folders
 from pyharness.types import InputError
 

@@ -20,7 +20,7 @@ from pyharness.features.gate.verdicts.times import trimmed_interval, trimmed_mea
 from pyharness.report.sheet.strings import writable
 from pyharness.statistics.intervals import interval_of
 from pyharness.store import KIND, Record
-from pyharness.store.json_lines import MOST_BYTES, load, parsed
+from pyharness.store.json_values import MOST_BYTES, load, parsed
 from pyharness.types import InputError
 
 FOREIGN = "pytest-benchmark"

@@ -23,8 +23,8 @@ from typing import Any
 
 from pyharness import store
 from pyharness.corpora.parts import MOST_PARTS
-from pyharness.store import json_lines
-from pyharness.store.shape import as_json, check_values, from_json
+from pyharness.store import json_values
+from pyharness.store.json_values import as_json, check_values, from_json
 from pyharness.system import atomic_file, bounded_file, lock
 from pyharness.types import Failure, InputError, Status
 
@@ -235,7 +235,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a file of ours, and return it without kind and version; raise ``InputError`` for any other."""
     content = bounded_file.read(path, MOST_BYTES, str(path))
     try:
-        data = json_lines.parsed(content)
+        data = json_values.parsed(content)
         check_values(data)
     except (ValueError, store.Misshapen) as error:
         raise InputError(f"{str(path)!r} is damaged: {error}") from None

@@ -18,7 +18,7 @@ from typing import Any
 from pyharness import store
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
-from pyharness.store.shape import LARGEST, Misshapen, tally_of
+from pyharness.store.json_values import LARGEST, Misshapen, tally_of
 from pyharness.types import Failure, Instead, Measurement, Tally, TextRead
 
 LONGEST_TEXT = 2000  # characters of a reason or a note

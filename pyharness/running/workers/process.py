@@ -11,8 +11,7 @@ from typing import Any
 from pyharness.benchmarks import benchmarks
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
-from pyharness.store.json_lines import encoded
-from pyharness.store.shape import as_json
+from pyharness.store.json_values import as_json, encoded
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores

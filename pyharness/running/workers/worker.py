@@ -23,8 +23,7 @@ from pyharness.corpora.document_keys import Watched, watched
 from pyharness.plugins import registry
 from pyharness.running.workers import checks
 from pyharness.running.workers.messages import Request
-from pyharness.store.json_lines import encoded
-from pyharness.store.shape import from_json
+from pyharness.store.json_values import encoded, from_json
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
 from pyharness.types import Corpus, Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported, kind_of
