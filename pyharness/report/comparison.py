@@ -26,9 +26,8 @@ from pyharness.metrics.counting.id_digests import paired_lengths
 from pyharness.plugins.registry import suggest
 from pyharness.report.differences import Difference, said_of
 from pyharness.report.sheet.cases import row_cell, variant
-from pyharness.statistics.intervals import MOST_SAMPLES
 from pyharness.statistics.jackknife import paired_interval, paired_lack
-from pyharness.statistics.samples import median_interval
+from pyharness.statistics.samples import MOST_SAMPLES, median_interval
 from pyharness.statistics.signed_ranks import FEWEST, SignedRanks, signed_ranks
 from pyharness.store import NoState, Record, StateReader
 from pyharness.types import CaseResult, InputError, Measurement, State

@@ -31,7 +31,7 @@ from pyharness.report.sheet.columns import (
 )
 from pyharness.report.sheet.strings import shorten, writable
 from pyharness.report.summary import summary_sheets
-from pyharness.statistics.intervals import interval_of, lack_of
+from pyharness.statistics.samples import interval_of, lack_of
 from pyharness.store import Record, case_record_kind
 from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot, Table, counted
 

@@ -13,10 +13,8 @@ from typing import Any
 from pyharness import store
 from pyharness.running import run_record
 from pyharness.running.progress import Deadline, Listener, TimeLeft, TimeLimitReached
-from pyharness.running.rounds import Rotation, Turn, rotations
-from pyharness.running.run_record import Recording
-from pyharness.running.schedule import Schedule, Verification
-from pyharness.running.texts_read import TextsRead
+from pyharness.running.run_record import Recording, TextsRead
+from pyharness.running.schedule import Rotation, Schedule, Turn, Verification, rotations
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyharness.report.charts.palette import FONT_SIZE, LETTER
-from pyharness.report.sheet.strings import shorten, shorten_apart, visible
+from pyharness.report.charts.drawing import FONT_SIZE, LETTER
+from pyharness.report.sheet.strings import shorten_apart, visible
 
 _MARGIN = 0.04  # of the span, on both sides
 _MOST_TICKS, _FEW_TICKS = 6, 2
@@ -76,9 +76,6 @@ class Scale:
         return [one for one in powers if self.low <= one <= self.high]
 
 
-LONGEST_SPOKEN = 200  # characters of a spoken name
-
-
 def labels(names: Iterable[str], width: int) -> dict[str, str]:
     r"""Label each name; number names that are equal in compatible forms (NFKC).
 
@@ -96,11 +93,6 @@ def labels(names: Iterable[str], width: int) -> dict[str, str]:
         unlike[name] = label
     short = shorten_apart(unlike.values(), width)
     return {name: short[shown] for name, shown in unlike.items()}
-
-
-def spoken(name: str) -> str:
-    """Return a name as text for a screen reader."""
-    return shorten(visible(name), LONGEST_SPOKEN)
 
 
 # ---------------------------------------------------------------------------------------------- places

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from pyharness.metrics import all_metrics
 from pyharness.report.sheet import Cell, Heading
-from pyharness.statistics.intervals import interval_of, lack_of
-from pyharness.statistics.stopping import noise
+from pyharness.statistics.samples import interval_of, lack_of, noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
 Measured: TypeAlias = tuple[CaseResult, Measurement]
