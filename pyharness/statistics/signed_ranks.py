@@ -26,7 +26,6 @@ class SignedRanks:
 
     pairs: int
     differing: int  # pairs whose sides differ
-    larger: int  # pairs whose second side is the larger one
     sign: int  # 1: by their ranks the second sides are larger, -1: the first sides, 0: neither
     p: float  # two-sided
 
@@ -42,7 +41,7 @@ def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
     A pair with a count of 0 differs by more than any two positive counts.
 
     >>> signed_ranks([10, 20, 30, 40, 50, 60], [11, 23, 35, 47, 59, 71])
-    SignedRanks(pairs=6, differing=6, larger=6, sign=1, p=0.03125)
+    SignedRanks(pairs=6, differing=6, sign=1, p=0.03125)
     """
     sides = np.array([first, second], np.float64).reshape(2, -1)
     differing = sides[0] != sides[1]
@@ -56,7 +55,7 @@ def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
     total, above = int(ranks.sum()), int(ranks[up].sum())
     sign = (2 * above > total) - (2 * above < total)
     count = len(ranks)
-    return SignedRanks(sides.shape[1], count, int(up.sum()), sign, _two_sided(ranks, min(above, total - above)))
+    return SignedRanks(sides.shape[1], count, sign, _two_sided(ranks, min(above, total - above)))
 
 
 def _two_sided(ranks: NDArray[np.int64], smaller: int) -> float:

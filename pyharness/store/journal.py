@@ -16,7 +16,7 @@ from pyharness.store import json_values
 from pyharness.store.json_values import Encoded, dump, encoded, short
 from pyharness.store.results import result_as_json
 from pyharness.store.states import CaseStates, path_beside
-from pyharness.system import atomic_file, bounded_file, lock
+from pyharness.system import atomic_file, bounded_file
 from pyharness.types import CaseResult, InputError
 
 MOST_BYTES = 2 * json_values.MOST_BYTES  # a turn is there twice: by itself, and in the result of its case
@@ -224,7 +224,7 @@ def _lock(path: Path) -> IO[str]:
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
-            if not lock.take(file):
+            if not atomic_file.lock(file):
                 raise BlockingIOError
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file

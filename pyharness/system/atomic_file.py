@@ -3,12 +3,16 @@
 A symbolic link stays: its target is written. A device, a FIFO and an open file by its name (``/dev/stdout``) are
 written into as a pipe is: a file in their place would break them for every other user. A killed process may leave
 ``.NAME.*.part`` next to the file; it can be removed.
+
+Also the one lock on an open file or folder, the system's ``flock``. The library filelock locks a descriptor by the same
+call, but it waits by polling, and it would be one more dependency for one line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import io
 import os
 import secrets
@@ -210,3 +214,16 @@ def _permissions(path: Path) -> int | None:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:
         return None
+
+
+def lock(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:
+    """Lock an open file or folder until it is closed; return False if another holds it and ``wait`` is not set.
+
+    Raises:
+        OSError: the system cannot lock it, for example on a file system without locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyharness.system import lifeline, lock
+from pyharness.system import atomic_file, lifeline
 from pyharness.types import FileContent, InputError, Streamed
 
 
@@ -68,7 +68,7 @@ def _is_abandoned(folder: Path, locked: Path) -> bool:
             return False
         handle = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW)
         try:
-            return lock.take(handle)
+            return atomic_file.lock(handle)
         finally:
             os.close(handle)
     except OSError:
@@ -206,7 +206,7 @@ def _lock_beside(path: Path) -> tuple[Path, int]:
         with suppress(FileNotFoundError):
             handle = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):  # a file system without locks: nothing there is ever removed as abandoned
-                lock.take(handle, wait=True)
+                atomic_file.lock(handle, wait=True)
             if draft.exists():  # or else another process was quicker, and removed it as abandoned
                 return draft, handle
             os.close(handle)
@@ -246,7 +246,7 @@ def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with (folder / f".{LOCK}").open("w", encoding="ascii") as file:
-            lock.take(file)
+            atomic_file.lock(file)
             (folder / f".{LOCK}").rename(folder / LOCK)  # lock first, then the name that others look for
             yield folder
 

@@ -25,7 +25,7 @@ from pyharness import store
 from pyharness.corpora.parts import MOST_PARTS
 from pyharness.store import json_values
 from pyharness.store.json_values import as_json, check_values, from_json
-from pyharness.system import atomic_file, bounded_file, lock
+from pyharness.system import atomic_file, bounded_file
 from pyharness.types import Failure, InputError, Status
 
 KIND, VERSION = "pyharness-parts", 1
@@ -220,7 +220,7 @@ class PartsFolder:
         except OSError as error:
             raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
         try:
-            if not lock.take(handle):
+            if not atomic_file.lock(handle):
                 raise InputError(f"another process works on part {part} in {str(self.path)!r}: wait for it, or end it")
             yield
         finally:
