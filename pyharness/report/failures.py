@@ -159,7 +159,9 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     reasons += _of_ids(pairs, fail_on)
     if not numbers:
         reasons.append(Reason(Kind.NOT_COMPARED, "no number has a counterpart on the other side"))
-    reasons += _of_new_cases(pairs)
+    if pairs and pairs[0].a is not pairs[0].b:
+        keys, others = {pair.one.case.key for pair in pairs}, pairs[0].b.results
+        reasons += (Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in others if one.case.key not in keys)
     kinds = list(Kind)
     return JudgedComparison(fail_on, tuple(numbers), tuple(sorted(reasons, key=lambda one: kinds.index(one.kind))))
 
@@ -245,15 +247,6 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
     for row in read:
         if row not in compared:
             yield Reason(kind, f"{row}: ids, of which no case has digests on both sides; an older pyharness kept none")
-
-
-def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
-    """Name the cases of B, if it is another record, that have no counterpart in A."""
-    if pairs and pairs[0].a is not pairs[0].b:
-        keys = {pair.one.case.key for pair in pairs}
-        yield from (
-            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in keys
-        )
 
 
 def _metric_name(one: Measurement) -> str:

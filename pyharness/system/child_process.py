@@ -87,6 +87,7 @@ class Child:
         self._looked = 0.0
         self._open = True
         self._stderr: IO[bytes] | None = None
+        marks = ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
             self.process = subprocess.Popen(
@@ -96,7 +97,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 bufsize=0,
-                env={**({} if bare else os.environ), **(environment or {}), process_tree.MARK: self._marks()},
+                env={**({} if bare else os.environ), **(environment or {}), process_tree.MARK: marks},
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends its children
             )
         except OSError as error:
@@ -106,9 +107,6 @@ class Child:
         assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
         self._output = self.process.stdout.fileno()
         os.set_blocking(self._output, False)
-
-    def _marks(self) -> str:
-        return ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
 
     def tell(self, line: bytes, deadline: float = float("inf")) -> None:
         """Write a line to its standard input; raise ``ChildDied`` if it ends, or does not read before ``deadline``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.parts import Figure
 from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 
@@ -64,7 +64,9 @@ def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
     parts = [f'<div class="pyharness"><style>{_OF_NOTEBOOK}</style>']
     for sheet in sheets:
         head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)
-        body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
+        rows = (zip(sheet.headings, row, strict=True) for row in sheet.rows)
+        cells = ([_element("td", one.text, head.kind, one.reason or "") for head, one in row] for row in rows)
+        body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         notes = "".join(f"<p><small>{_escape(note)}</small></p>" for note in sheet.notes)
         parts.append(
             f"<table><caption><strong>{_escape(sheet.title)}</strong></caption>"
@@ -74,11 +76,6 @@ def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
         about = f"<strong>{_escape(one.title)}</strong><br>{_escape(one.description)}"
         parts.append(f"<figure><figcaption>{about}</figcaption>{one.svg}</figure>")
     return "\n".join([*parts, "</div>"])
-
-
-def _row(headings: Iterable[Heading], row: Iterable[Cell]) -> str:
-    pairs = zip(headings, row, strict=True)
-    return "".join(_element("td", cell.text, heading.kind, cell.reason or "") for heading, cell in pairs)
 
 
 def _element(tag: str, text: str, kind: str, tip: str) -> str:
