@@ -26,9 +26,8 @@ def summary_sheets(record: Record) -> list[Sheet]:
         lines.setdefault(answer.question, []).append(answer)
     rows = []
     for question, answers in lines.items():
-        sign = min(
-            (one.sign for one in answers), key=("alarm", "", "calm").index
-        )  # a bad one makes all of them bad news
+        # One bad answer makes all of them bad news.
+        sign = min((one.sign for one in answers), key=("alarm", "", "calm").index)
         rows.append((Cell(question), Cell(" ".join(one.text for one in answers), sign=sign)))
     return [Sheet(TITLE, _HEADINGS, tuple(rows))] if rows else []
 

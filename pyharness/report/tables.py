@@ -258,7 +258,10 @@ class Filling:
         if label is not None and self.table.sized:
             yield from cases.text_notes(self.data, label)
         for note in self.table.notes:
-            yield from [note] if isinstance(note, str) else _ask(note, results, self.data)
+            try:
+                yield from [note] if isinstance(note, str) else [str(line) for line in note(results, self.data)]
+            except Exception as error:  # of a plug-in's function
+                yield f"A note is missing: {type(error).__name__}: {str(error)[:200]}"
 
     def _title(self, label: str | None, variant: str, results: Sequence[CaseResult]) -> str:
         title = self.table.title
@@ -268,14 +271,6 @@ class Filling:
             text = describe(results, self.data) if describe is not None and results else text
             title = f"{self.table.title_with_text or title}: {text}"
         return ", ".join(filter(None, (title, variant)))
-
-
-def _ask(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
-    """Return lines that a benchmark computes; if its function fails, as a plug-in's may, the line says so."""
-    try:
-        return [str(line) for line in note(results, data)]
-    except Exception as error:
-        return [f"A note is missing: {type(error).__name__}: {str(error)[:200]}"]
 
 
 def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Measured]]]:

@@ -52,7 +52,9 @@ def replace(path: Path, content: Content) -> None:
         _write_through(path, _data(content))
         return
     target = Path(os.path.realpath(path))
-    before = _permissions(target)
+    before: int | None = None  # permissions of an existing file: its replacement gets the same
+    with contextlib.suppress(FileNotFoundError):
+        before = target.stat().st_mode & 0o777
     with _aside(target, content, before) as part:
         if before is not None:
             part.chmod(before)
@@ -206,14 +208,6 @@ def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         with contextlib.suppress(FileExistsError):
             return os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions), part
-
-
-def _permissions(path: Path) -> int | None:
-    """Return the permissions of an existing file: its replacement gets the same."""
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        return None
 
 
 def lock(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:

@@ -10,7 +10,7 @@ Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
@@ -97,7 +97,9 @@ def classes_of(program: Program) -> Classes:
     Raises:
         Uncompilable: there are too many classes.
     """
-    sets = sorted(set(_sets(program)), key=lambda points: points.edges)
+    reads = (state for state in program.states if isinstance(state, Step | Look))
+    points_of = {state.characters.points if isinstance(state, Step) else state.ahead.points for state in reads}
+    sets = sorted(points_of, key=lambda points: points.edges)
     firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < LIMIT)], np.int64))
     inside = np.array([points.contains(firsts) for points in sets], np.bool_).reshape(len(sets), len(firsts))
     rows, numbers = np.unique(inside.T, axis=0, return_inverse=True)
@@ -105,14 +107,6 @@ def classes_of(program: Program) -> Classes:
         raise Uncompilable(f"it tells more than {MOST_CLASSES} classes of characters apart")
     members = {points: frozenset(np.flatnonzero(rows[:, i]).tolist()) for i, points in enumerate(sets)}
     return Classes(firsts, numbers.reshape(-1).astype(np.int64), len(rows), members)
-
-
-def _sets(program: Program) -> Iterator[CodePoints]:
-    for state in program.states:
-        if isinstance(state, Step):
-            yield state.characters.points
-        elif isinstance(state, Look):
-            yield state.ahead.points
 
 
 def automaton(program: Program) -> Automaton:
