@@ -24,11 +24,6 @@ _METRIC = {
 }
 
 
-def is_foreign(data: Any) -> bool:
-    """Return whether a JSON value has the keys of a file of pytest-benchmark."""
-    return isinstance(data, dict) and "kind" not in data and "benchmarks" in data and "machine_info" in data
-
-
 def as_record(data: Any, schema: int, kind: str) -> dict[str, Any]:
     """Return the values of a record; raise ``Misshapen`` if something that it needs is missing or malformed."""
     results, seconds = {}, 0.0
