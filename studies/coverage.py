@@ -35,8 +35,8 @@ from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
 from pyharness.metrics.counting.state import measure
 from pyharness.statistics import jackknife
-from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS, group_of
+from pyharness.statistics.samples import interval_of
 from pyharness.types import Corpus, InputError, Measurement, ParallelCorpus, Tally, digest_of
 
 HELD = (93, 97)  # per cent: what counts as holding its level

@@ -56,7 +56,13 @@ class RoundTrips:
         decoded = [self._decode(tokens, index) for index in range(len(texts))]
         again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
         for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
-            self._count(text, data, np.array_equal(tokens.document(index), again.document(index)))
+            exact = data == text.encode()
+            if not exact and self.witness is None:
+                self.witness = first_difference(text.encode(), data) | {"document": self.documents}
+            self.documents += 1
+            self.exact += exact
+            self.as_derived += exact or self._as_normalised(text, data)
+            self.idempotent += np.array_equal(tokens.document(index), again.document(index))
 
     def _decode(self, tokens: Tokens, index: int) -> bytes:
         try:
@@ -66,15 +72,6 @@ class RoundTrips:
         except BaseException as error:  # a panic in Rust is no Exception; an undecodable document did not come back
             self.error = self.error or f"{type(error).__name__}: {error}"
             return b""
-
-    def _count(self, text: str, decoded: bytes, idempotent: bool) -> None:
-        exact = decoded == text.encode()
-        if not exact and self.witness is None:
-            self.witness = first_difference(text.encode(), decoded) | {"document": self.documents}
-        self.documents += 1
-        self.exact += exact
-        self.as_derived += exact or self._as_normalised(text, decoded)
-        self.idempotent += idempotent
 
     def _as_normalised(self, text: str, decoded: bytes) -> bool:
         if self.tokenizer.round_trip != "normalised" or not isinstance(self.tokenizer, HasNormalize):

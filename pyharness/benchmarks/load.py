@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -16,7 +15,8 @@ from pyharness.plugins import libraries
 from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
-from pyharness.system.timing import in_libraries
+from pyharness.system.process_tree import peak_memory
+from pyharness.tokenizers.source import in_libraries
 from pyharness.types import Column, InputError, Measurement, Plot, Table
 
 REPETITIONS = 3
@@ -45,19 +45,6 @@ class MemoryMeter:
 
     def __exit__(self, *_: object) -> None:
         self.bytes += max(0, peak_memory() - self._before)
-
-
-def peak_memory() -> int:
-    """Return the largest resident set of this process since the mark was reset, in bytes."""
-    try:
-        # ru_maxrss would include the parent's memory at the fork; the high-water mark is this image's own.
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def probe(specification: str) -> dict[str, float]:

@@ -18,8 +18,7 @@ from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
 from pyharness.benchmarks.notes import about_row
 from pyharness.statistics import rounds as rounds_of_rows
-from pyharness.statistics.samples import median
-from pyharness.statistics.stopping import noise
+from pyharness.statistics.samples import median, noise
 from pyharness.system.timing import Lap, lap
 from pyharness.types import (
     Answer,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from pyharness.cli import report, run, usage
@@ -33,8 +31,10 @@ class Commands(click.Group):
         """Write the purpose, then examples: ours and those of features."""
         super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
+        examples = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
         with formatter.indentation():
-            for line in _examples():
+            for one in sorted(examples, key=lambda one: one.place):
+                line = f"{one.name:{_COLUMN}}{one.about}".rstrip()
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     @reports_errors
@@ -48,12 +48,6 @@ class Commands(click.Group):
 @click.version_option(package_name="pyharness", prog_name="pyharness")
 def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them."""
-
-
-def _examples() -> Iterator[str]:
-    examples = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
-    for one in sorted(examples, key=lambda one: one.place):
-        yield f"{one.name:{_COLUMN}}{one.about}".rstrip()
 
 
 for module in _OWN:

@@ -120,12 +120,8 @@ def complain(line: str) -> None:
     """Write a line to standard error, with control characters made visible, lest they control the terminal."""
     from pyharness.report.sheet.strings import shorten, visible
 
-    _say(shorten(visible(line), LONGEST_LINE))
-
-
-def _say(line: str) -> None:
     try:
-        click.echo(line, err=True)
+        click.echo(shorten(visible(line), LONGEST_LINE), err=True)
     except OSError:  # a full disk, say: only the exit status can report it
         _leave_standard_error()
 

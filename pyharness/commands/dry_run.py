@@ -211,7 +211,12 @@ def _texts_sheet(run: DryRun) -> report.Sheet:
     names = (report.Heading("text", "name"), report.Heading("specification", "name"))
     headings = (*names, report.Heading("to read"), report.Heading("documents"))
     rows = tuple(
-        (report.Cell(one.corpus), report.Cell(one.spec), report.Cell(_at_least(one)), report.Cell(one.documents, COUNT))
+        (
+            report.Cell(one.corpus),
+            report.Cell(one.spec),
+            report.Cell(None if one.bytes is None else ("" if one.whole else "> ") + size(one.bytes)),
+            report.Cell(one.documents, COUNT),
+        )
         for one in run.corpora
     )
     notes = []
@@ -220,7 +225,3 @@ def _texts_sheet(run: DryRun) -> report.Sheet:
     if any(one.bytes is None for one in run.corpora):
         notes.append("-: on a network; not read.")
     return report.Sheet("Texts", headings, rows, tuple(notes))
-
-
-def _at_least(text: PlannedText) -> str | None:
-    return None if text.bytes is None else ("" if text.whole else "> ") + size(text.bytes)

@@ -13,8 +13,7 @@ from typing import Any
 from pyharness import store
 from pyharness.benchmarks import Role, benchmarks
 from pyharness.metrics import all_metrics
-from pyharness.running import rounds
-from pyharness.running.texts_read import TextsRead
+from pyharness.running.run_record import TextsRead, with_relative
 from pyharness.statistics.jackknife import rounded
 from pyharness.store import Record, StateReader
 from pyharness.types import CaseResult, InputError, Metric, counted
@@ -88,7 +87,7 @@ def rederived_cases(record: Record, states: StateReader) -> Iterator[Rederived]:
     outcomes = {key: _derive(result, states) for key, result in measured.items()}
     derived = {key: result for key, result in outcomes.items() if isinstance(result, CaseResult)}
     reference = record.data["suite"].get("reference")
-    again = {result.case.key: result for result in rounds.with_relative([*derived.values()], reference)}
+    again = {result.case.key: result for result in with_relative([*derived.values()], reference)}
     with_state = {result.case.benchmark for result in derived.values()}
     details = {
         result.case.key: data["details"] for result, data in zip(record.results, record.data["results"], strict=True)

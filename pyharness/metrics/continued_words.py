@@ -103,14 +103,12 @@ class SampleSegments:
         placed = np.repeat(exact, np.diff(self.offsets))
         for index in np.flatnonzero(~exact).tolist():
             segments = slice(self.offsets[index], self.offsets[index + 1])
-            inside = _cut_segments(self._texts(segments), tokens.document(index), vocabulary, normalize)
+            places = zip(self.starts[segments].tolist(), self.stops[segments].tolist(), strict=True)
+            texts = [self.data[start:stop].decode() for start, stop in places]
+            inside = _cut_segments(texts, tokens.document(index), vocabulary, normalize)
             if inside is not None:
                 placed[segments], continued[segments] = True, inside
         return placed, continued
-
-    def _texts(self, segments: slice) -> list[str]:
-        places = zip(self.starts[segments].tolist(), self.stops[segments].tolist(), strict=True)
-        return [self.data[start:stop].decode() for start, stop in places]
 
 
 def _kind(segment: bytes) -> int:

@@ -40,19 +40,15 @@ def _imports(source: str, package: str) -> Iterator[str]:
     source = _COMMENT.sub("", source)
     for match in _FROM.finditer(source):
         if match[1].split(".")[0] == package:
-            yield from _modules(match[1], re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[2].strip("() \n")))
+            yield match[1]
+            spec = _spec(match[1])
+            if spec is not None and spec.submodule_search_locations is not None:  # of a package, names may be modules
+                names = re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[2].strip("() \n"))
+                yield from (f"{match[1]}.{name}" for name in names)
     for match in _PLAIN.finditer(source):
         for name in match[1].split(","):
             if name.split(".")[0].strip() == package:
                 yield name.split()[0]
-
-
-def _modules(source: str, names: list[str]) -> Iterator[str]:
-    """Yield what ``from source import names`` may import: the source, and its names if it is a package."""
-    yield source
-    spec = _spec(source)
-    if spec is not None and spec.submodule_search_locations is not None:
-        yield from (f"{source}.{name}" for name in names)
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pyharness.report.differences import (
     INCONCLUSIVE,
@@ -67,14 +66,12 @@ def _count_outcomes(record: Record) -> str:
     counts = Counter(result.status for result in record.results)
     outcomes = f"{counted(counts['ok'], 'case')} measured, {counts['failed']:,} failed, {counts['skipped']:,} skipped"
     broken = "" if record.data["complete"] else " The run is not complete."
-    return f"{_of(record.data)}: {outcomes}.{broken}"
-
-
-def _of(data: Mapping[str, Any]) -> str:
-    if not data["corpora"]:
-        return str(data["suite"].get("name", "Record")).capitalize()
-    rows = counted(len(data["tokenizers"]), str(data["suite"].get("rows", "tokenizer")))
-    return f"{rows} on {counted(len(data['corpora']), 'text')}"
+    data = record.data
+    about = str(data["suite"].get("name", "Record")).capitalize()
+    if data["corpora"]:
+        rows = counted(len(data["tokenizers"]), str(data["suite"].get("rows", "tokenizer")))
+        about = f"{rows} on {counted(len(data['corpora']), 'text')}"
+    return f"{about}: {outcomes}.{broken}"
 
 
 # --------------------------------------------------- a comparison: inconclusive, resolved, the worse before the better

@@ -26,9 +26,8 @@ from pyharness.metrics.counting.id_digests import paired_lengths
 from pyharness.plugins.registry import suggest
 from pyharness.report.differences import Difference, said_of
 from pyharness.report.sheet.cases import row_cell, variant
-from pyharness.statistics.intervals import MOST_SAMPLES
 from pyharness.statistics.jackknife import paired_interval, paired_lack
-from pyharness.statistics.samples import median_interval
+from pyharness.statistics.samples import MOST_SAMPLES, median_interval
 from pyharness.statistics.signed_ranks import FEWEST, SignedRanks, signed_ranks
 from pyharness.store import NoState, Record, StateReader
 from pyharness.types import CaseResult, InputError, Measurement, State
@@ -83,15 +82,14 @@ def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list
             raise suggest("tokenizer in this record", label, labels)
     if first in (second, *others):
         raise InputError(f"tokenizer {first[:200]!r} is named on both sides: name another to compare it with")
-    return [pair for other in dict.fromkeys((second, *others)) for pair in _pairs(record, first, other)]
-
-
-def _pairs(record: Record, first: str, second: str) -> list[Pair]:
-    counterparts = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
+    pairs: list[Pair] = []
     mine = [one for one in record.results if one.case.tokenizer == first]
-    pairs = [Pair(record, one, record, counterparts.get(_without_row(one))) for one in mine]
-    if not any(pair.other for pair in pairs):
-        raise InputError(f"the record has no case of both {first!r} and {second!r}")
+    for name in dict.fromkeys((second, *others)):
+        counterparts = {_without_row(result): result for result in record.results if result.case.tokenizer == name}
+        both = [Pair(record, one, record, counterparts.get(_without_row(one))) for one in mine]
+        if not any(pair.other for pair in both):
+            raise InputError(f"the record has no case of both {first!r} and {name!r}")
+        pairs += both
     return pairs
 
 
@@ -129,12 +127,6 @@ class States:
 
     def of(self, record: Record, result: CaseResult) -> State:
         """Return the arrays of a case; raise ``NoState`` if there are none."""
-        state = self._of_record(record)
-        if result.case.key not in state:
-            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
-        return state.of(result.case.key)
-
-    def _of_record(self, record: Record) -> StateReader:
         if id(record) not in self._opened:
             try:
                 self._opened[id(record)] = self._stack.enter_context(record.state())
@@ -143,7 +135,9 @@ class States:
         state = self._opened[id(record)]
         if isinstance(state, NoState):
             raise state
-        return state
+        if result.case.key not in state:
+            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
+        return state.of(result.case.key)
 
 
 # ---------------------------------------------------------------------------------------------- documents
@@ -155,18 +149,13 @@ def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> lis
     open_ = [one.unjudged and says(one.metric, metrics[one.metric], "counts_tokens") for one in found]
     if not any(open_):
         return list(found)
-    ranks = _ranks(pair, states)
-    return [_with(one, ranks) if wanted else one for one, wanted in zip(found, open_, strict=True)]
-
-
-def _ranks(pair: Pair, states: States) -> SignedRanks | str:
-    """Return the test of the tokens of all documents, or the reason why it cannot be made."""
     assert pair.other is not None  # noqa: S101 -- it is measured
+    ranks: SignedRanks | str
     try:
-        first, second = paired_lengths(states.of(pair.a, pair.one), states.of(pair.b, pair.other))
+        ranks = signed_ranks(*paired_lengths(states.of(pair.a, pair.one), states.of(pair.b, pair.other)))
     except InputError as lack:
-        return f"no test of its documents: {lack}"
-    return signed_ranks(first, second)
+        ranks = f"no test of its documents: {lack}"
+    return [_with(one, ranks) if wanted else one for one, wanted in zip(found, open_, strict=True)]
 
 
 def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
@@ -287,7 +276,10 @@ def _documents(record: Record, wanted: CaseResult) -> tuple[int, ...] | None:
 def _difference(
     title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any], *, in_turn: bool
 ) -> Difference:
-    interval = _round_by_round(mine, match) if in_turn else paired_interval(mine, match)
+    interval = paired_interval(mine, match)
+    if in_turn:  # of the median, over rounds, of the second's excess over the first
+        excesses = [other - one for one, other in zip(mine.samples, match.samples, strict=False)]
+        interval = median_interval(excesses[:MOST_SAMPLES])
     no_interval = None if in_turn or interval is not None else paired_lack(mine, match)
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
@@ -297,10 +289,3 @@ def _difference(
         tuple(None if a is None or b is None else b - a for a, b in pairs),
         no_interval, says(mine.metric, metric, "primary"),
     )  # fmt: skip
-
-
-def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float] | None:
-    """Return the interval of the median, over rounds, of the second's excess over the first."""
-    return median_interval(
-        [other - one for one, other in zip(mine.samples, match.samples, strict=False)][:MOST_SAMPLES]
-    )

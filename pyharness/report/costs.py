@@ -39,10 +39,9 @@ def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
     best = next(iter(valued.values()))
     costs = {label: best / value if higher else value / best for label, value in valued.items()}
     longest = max(costs.values())
-    return {label: _cell(cost, longest) for label, cost in costs.items()}
-
-
-def _cell(cost: float, longest: float) -> Cell:
-    share = cost - 1
-    shown = BEST if share == 0 else _PERCENT if abs(share) < LITTLE else _WHOLE_PERCENT
-    return Cell(share, shown, unit="beyond the best", bar=cost / longest)
+    cells = {}
+    for label, cost in costs.items():
+        share = cost - 1
+        shown = BEST if share == 0 else _PERCENT if abs(share) < LITTLE else _WHOLE_PERCENT
+        cells[label] = Cell(share, shown, unit="beyond the best", bar=cost / longest)
+    return cells

@@ -61,10 +61,6 @@ class Difference:
         differences = [difference for difference in self.curve if difference is not None]
         return len(differences) == len(self.curve) > 1 and (min(differences) > 0 or max(differences) < 0)
 
-    def _has_a_sign(self, low: float, high: float) -> bool:
-        """Return whether all of the interval is on the side of ``b - a``: medians and rounds may differ in sign."""
-        return self.a is not None and self.b is not None and (low > 0 if self.b > self.a else high < 0)
-
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` only if a CI, a test or exact values decide; ``differs`` without a better direction.
@@ -79,17 +75,16 @@ class Difference:
         if math.isclose(self.a, self.b, rel_tol=self.tolerance):
             return EQUAL
         if self.interval is None and not self.exact:
-            return self._without_interval()
-        if self.interval is not None and not self._has_a_sign(*self.interval):
-            return NOT_SIGNIFICANT
+            if self.judged_by_ranks:
+                return self._way
+            return INCONCLUSIVE if self.primary and self.deterministic and self.direction != "none" else ""
+        if self.interval is not None:
+            low, high = self.interval
+            if not (low > 0 if self.b > self.a else high < 0):  # medians and rounds may differ in sign
+                return NOT_SIGNIFICANT
         if self.grows_with_text and not self.holds_along_curve:
             return DEPENDS_ON_SIZE if self.curve else NO_CURVE
         return self._way
-
-    def _without_interval(self) -> str:
-        if self.judged_by_ranks:
-            return self._way
-        return INCONCLUSIVE if self.primary and self.deterministic and self.direction != "none" else ""
 
     @property
     def judged_by_ranks(self) -> bool:
@@ -151,11 +146,8 @@ def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[
     others: list[Difference] = []
     for one in found:
         (resolved if one.verdict in RESOLVED else others).append(one)
-    return sorted(resolved, key=_size), sorted(others, key=lambda one: one.verdict != INCONCLUSIVE)
-
-
-def _size(one: Difference) -> tuple[int, float]:
-    return RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)
+    resolved.sort(key=lambda one: (RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)))
+    return resolved, sorted(others, key=lambda one: one.verdict != INCONCLUSIVE)
 
 
 _HEADINGS = (Heading("metric", "prose"), *map(Heading, ("A", "B", "change")), Heading("verdict", "word"))

@@ -15,7 +15,6 @@ from pyharness.report.comparison import Pair, States, differences, metrics_of
 from pyharness.report.differences import Difference
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import shorten
-from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, Measurement, counted
 
 
@@ -32,28 +31,21 @@ def pairs_of_other_ids(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
     """
     with States() as states:
         for pair in pairs:
-            if comparable(pair) and pair.other is not None and pair.one.ids != pair.other.ids:
-                yield pair, _where(pair, pair.other, states)
-            elif _other_counts(pair):
+            if pair.other is None:
+                continue
+            if comparable(pair):
+                if pair.one.ids != pair.other.ids:
+                    yield pair, _where(pair, pair.other, states)
+            elif pair.measured and pair.one.groups.get("tokens") != pair.other.groups.get("tokens"):
                 yield pair, "by their number in groups of documents; a record is too old to say where"
 
 
 def share_a_vocabulary(pair: Pair) -> bool:
     """Return whether both sides are one row with one vocabulary, which must give the same ids."""
-    claims = [_vocabulary(record, pair.one) for record in (pair.a, pair.b)]
+    rows = [record.data["tokenizers"].get(pair.one.case.tokenizer) for record in (pair.a, pair.b)]
+    claims = [about.get("vocabulary") if isinstance(about, Mapping) else None for about in rows]
     same_row = pair.other is not None and pair.other.case.tokenizer == pair.one.case.tokenizer
     return same_row and claims[0] is not None and claims[0] == claims[1]
-
-
-def _vocabulary(record: Record, result: CaseResult) -> object:
-    about = record.data["tokenizers"].get(result.case.tokenizer)
-    return about.get("vocabulary") if isinstance(about, Mapping) else None
-
-
-def _other_counts(pair: Pair) -> bool:
-    if not pair.measured or pair.other is None or comparable(pair):
-        return False
-    return pair.one.groups.get("tokens") != pair.other.groups.get("tokens")
 
 
 def _where(pair: Pair, other: CaseResult, states: States) -> str:
@@ -167,7 +159,9 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
     reasons += _of_ids(pairs, fail_on)
     if not numbers:
         reasons.append(Reason(Kind.NOT_COMPARED, "no number has a counterpart on the other side"))
-    reasons += _of_new_cases(pairs)
+    if pairs and pairs[0].a is not pairs[0].b:
+        keys, others = {pair.one.case.key for pair in pairs}, pairs[0].b.results
+        reasons += (Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in others if one.case.key not in keys)
     kinds = list(Kind)
     return JudgedComparison(fail_on, tuple(numbers), tuple(sorted(reasons, key=lambda one: kinds.index(one.kind))))
 
@@ -253,15 +247,6 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
     for row in read:
         if row not in compared:
             yield Reason(kind, f"{row}: ids, of which no case has digests on both sides; an older pyharness kept none")
-
-
-def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
-    """Name the cases of B, if it is another record, that have no counterpart in A."""
-    if pairs and pairs[0].a is not pairs[0].b:
-        keys = {pair.one.case.key for pair in pairs}
-        yield from (
-            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in keys
-        )
 
 
 def _metric_name(one: Measurement) -> str:

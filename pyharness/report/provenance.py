@@ -103,9 +103,11 @@ def foot_blocks(record: Record) -> Iterator[Block]:
         counts = Heading("documents"), Heading("bytes", unit="bytes")
         yield Sheet("Texts", (Heading("text", "name"), Heading("specification", "prose"), *counts,
                               Heading("digest", "prose")), tuple(texts))  # fmt: skip
-    if rows := [_row(label, about) for label, about in data["tokenizers"].items()]:
-        titles = ("specification", "library", "version", "source", "sha256")
-        yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
+    if rows := data["tokenizers"]:
+        keys = ("spec", "library", "version", "source", "sha256")
+        cells = (text_row(label, *(_word(about.get(key)) for key in keys)) for label, about in rows.items())
+        titles = ("specification", *keys[1:])
+        yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(cells))
     if long := [name for name in (*data["tokenizers"], *data["corpora"]) if len(name) > LONGEST_TIP]:
         yield Section("Long names in full", tuple(Verbatim(_abbreviate(name)) for name in long), folded=True)
 
@@ -188,10 +190,6 @@ def _text(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
     tally = about.get("tally") or {}
     counts = (Cell(tally.get("documents"), COUNT), Cell(tally.get("bytes"), COUNT))
     return Cell(label), Cell(_word(about.get("spec"))), *counts, Cell(tally.get("digest"))
-
-
-def _row(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
-    return text_row(label, *(_word(about.get(one)) for one in ("spec", "library", "version", "source", "sha256")))
 
 
 def _word(value: object) -> str | None:

@@ -88,7 +88,11 @@ class Ranked:
 
 def ranking_sheets(record: Record) -> list[Sheet]:
     """Return the sheets of each benchmark that ranks its rows: one per three texts; none without two rows on a text."""
-    return [sheet for name, metric in rankings(record) for sheet in _sheets(record, name, metric)]
+    sheets: list[Sheet] = []
+    for benchmark, metric in rankings(record):
+        columns = ranked_texts(record, benchmark, metric)
+        sheets += sheets_of(benchmark, metric, columns, ranking_notes(record, benchmark, columns.values()))
+    return sheets
 
 
 def rankings(record: Record) -> list[tuple[str, str]]:
@@ -148,7 +152,8 @@ def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
 
 def _find_unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
     """Return the reasons why rows cannot be judged, by label."""
-    texts = {row.label: _read(row) for row in rows}
+    results = {row.label: row.result for row in rows}
+    texts = {label: (one.tally and one.tally.digest, one.groups.get("documents", ())) for label, one in results.items()}
     counted = Counter(texts[row.label] for row in rows if _lack(row, metric) is None)
     most = counted.most_common(1)[0][0] if counted else None
     why = {
@@ -158,11 +163,6 @@ def _find_unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
     }
     left = [row.label for row in rows if row.label not in why]
     return why | dict.fromkeys(left if len(left) == 1 else (), ALONE)
-
-
-def _read(row: Contender) -> tuple[str | None, tuple[int, ...]]:
-    tally, groups = row.result.tally, row.result.groups
-    return None if tally is None else tally.digest, groups.get("documents", ())
 
 
 def _lack(row: Contender, metric: str) -> str | None:
@@ -217,11 +217,6 @@ def difference(one: Contender, other: Contender, metric: str) -> Difference | No
     return numbers[0] if numbers else None
 
 
-def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
-    columns = ranked_texts(record, benchmark, metric)
-    return sheets_of(benchmark, metric, columns, ranking_notes(record, benchmark, columns.values()))
-
-
 def sheets_of(
     benchmark: str, metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]
 ) -> list[Sheet]:
@@ -273,22 +268,17 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     """Explain ranks, missing ranks, rows that ranks flatter, and texts that are too small to be evidence."""
     data = record.data
     yield from NOTES
-    yield from _explain_unranked(columns)
-    yield from trained_note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
-    yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
-    yield from dict.fromkeys(note for label in data["corpora"] for note in smoke_test(data, label))
-    yield from parts_read(data, data["corpora"])
-
-
-def _explain_unranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
-    """Explain why rows have no rank; name them if others of their text have one."""
-    named: dict[str, dict[str, None]] = {}
+    named: dict[str, dict[str, None]] = {}  # rows by the reason why they have no rank, if others of their text have one
     for column in columns:
         some = any(one.rank is not None for one in column.values())
         for label, one in column.items():
             if one.unranked is not None:
                 named.setdefault(one.unranked, {}).update({label: None} if some else {})
     yield from (f"No rank: {reason}" + f" ({', '.join(rows)})" * bool(rows) + "." for reason, rows in named.items())
+    yield from trained_note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
+    yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
+    yield from dict.fromkeys(note for label in data["corpora"] for note in smoke_test(data, label))
+    yield from parts_read(data, data["corpora"])
 
 
 def rank_cell(ranked: Ranked | None) -> Cell:
@@ -335,20 +325,14 @@ def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
     Args:
         records: by name; a row is called ROW (NAME), and all rows differ.
     """
-    labels = _labels(records)
-    names = sorted({name for record in records.values() for name in record.benchmarks})
-    named = [(name, benchmarks()[name].ranks) for name in names if name in benchmarks() and benchmarks()[name].ranks]
-    return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
-
-
-def _labels(records: Mapping[str, Record]) -> dict[tuple[str, str], str]:
-    """Return the label of each row of each record."""
-    labels: dict[tuple[str, str], str] = {}
+    labels: dict[tuple[str, str], str] = {}  # by the name of the record, and the row
     for name, record in records.items():
         for result in record.results:
             if (row := (name, result.case.tokenizer)) not in labels:
                 labels[row] = _unlike(f"{result.case.tokenizer} ({name})", labels.values())
-    return labels
+    names = sorted({name for record in records.values() for name in record.benchmarks})
+    named = [(name, benchmarks()[name].ranks) for name in names if name in benchmarks() and benchmarks()[name].ranks]
+    return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
 
 
 def _of_benchmark(

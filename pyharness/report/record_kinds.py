@@ -12,7 +12,7 @@ from pyharness.report.exporters.comment import Comment
 from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.parts import Page
 from pyharness.store import KIND, Record
-from pyharness.store.json_lines import load
+from pyharness.store.json_values import load
 
 GROUP, CONSTANT = "pyharness.records", "RECORDS"
 

@@ -24,13 +24,12 @@ def summary_sheets(record: Record) -> list[Sheet]:
     lines: dict[str, list[Answer]] = {}
     for answer in (*_of_rankings(record), *_of_benchmarks(record), *_answer_unmeasured(record)):
         lines.setdefault(answer.question, []).append(answer)
-    return [Sheet(TITLE, _HEADINGS, tuple(map(_row, lines.values())))] if lines else []
-
-
-def _row(answers: Sequence[Answer]) -> tuple[Cell, ...]:
-    """Return the row of one question; one bad answer makes all of them bad news."""
-    sign = min((one.sign for one in answers), key=("alarm", "", "calm").index)
-    return Cell(answers[0].question), Cell(" ".join(one.text for one in answers), sign=sign)
+    rows = []
+    for question, answers in lines.items():
+        # One bad answer makes all of them bad news.
+        sign = min((one.sign for one in answers), key=("alarm", "", "calm").index)
+        rows.append((Cell(question), Cell(" ".join(one.text for one in answers), sign=sign)))
+    return [Sheet(TITLE, _HEADINGS, tuple(rows))] if rows else []
 
 
 def _of_rankings(record: Record) -> Iterator[Answer]:

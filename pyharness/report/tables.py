@@ -31,7 +31,7 @@ from pyharness.report.sheet.columns import (
 )
 from pyharness.report.sheet.strings import shorten, writable
 from pyharness.report.summary import summary_sheets
-from pyharness.statistics.intervals import interval_of, lack_of
+from pyharness.statistics.samples import interval_of, lack_of
 from pyharness.store import Record, case_record_kind
 from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot, Table, counted
 
@@ -104,7 +104,13 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
     finished = _group_finished(record)
-    filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
+    filled: list[Sheet] = []
+    for name in _order(record):
+        declared = benchmarks()[name].tables if name in benchmarks() else ()
+        first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
+        own, reported = _reported_results(record, name)
+        for table in (with_undeclared(first, own, every), *others):
+            filled += Filling(record.data, table, own, reported, finished).sheets()
     return [sheet for sheet in filled if sheet.rows]
 
 
@@ -142,17 +148,6 @@ def _order(record: Record) -> list[str]:
     others = registry.offered(__name__, "BENCHMARKS")
     names = [*(name for name in chosen if isinstance(name, str)), *record.benchmarks, *others]
     return sorted(dict.fromkeys(names), key=lambda name: name in by_name and by_name[name].timed)
-
-
-def _of_benchmark(
-    record: Record, name: str, finished: Mapping[str | None, Sequence[CaseResult]], every: bool
-) -> Iterator[Sheet]:
-    benchmark = benchmarks().get(name)
-    declared = benchmark.tables if benchmark is not None else ()
-    own, reported = _reported_results(record, name)
-    first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
-    for table in (with_undeclared(first, own, every), *others):
-        yield from Filling(record.data, table, own, reported, finished).sheets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +227,11 @@ class Filling:
     def _list_used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
         """Return results of every row, each with the measurements that the table reads from it.
 
-        These are all of its own benchmark's, and of other benchmarks' those of foreign metrics (``_foreign``).
+        These are all of its own benchmark's, and of other benchmarks' those of metrics that its own does not report.
         """
-        wanted = self._foreign()
+        metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
+        published = () if self.table.published is None else self.table.published.metrics
+        wanted = {*metrics, *self.table.needs, *published} - self.reported
         used: dict[str, list[Used]] = {}
         for result in own:
             used.setdefault(result.case.tokenizer, []).append((result, result.measurements))
@@ -243,12 +240,6 @@ class Filling:
             if measurements := tuple(one for one in result.measurements if one.metric in wanted):
                 used.setdefault(result.case.tokenizer, []).append((result, measurements))
         return used
-
-    def _foreign(self) -> set[str]:
-        """Return metrics that the table takes from the results of other benchmarks."""
-        metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
-        published = () if self.table.published is None else self.table.published.metrics
-        return {*metrics, *self.table.needs, *published} - self.reported
 
     def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
         """Return whether a row is in the table: it has results on the text, and the required numbers."""
@@ -267,7 +258,10 @@ class Filling:
         if label is not None and self.table.sized:
             yield from cases.text_notes(self.data, label)
         for note in self.table.notes:
-            yield from [note] if isinstance(note, str) else _ask(note, results, self.data)
+            try:
+                yield from [note] if isinstance(note, str) else [str(line) for line in note(results, self.data)]
+            except Exception as error:  # of a plug-in's function
+                yield f"A note is missing: {type(error).__name__}: {str(error)[:200]}"
 
     def _title(self, label: str | None, variant: str, results: Sequence[CaseResult]) -> str:
         title = self.table.title
@@ -277,14 +271,6 @@ class Filling:
             text = describe(results, self.data) if describe is not None and results else text
             title = f"{self.table.title_with_text or title}: {text}"
         return ", ".join(filter(None, (title, variant)))
-
-
-def _ask(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
-    """Return lines that a benchmark computes; if its function fails, as a plug-in's may, the line says so."""
-    try:
-        return [str(line) for line in note(results, data)]
-    except Exception as error:
-        return [f"A note is missing: {type(error).__name__}: {str(error)[:200]}"]
 
 
 def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Measured]]]:

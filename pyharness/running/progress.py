@@ -159,22 +159,20 @@ class TimeLeft:
 
     def finished(self, result: CaseResult) -> None:
         """Correct the rates, report the time left if it can be estimated, and pass the event on."""
-        self.todo.pop(result.case.key, None)
-        self._learn(result, self.watch.finished(result.case))
-        if self.todo and (seconds := self.left()) is not None:
-            self.listener.remaining(seconds)
-        self.listener.finished(result)
-
-    def _learn(self, result: CaseResult, seconds: float) -> None:
         case, benchmark = result.case, benchmarks()[result.case.benchmark]
+        self.todo.pop(case.key, None)
+        spent = self.watch.finished(case)
         if case.corpus is not None and result.tally is not None and benchmark.whole_text:
             self.sizes[case.corpus] = result.tally.bytes
         expected = foretold(case, self.sizes) if result.status == "ok" else None
         if expected is not None:
-            self.all.add(seconds, expected)
+            self.all.add(spent, expected)
         self.cases += 1
         if result.status == "ok":
-            self.by_benchmark.setdefault(case.benchmark, Spent()).add(seconds, expected or 1.0)
+            self.by_benchmark.setdefault(case.benchmark, Spent()).add(spent, expected or 1.0)
+        if self.todo and (seconds := self.left()) is not None:
+            self.listener.remaining(seconds)
+        self.listener.finished(result)
 
     def left(self) -> float | None:
         """Return the estimated seconds left; None if it is too early, or a benchmark has neither rate nor "ok" case."""

@@ -13,14 +13,12 @@ from typing import Any
 from pyharness import store
 from pyharness.running import run_record
 from pyharness.running.progress import Deadline, Listener, TimeLeft, TimeLimitReached
-from pyharness.running.rounds import Rotation, Turn, rotations
-from pyharness.running.run_record import Recording
-from pyharness.running.schedule import Schedule, Verification
-from pyharness.running.texts_read import TextsRead
+from pyharness.running.run_record import Recording, TextsRead
+from pyharness.running.schedule import Rotation, Schedule, Turn, Verification, rotations
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
-from pyharness.store.shape import get
+from pyharness.store.json_values import get
 from pyharness.suite import Plan
 from pyharness.system import folders, threads
 from pyharness.system.environment import cores
@@ -131,22 +129,18 @@ class Run:
         return turn
 
     def _keep(self, result: CaseResult) -> None:
-        result, state = self._with_state(result)
+        state = None
+        if result.status == "ok":
+            try:
+                state = self.journal.states.take(result.case.key)
+            except (store.NoState, OSError) as error:
+                reason = f"the process left a state that cannot be used: {error}"
+                result = CaseResult(result.case, "failed", reason, failure=Failure.CRASH)
         with self._lock:
             self.results[result.case.key] = result
             facts = self.facts.get(result.case.tokenizer)
             self.journal.add({"result": self.journal.text_of(result), "facts": facts, "state": state})
             self.listener.finished(result)
-
-    def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
-        """Check the state that the worker wrote, and return its digest too. A damaged state fails the case."""
-        if result.status != "ok":
-            return result, None
-        try:
-            return result, self.journal.states.take(result.case.key)
-        except (store.NoState, OSError) as error:
-            reason = f"the process left a state that cannot be used: {error}"
-            return CaseResult(result.case, "failed", reason, failure=Failure.CRASH), None
 
     def _measure(self, case: Case, workers: Workers) -> Turn:
         self.journal.states.discard(case.key)

@@ -1,16 +1,22 @@
-"""The order of cases, the rows whose ids are compared, and the checks that must pass before a case is measured."""
+"""The order of cases, the rows whose ids are compared, the checks that must pass before a case, and rows in turns.
+
+Rows in rounds take turns in fresh processes, in an order that favours none. A row that fails or is skipped in a turn
+leaves the rotation, and so does one whose ids or files differ from those of its first turn; the other rows go on. A
+resumed run keeps whole rounds and measures an interrupted one again, because ratios are formed within a round.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Role, benchmarks
-from pyharness.benchmarks.rounds import rounds_of
+from pyharness.benchmarks.rounds import joined, rounds_of
+from pyharness.statistics.rounds import turns
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, Failure, TokenizerSpec
 
@@ -54,7 +60,13 @@ class Schedule:
         """Build the schedule of a plan: add the cases that verify, and missing home rows of engines."""
         rows = dict(plan.tokenizers)
         compared_with = _comparisons(rows)
-        cases = {case.key: case for case in (*_verifying_cases(plan, compared_with), *plan.cases)}
+        verifying = (
+            Case(one.name, row, corpus, {**one.parameters, "bytes": size})
+            for one in benchmarks().values()
+            if one.role is Role.VERIFIES
+            for (row, corpus), size in _front_to_verify(plan, compared_with, one.parameters["bytes"]).items()
+        )
+        cases = {case.key: case for case in (*verifying, *plan.cases)}
         homes = set(compared_with.values())
         order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
         rank = {label: number for number, label in enumerate(order)}
@@ -87,13 +99,6 @@ def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
             rows.setdefault(name, home)
             return name
     return labels[0]  # no home library gives these ids: the first row is what the others are compared with
-
-
-def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
-    verifying = [benchmark for benchmark in benchmarks().values() if benchmark.role is Role.VERIFIES]
-    for benchmark in verifying:
-        for (row, corpus), size in _front_to_verify(plan, compared_with, benchmark.parameters["bytes"]).items():
-            yield Case(benchmark.name, row, corpus, {**benchmark.parameters, "bytes": size})
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
@@ -188,3 +193,45 @@ def _forbids(result: CaseResult, case: Case) -> bool:
     if checked.tokenizer != case.tokenizer or result.status != "failed" or not verifies(checked):
         return False
     return result.failure is Failure.WRONG or case.corpus in (None, checked.corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The result of one row in one round."""
+
+    result: CaseResult
+    fingerprint: str = ""  # of what was timed: must be the same in every round
+
+
+@dataclass(slots=True)
+class Rotation:
+    """One case of several rows that take turns."""
+
+    cases: Sequence[Case]
+    rounds: int
+    taken: dict[str, list[Turn]] = field(default_factory=dict)  # by key of the case
+
+    def run(self, take: Callable[[Case, int], Turn], kept: Mapping[tuple[str, int], Turn]) -> list[CaseResult]:
+        """Measure rounds with ``take(case, round)``, except whole ones in ``kept``; return one result per case."""
+        self.taken = {case.key: [] for case in self.cases}
+        for number in range(self.rounds):
+            if not (going := [case for case in self.cases if self._goes_on(case)]):
+                break
+            whole = all((case.key, number) in kept for case in going)
+            for index in turns(len(going), number):
+                case = going[index]
+                self.taken[case.key].append(kept[case.key, number] if whole else take(case, number))
+        taken = [self.taken[case.key] for case in self.cases]
+        return [joined([turn.result for turn in one], [turn.fingerprint for turn in one]) for one in taken]
+
+    def _goes_on(self, case: Case) -> bool:
+        taken = self.taken[case.key]
+        return all(turn.result.status == "ok" and turn.fingerprint == taken[0].fingerprint for turn in taken[-1:])
+
+
+def rotations(cases: Iterable[Case]) -> list[Rotation]:
+    """Group the cases that take turns: those that differ only in their row."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(replace(case, tokenizer="").key, []).append(case)
+    return [Rotation(group, rounds_of(group[0])) for group in groups.values()]

@@ -26,7 +26,6 @@ class SignedRanks:
 
     pairs: int
     differing: int  # pairs whose sides differ
-    larger: int  # pairs whose second side is the larger one
     sign: int  # 1: by their ranks the second sides are larger, -1: the first sides, 0: neither
     p: float  # two-sided
 
@@ -42,25 +41,21 @@ def signed_ranks(first: ArrayLike, second: ArrayLike) -> SignedRanks:
     A pair with a count of 0 differs by more than any two positive counts.
 
     >>> signed_ranks([10, 20, 30, 40, 50, 60], [11, 23, 35, 47, 59, 71])
-    SignedRanks(pairs=6, differing=6, larger=6, sign=1, p=0.03125)
+    SignedRanks(pairs=6, differing=6, sign=1, p=0.03125)
     """
     sides = np.array([first, second], np.float64).reshape(2, -1)
     differing = sides[0] != sides[1]
     low, high = np.sort(sides[:, differing], axis=0)
     with np.errstate(divide="ignore"):
-        ranks = _doubled_ranks(high / low)  # a division rounds equal ratios to one value, which a logarithm may not
+        sizes = high / low  # a division rounds equal ratios to one value, which a logarithm may not
+    _, groups, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    # Twice the ranks from 1 on: equal sizes share their mean rank, which is whole or half.
+    ranks = np.asarray((2 * np.cumsum(counts) - counts + 1)[groups], np.int64)
     up = (sides[1] > sides[0])[differing]
     total, above = int(ranks.sum()), int(ranks[up].sum())
     sign = (2 * above > total) - (2 * above < total)
     count = len(ranks)
-    return SignedRanks(sides.shape[1], count, int(up.sum()), sign, _two_sided(ranks, min(above, total - above)))
-
-
-def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return twice the ranks from 1 on; equal sizes share their mean rank, which is whole or half."""
-    _, groups, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((2 * last - counts + 1)[groups], np.int64)
+    return SignedRanks(sides.shape[1], count, sign, _two_sided(ranks, min(above, total - above)))
 
 
 def _two_sided(ranks: NDArray[np.int64], smaller: int) -> float:

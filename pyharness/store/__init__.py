@@ -4,7 +4,7 @@ The record holds values with their samples and replicates. Intervals are compute
 """
 
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
-from pyharness.store.json_lines import dump, packed
+from pyharness.store.json_values import Misshapen, dump, packed
 from pyharness.store.records import (
     KIND,
     SCHEMA,
@@ -31,7 +31,6 @@ from pyharness.store.results import (
     result_from_json,
     text_read_as_json,
 )
-from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside
 from pyharness.store.states import write_case as write_case_state
 

@@ -12,16 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from pyharness.store import json_lines
-from pyharness.store.json_lines import Encoded, dump, encoded
+from pyharness.store import json_values
+from pyharness.store.json_values import Encoded, dump, encoded, short
 from pyharness.store.results import result_as_json
-from pyharness.store.shape import short
 from pyharness.store.states import CaseStates, path_beside
-from pyharness.system import atomic_file, bounded_file, lock
+from pyharness.system import atomic_file, bounded_file
 from pyharness.types import CaseResult, InputError
 
-MOST_BYTES = 2 * json_lines.MOST_BYTES  # a turn is there twice: by itself, and in the result of its case
-MOST_VALUES = 2 * json_lines.MOST_VALUES
+MOST_BYTES = 2 * json_values.MOST_BYTES  # a turn is there twice: by itself, and in the result of its case
+MOST_VALUES = 2 * json_values.MOST_VALUES
 _BEGINNING = '{"header"'
 
 
@@ -225,7 +224,7 @@ def _lock(path: Path) -> IO[str]:
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
-            if not lock.take(file):
+            if not atomic_file.lock(file):
                 raise BlockingIOError
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
@@ -244,11 +243,11 @@ def _entries(file: IO[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     read = values = 0
     while (line := file.readline(MOST_BYTES + 1)).endswith("\n"):
-        read, values = read + len(line), values + json_lines.values_in(line)
+        read, values = read + len(line), values + json_values.values_in(line)
         if read > MOST_BYTES or values > MOST_VALUES:
             return
         try:
-            entry = json_lines.parsed(line.encode())
+            entry = json_values.parsed(line.encode())
         except ValueError:
             return
         if not isinstance(entry, dict):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from pyharness.store.shape import LARGEST, Misshapen, get, number, short
+from pyharness.store.json_values import LARGEST, Misshapen, get, number, short
 
 BENCHMARK = "pytest_benchmark"
 METRIC = "test_call_seconds"
@@ -22,11 +22,6 @@ _METRIC = {
     "summary": "time of one call, as pytest-benchmark took it: median of rounds",
     "deterministic": False,
 }
-
-
-def is_foreign(data: Any) -> bool:
-    """Return whether a JSON value has the keys of a file of pytest-benchmark."""
-    return isinstance(data, dict) and "kind" not in data and "benchmarks" in data and "machine_info" in data
 
 
 def as_record(data: Any, schema: int, kind: str) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.plugins import registry
-from pyharness.store.json_lines import load
-from pyharness.store.pytest_benchmark import as_record, is_foreign
+from pyharness.store.json_values import Misshapen, check_schema, check_values, from_json, get, load, short
+from pyharness.store.pytest_benchmark import as_record
 from pyharness.store.results import first_twice, result_from_json
-from pyharness.store.shape import Misshapen, check_schema, check_values, from_json, get, short
 from pyharness.store.states import NoState, StateReader
 from pyharness.types import CaseResult, Direction, InputError, TextRead
 
@@ -145,7 +144,7 @@ class Record:
         Raises:
             InputError: it is no record, is malformed, or is of a newer pyharness.
         """
-        if is_foreign(data):
+        if isinstance(data, dict) and "kind" not in data and "benchmarks" in data and "machine_info" in data:
             try:
                 check_values(data)
                 data = as_record(data, SCHEMA, KIND)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.store import shape
-from pyharness.store.shape import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
+from pyharness.store import json_values
+from pyharness.store.json_values import LARGEST, Misshapen, get, number, number_or_null, short, tally_of
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
 # By benchmark: the path of keys in the details, and the metric. Records were written so until November 2026.
@@ -92,17 +92,23 @@ def first_twice(names: Iterable[T]) -> T | None:
 
 def case_as_json(case: Case) -> dict[str, Any]:
     """Return the fields of a result that name its case."""
-    return {"key": case.key, **shape.as_json(Case, case)}
+    return {"key": case.key, **json_values.as_json(Case, case)}
 
 
 def result_as_json(result: CaseResult) -> dict[str, Any]:
-    """Return one result as a record holds it."""
+    """Return one result as a record holds it: details include values that have a field of their own in a result."""
+    details: dict[str, Any] = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
+    if result.trained_on is not None:
+        details["trained_on"] = result.trained_on
+    details |= result.details
+    if result.failure is not None:
+        details["failure"] = result.failure.value
     return {
         **case_as_json(result.case),
         "status": result.status,
         "reason": result.reason,
         "measurements": [measurement_as_json(measurement) for measurement in result.measurements],
-        "details": _details_as_json(result),
+        "details": details,
     }
 
 
@@ -138,15 +144,6 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     )
 
 
-def _details_as_json(result: CaseResult) -> dict[str, Any]:
-    """Return details as a record holds them, including values that have a field of their own in a result."""
-    details: dict[str, Any] = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
-    if result.trained_on is not None:
-        details["trained_on"] = result.trained_on
-    details |= result.details
-    return details if result.failure is None else {**details, "failure": result.failure.value}
-
-
 def text_read_as_json(tally: TextRead) -> dict[str, Any]:
     """Return the account of a text; without beginnings if it was not read from its front."""
     values = asdict(tally)
@@ -177,18 +174,14 @@ def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
     histograms = {}
     for name, one in named.items() if isinstance(named, dict) else ():
         try:
-            histograms[name] = shape.from_json(Histogram, one, name)
+            histogram = json_values.from_json(Histogram, one, name)
         except Misshapen:
             continue
-    return {name: one for name, one in histograms.items() if _is_one(one)}
-
-
-def _is_one(histogram: Histogram) -> bool:
-    bins = list(pairwise(histogram.edges))
-    counts = histogram.counts.values()
-    return all(low < high for low, high in bins) and all(
-        len(values) == len(bins) and min(values, default=0) >= 0 for values in counts
-    )
+        bins, counts = list(pairwise(histogram.edges)), histogram.counts.values()
+        counted = all(len(values) == len(bins) and min(values, default=0) >= 0 for values in counts)
+        if counted and all(low < high for low, high in bins):
+            histograms[name] = histogram
+    return histograms
 
 
 def ids_of(details: Mapping[str, Any]) -> str | None:

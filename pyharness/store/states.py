@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.store import json_lines
+from pyharness.store import json_values
 from pyharness.system import archive, atomic_file, bounded_file
 from pyharness.types import InputError, State
 
@@ -183,7 +183,7 @@ class StateReader:
         self.file.seek(0)
 
     def _index(self) -> dict[str, dict[str, str]]:
-        index = json_lines.parsed(archive.read(self._archive, _INDEX, LARGEST_INDEX), "surrogatepass")
+        index = json_values.parsed(archive.read(self._archive, _INDEX, LARGEST_INDEX), "surrogatepass")
         if not isinstance(index, dict) or index.get("format") != FORMAT:
             raise ValueError("it is of another format")
         if index.get("version") != VERSION:

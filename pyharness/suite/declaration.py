@@ -272,11 +272,20 @@ def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], cho
     """
     gone_rows = _gone(base.tokenizers, rows)
     gone_texts = _gone(base.corpora, texts)
+    narrowed = (
+        replace(
+            selection,
+            parameters=_with_references(selection.parameters, gone_rows),
+            tokenizers=_without(selection.tokenizers, gone_rows),
+            corpora=_without(selection.corpora, gone_texts),
+        )
+        for selection in chosen or base.selections
+    )
     return replace(
         base,
         tokenizers=rows or base.tokenizers,
         corpora=texts or base.corpora,
-        selections=tuple(_narrow(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
+        selections=tuple(narrowed),
         reference=None if base.reference in gone_rows else base.reference,
     )
 
@@ -294,15 +303,6 @@ def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
     """Return the labels that the given entries, if any, replace."""
     now = {entry.label for entry in given}
     return {entry.label for entry in before} - now if now else set()
-
-
-def _narrow(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
-    return replace(
-        selection,
-        parameters=_with_references(selection.parameters, rows),
-        tokenizers=_without(selection.tokenizers, rows),
-        corpora=_without(selection.corpora, texts),
-    )
 
 
 def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:

@@ -3,12 +3,16 @@
 A symbolic link stays: its target is written. A device, a FIFO and an open file by its name (``/dev/stdout``) are
 written into as a pipe is: a file in their place would break them for every other user. A killed process may leave
 ``.NAME.*.part`` next to the file; it can be removed.
+
+Also the one lock on an open file or folder, the system's ``flock``. The library filelock locks a descriptor by the same
+call, but it waits by polling, and it would be one more dependency for one line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import io
 import os
 import secrets
@@ -48,7 +52,9 @@ def replace(path: Path, content: Content) -> None:
         _write_through(path, _data(content))
         return
     target = Path(os.path.realpath(path))
-    before = _permissions(target)
+    before: int | None = None  # permissions of an existing file: its replacement gets the same
+    with contextlib.suppress(FileNotFoundError):
+        before = target.stat().st_mode & 0o777
     with _aside(target, content, before) as part:
         if before is not None:
             part.chmod(before)
@@ -204,9 +210,14 @@ def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:
             return os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions), part
 
 
-def _permissions(path: Path) -> int | None:
-    """Return the permissions of an existing file: its replacement gets the same."""
+def lock(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:
+    """Lock an open file or folder until it is closed; return False if another holds it and ``wait`` is not set.
+
+    Raises:
+        OSError: the system cannot lock it, for example on a file system without locks.
+    """
     try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        return None
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

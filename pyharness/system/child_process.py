@@ -87,6 +87,7 @@ class Child:
         self._looked = 0.0
         self._open = True
         self._stderr: IO[bytes] | None = None
+        marks = ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
             self.process = subprocess.Popen(
@@ -96,7 +97,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 bufsize=0,
-                env={**({} if bare else os.environ), **(environment or {}), process_tree.MARK: self._marks()},
+                env={**({} if bare else os.environ), **(environment or {}), process_tree.MARK: marks},
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends its children
             )
         except OSError as error:
@@ -106,9 +107,6 @@ class Child:
         assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
         self._output = self.process.stdout.fileno()
         os.set_blocking(self._output, False)
-
-    def _marks(self) -> str:
-        return ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
 
     def tell(self, line: bytes, deadline: float = float("inf")) -> None:
         """Write a line to its standard input; raise ``ChildDied`` if it ends, or does not read before ``deadline``."""
@@ -158,13 +156,10 @@ class Child:
             if self._read(0.0 if ended else POLL_SECONDS):
                 continue
             if ended or not self._open:
-                self._check_ending()
+                how = self._post_mortem()
+                if self.process.returncode != 0:
+                    raise ChildDied(how)
                 return None
-
-    def _check_ending(self) -> None:
-        how = self._post_mortem()
-        if self.process.returncode != 0:
-            raise ChildDied(how)
 
     def _take(self) -> bytes | None:
         end = self._buffer.find(b"\n", self._searched)
@@ -195,16 +190,14 @@ class Child:
         if len(self._buffer) > LONGEST_LINE:
             self.close()
             raise ChildDied(f"wrote more than {LONGEST_LINE:,} bytes at once")
-        if time.monotonic() - self._looked > POLL_SECONDS:
-            self._look()
-            self._looked = time.monotonic()
-
-    def _look(self) -> None:
+        if time.monotonic() - self._looked <= POLL_SECONDS:
+            return
         if self.memory_limit is not None and process_tree.resident(self.process.pid) > self.memory_limit:
             self.close()
             raise ChildDied(f"was stopped at {self.memory_limit / 1e9:.3g} GB of memory (memory_limit)")
         if self._stderr is not None and os.fstat(self._stderr.fileno()).st_blocks * 512 > COMPLAINTS_KEPT:
             os.ftruncate(self._stderr.fileno(), 0)
+        self._looked = time.monotonic()
 
     def _post_mortem(self) -> str:
         try:

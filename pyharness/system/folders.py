@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyharness.system import lifeline, lock
+from pyharness.system import atomic_file, lifeline
 from pyharness.types import FileContent, InputError, Streamed
 
 
@@ -68,7 +68,7 @@ def _is_abandoned(folder: Path, locked: Path) -> bool:
             return False
         handle = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW)
         try:
-            return lock.take(handle)
+            return atomic_file.lock(handle)
         finally:
             os.close(handle)
     except OSError:
@@ -110,7 +110,10 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
         present = path.is_symlink() or path.exists()
         made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
         nested = made_here and any(entry.is_dir() for entry in path.iterdir())
-        _check_parent(path.parent)
+        if not path.parent.is_dir():
+            raise InputError(f"there is no folder {str(path.parent)!r}; make it first")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise InputError(f"cannot write to {str(path.parent)!r}; check its permissions")
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
     if present and (not made_here or nested):
@@ -129,13 +132,6 @@ def check_apart(path: Path, sources: Iterable[Path]) -> None:
             )
         if target in source.resolve().parents:
             raise InputError(f"{str(source)!r} lies in {str(path)!r}, which would be replaced; choose another folder")
-
-
-def _check_parent(parent: Path) -> None:
-    if not parent.is_dir():
-        raise InputError(f"there is no folder {str(parent)!r}; make it first")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
 
 
 def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: bool = False) -> None:
@@ -162,8 +158,14 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 
 
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
-    clear_abandoned(_find_abandoned(path))
-    _check_room(path.parent, sum(map(_size_of, files.values())))
+    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also by older versions of pyharness
+    clear_abandoned(entry for entry in path.parent.iterdir() if left.fullmatch(entry.name))
+    needed, free = sum(map(_size_of, files.values())), shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise InputError(
+            f"{needed / 1e6:,.1f} MB are to be written to {str(path.parent)!r}, and {free / 1e6:,.1f} MB are free "
+            "there; make room, or choose another disk"
+        )
     with lifeline.politely(), make_beside(path) as draft:
         _fill(draft, files)
         if overwrite:
@@ -177,15 +179,6 @@ def _size_of(content: FileContent) -> int:
     return content.size if isinstance(content, Streamed) else len(content)
 
 
-def _check_room(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise InputError(
-            f"{needed / 1e6:,.1f} MB are to be written to {str(folder)!r}, and {free / 1e6:,.1f} MB are free there; "
-            "make room, or choose another disk"
-        )
-
-
 def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
     for name, content in files.items():
         with (folder / name).open("wb") as file:
@@ -194,12 +187,6 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
             os.fsync(file.fileno())
             if file.tell() != _size_of(content):
                 raise InputError(f"{name} should have {_size_of(content):,} bytes, and has {file.tell():,}")
-
-
-def _find_abandoned(path: Path) -> Iterator[Path]:
-    """Yield temporary folders that were made next to one of this name."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # also of older versions of pyharness
-    return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
 
 
 @contextmanager
@@ -219,7 +206,7 @@ def _lock_beside(path: Path) -> tuple[Path, int]:
         with suppress(FileNotFoundError):
             handle = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):  # a file system without locks: nothing there is ever removed as abandoned
-                lock.take(handle, wait=True)
+                atomic_file.lock(handle, wait=True)
             if draft.exists():  # or else another process was quicker, and removed it as abandoned
                 return draft, handle
             os.close(handle)
@@ -259,7 +246,7 @@ def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with (folder / f".{LOCK}").open("w", encoding="ascii") as file:
-            lock.take(file)
+            atomic_file.lock(file)
             (folder / f".{LOCK}").rename(folder / LOCK)  # lock first, then the name that others look for
             yield folder
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -54,6 +55,19 @@ def own_resident(process: int) -> int:
         return int((PROC / str(process) / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
     except (OSError, IndexError):
         return 0
+
+
+def peak_memory() -> int:
+    """Return the largest resident set of this process since the mark was reset, in bytes."""
+    try:
+        # ru_maxrss would include the parent's memory at the fork; the high-water mark is this image's own.
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _proportional(process: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,31 +54,3 @@ def quick_laps(calls: Sequence[Callable[[], Any]]) -> list[tuple[int, Any]]:
             result = call()
             laps.append((clock() - start, result))
     return laps
-
-
-class Stopwatch:
-    """Sum of the wall time spent inside ``with`` blocks; a nested block is not counted twice.
-
-    ``beside`` is entered before the clock starts and left after it stops: another meter of the same blocks.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.beside: AbstractContextManager[object] = nullcontext()
-        self._depth = 0
-        self._started = 0.0
-
-    def __enter__(self) -> None:
-        if self._depth == 0:
-            self.beside.__enter__()
-            self._started = time.perf_counter()
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._started
-            self.beside.__exit__(None, None, None)
-
-
-in_libraries = Stopwatch()  # time in tokenizer libraries while they build a tokenizer, without our checks of its file

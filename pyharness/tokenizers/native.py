@@ -8,8 +8,7 @@ from typing import Any
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
-from pyharness.system.timing import in_libraries
-from pyharness.tokenizers.source import Loader, VocabularyFile, variant
+from pyharness.tokenizers.source import Loader, VocabularyFile, in_libraries, variant
 from pyharness.tokenizers.timed_calls import Timed
 from pyharness.types import Engine, InputError, MergeModel, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies.encodings import PATTERNS

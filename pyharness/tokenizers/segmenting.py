@@ -132,15 +132,13 @@ def place_tokens(
 
 def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
     """Return the bytes of all tokens, end to end."""
-    parts = [_spell(ids[start : start + TOKENS_AT_ONCE], vocabulary) for start in range(0, len(ids), TOKENS_AT_ONCE)]
+    parts: list[bytes] = []
+    for start in range(0, len(ids), TOKENS_AT_ONCE):
+        some = ids[start : start + TOKENS_AT_ONCE]
+        starts, lengths = vocabulary.offsets[:-1][some], _lengths(some, vocabulary)
+        firsts = np.cumsum(lengths) - lengths  # where each token starts in the spelled bytes
+        parts.append(vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)].tobytes())
     return b"".join(parts)
-
-
-def _spell(ids: Ids, vocabulary: Vocabulary) -> bytes:
-    starts, lengths = vocabulary.offsets[:-1][ids], _lengths(ids, vocabulary)
-    firsts = np.cumsum(lengths) - lengths  # where each token starts in the spelled bytes
-    data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
-    return data.tobytes()
 
 
 def _lengths(ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64]:

@@ -1,14 +1,14 @@
-"""Vocabulary files of rows, and their loaders by kind. Imports no tokenizer library."""
+"""Vocabulary files of rows, their loaders by kind, and the time in these. Imports no tokenizer library."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from pyharness.plugins import registry
-from pyharness.system.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
 from pyharness.vocabularies.encodings import Encoding
 from pyharness.vocabularies.files.vocabulary_file import Kind
@@ -56,6 +56,34 @@ def variant(vocabulary: str | None, options: Mapping[str, str], names: tuple[str
     """
     changed = "&".join(f"{name}={options[name]}" for name in names if name in options)
     return f"{vocabulary}/{changed}" if vocabulary and changed else vocabulary
+
+
+class Stopwatch:
+    """Sum of the wall time spent inside ``with`` blocks; a nested block is not counted twice.
+
+    ``beside`` is entered before the clock starts and left after it stops: another meter of the same blocks.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.beside: AbstractContextManager[object] = nullcontext()
+        self._depth = 0
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        if self._depth == 0:
+            self.beside.__enter__()
+            self._started = time.perf_counter()
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._started
+            self.beside.__exit__(None, None, None)
+
+
+in_libraries = Stopwatch()  # time in tokenizer libraries while they build a tokenizer, without our checks of its file
 
 
 @contextmanager

@@ -63,9 +63,8 @@ from pyharness.types.tokenizers import (
     TokenizerFamily,
     TokenizerSpec,
 )
-from pyharness.types.tokens import Ids, Offsets, Tokens, offsets_of
 from pyharness.types.trainings import DemolitionRule, FileContent, Streamed, TieRule, TrainingProgress
-from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary, cut
+from pyharness.types.vocabularies import Ids, MergeModel, Offsets, TokenKind, Tokens, Vocabulary, cut, offsets_of
 
 __all__ = [
     "COUNT", "MEGABYTES", "MEGABYTES_PER_SECOND", "MILLISECONDS", "PERCENT", "PLAIN", "RATIO", "SECONDS", "WORK",

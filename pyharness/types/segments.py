@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pyharness.types.corpora import Digest
-from pyharness.types.tokens import Offsets, offsets_of
+from pyharness.types.vocabularies import Offsets, offsets_of
 
 if TYPE_CHECKING:
     import numpy as np

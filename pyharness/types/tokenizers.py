@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from pyharness.types.tokens import Ids, Tokens
 from pyharness.types.trainings import TrainingProgress
-from pyharness.types.vocabularies import MergeModel, Vocabulary
+from pyharness.types.vocabularies import Ids, MergeModel, Tokens, Vocabulary
 
 RoundTrip: TypeAlias = Literal["exact", "normalised", "lossy"]
 

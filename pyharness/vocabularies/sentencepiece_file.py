@@ -234,13 +234,11 @@ KINDS = {
 
 def vocabulary(model: SentencePieceModel) -> Vocabulary:
     """Return the pieces, with ``▁`` as the space it stands for, and a byte for ``<0xNN>``."""
-    kinds = {token: KINDS[kind] for token, kind in enumerate(model.types)}
-    return Vocabulary.from_tokens({token: _bytes(model, token) for token in kinds}, kinds)
-
-
-def _bytes(model: SentencePieceModel, token: int) -> bytes:
-    piece = model.pieces[token]
-    return bytes.fromhex(piece[3:5]) if model.types[token] is PieceType.BYTE else piece.replace(SPACE, " ").encode()
+    tokens: dict[int, bytes] = {}
+    for token, (piece, kind) in enumerate(zip(model.pieces, model.types, strict=True)):
+        is_byte = kind is PieceType.BYTE
+        tokens[token] = bytes.fromhex(piece[3:5]) if is_byte else piece.replace(SPACE, " ").encode()
+    return Vocabulary.from_tokens(tokens, {token: KINDS[kind] for token, kind in enumerate(model.types)})
 
 
 def merge_model(model: SentencePieceModel) -> MergeModel:

@@ -85,7 +85,8 @@ def split_steps(stages: Sequence[Mapping[str, Any]]) -> tuple[tuple[SplitStep, .
     """
     steps: list[SplitStep] = []
     inserted = ""
-    for stage in reversed(_until_bytes(stages)):
+    kinds = [stage["type"] for stage in stages]
+    for stage in reversed(stages[: kinds.index("ByteLevel") + 1] if "ByteLevel" in kinds else stages):
         if stage["type"] == "ByteLevel" and stage.get("use_regex", True) is not False:
             steps.append(SplitStep(GPT2_RELEASE, "oniguruma", inserted=inserted))
         elif (step := _step(stage)) is not None:
@@ -96,11 +97,6 @@ def split_steps(stages: Sequence[Mapping[str, Any]]) -> tuple[tuple[SplitStep, .
         if stage["type"] == "Metaspace":
             inserted += str(stage.get("replacement", MARK))
     return tuple(reversed(steps)), inserted
-
-
-def _until_bytes(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    kinds = [stage["type"] for stage in stages]
-    return list(stages[: kinds.index("ByteLevel") + 1] if "ByteLevel" in kinds else stages)
 
 
 def _step(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:

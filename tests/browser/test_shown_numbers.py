@@ -19,8 +19,7 @@ from browsing.opened import opened
 from pyharness import store
 from pyharness.cli import main
 from pyharness.report import comparison
-from pyharness.statistics.intervals import interval_of
-from pyharness.statistics.stopping import noise
+from pyharness.statistics.samples import interval_of, noise
 from pyharness.types import CaseResult
 
 if TYPE_CHECKING:

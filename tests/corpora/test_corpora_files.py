@@ -168,7 +168,7 @@ def test_options_describe_the_corpus(tmp_path: Path) -> None:
 
 MEMORY_PROBE = """
 import sys
-from pyharness.benchmarks.load import peak_memory
+from pyharness.system.process_tree import peak_memory
 from pyharness.corpora import open_corpus
 from pyharness.types import Tally
 tally, total = Tally(), 0

@@ -16,7 +16,7 @@ from pyharness.benchmarks import benchmarks
 from pyharness.cli import progress
 from pyharness.commands import session
 from pyharness.running import runner
-from pyharness.running.rounds import Rotation, Turn, rotations
+from pyharness.running.schedule import Rotation, Turn, rotations
 from pyharness.statistics.rounds import mean_ratio, turns
 from pyharness.types import Case, CaseResult, Failure, InputError, Measurement, TextRead
 

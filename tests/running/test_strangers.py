@@ -19,7 +19,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.plugins import registry
 from pyharness.running.workers import checks, messages, process
-from pyharness.store.json_lines import encoded
+from pyharness.store.json_values import encoded
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
 pytestmark = pytest.mark.usefixtures("doubles")

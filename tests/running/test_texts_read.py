@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pyharness
 from pyharness import corpora
 from pyharness.benchmarks import first_documents
-from pyharness.running.texts_read import TextsRead
+from pyharness.running.run_record import TextsRead
 from pyharness.types import Case, CaseResult, Tally, TextRead
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.statistics.jackknife import (
     GROUPS,
     MIN_GROUPS,
@@ -32,7 +31,7 @@ from pyharness.statistics.jackknife import (
     t_quantile,
     unequal,
 )
-from pyharness.statistics.samples import median, median_interval, percentile
+from pyharness.statistics.samples import interval_of, lack_of, median, median_interval, percentile
 from pyharness.types import Measurement
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.rounds import mean_ratio, ratio_interval, ratios, turns
+from pyharness.statistics.samples import interval_of
 from pyharness.types import Measurement
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.statistics.stopping import StoppingRule, Timings, noise
+from pyharness.statistics.samples import StoppingRule, Timings, noise
 from pyharness.system.timing import without_collector
 
 TIMES = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=200)

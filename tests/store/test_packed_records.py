@@ -9,7 +9,7 @@ import pytest
 
 from paged import made
 from pyharness import store
-from pyharness.store import json_lines
+from pyharness.store import json_values
 from pyharness.types import InputError
 
 RECORD = made.record(["a", "b"], ["text"])
@@ -36,7 +36,7 @@ def test_what_is_packed_is_read(tmp_path: Path) -> None:
 def test_what_is_damaged_or_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
 ) -> None:
-    monkeypatch.setattr(json_lines, "MOST_BYTES", 2000 if "2,000" in message else json_lines.MOST_BYTES)
+    monkeypatch.setattr(json_values, "MOST_BYTES", 2000 if "2,000" in message else json_values.MOST_BYTES)
     path = tmp_path / "a.json.xz"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):

@@ -7,7 +7,7 @@ import doctest
 import numpy as np
 import pytest
 
-from pyharness.types import Tokens, offsets_of, tokens
+from pyharness.types import Tokens, offsets_of, vocabularies
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_tokens_from_lists() -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(tokens).attempted > 0
-    assert doctest.testmod(tokens).failed == 0
+    assert doctest.testmod(vocabularies).attempted > 0
+    assert doctest.testmod(vocabularies).failed == 0

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness import store, suite, tokenizers
-from pyharness.store import json_lines
+from pyharness.store import json_values
 from pyharness.suite import files
 from pyharness.types import InputError
 from pyharness.vocabularies import encodings, rank_file
@@ -130,13 +130,13 @@ def test_endless_files_are_not_read() -> None:
 def test_records_are_bounded_in_what_becomes_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "record.json"
     path.write_text('{"kind": "pyharness-run", "schema": 1, "results": [' + "[]," * 100_000 + "[]]}", encoding="utf-8")
-    monkeypatch.setattr(json_lines, "MOST_VALUES", 100_000)
+    monkeypatch.setattr(json_values, "MOST_VALUES", 100_000)
     tracemalloc.start()
     with pytest.raises(InputError, match=r"200,005 values.* 100,000"):
         store.read(path)
     assert tracemalloc.get_traced_memory()[1] < 70_000_000, "nothing was parsed"
     tracemalloc.stop()
-    monkeypatch.setattr(json_lines, "MOST_BYTES", 1000)
+    monkeypatch.setattr(json_values, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="1,000 bytes"):
         store.read(path)
     assert files.MOST_BYTES > 100_000

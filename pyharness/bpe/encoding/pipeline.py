@@ -102,7 +102,11 @@ class Pipeline:
         if self.direct is not None and not allowed:
             return self.direct.encode_batch(texts, threads)
         stretches = self._texts.stretches(texts, threads, allowed)
-        return stretches.join(self._encode(stretches, threads, first_document))
+        cut, pieces = self._texts.cut(stretches)
+        places = self._places(cut, stretches, first_document)
+        if isinstance(pieces, TextSplitter):
+            return stretches.join(self._encoder.encode_batch(cut, threads, places=places))
+        return stretches.join(self._encoder.encode_pieces(cut, pieces, threads, places=places))
 
     def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
         """Return where texts can be cut without a change of ids; None if that is unknown."""
@@ -126,20 +130,16 @@ class Pipeline:
         """Return the stages before the model as data."""
         return examined_stages(self._model, self._texts.normalize, plain=self._plain)
 
-    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
-        texts, pieces = self._texts.cut(stretches)
-        places = self._places(texts, stretches, first_document)
-        if isinstance(pieces, TextSplitter):
-            return self._encoder.encode_batch(texts, threads, places=places)
-        return self._encoder.encode_pieces(texts, pieces, threads, places=places)
-
     def _places(self, texts: Sequence[str | bytes], stretches: Stretches, first_document: int) -> Places | None:
         if not self._dropout:
             return None
         if not 0 <= first_document < 1 << 64:
             raise InputError(f"first_document is {first_document}; it must be from 0 to 2^64 - 1")
         documents = stretches.document_of_stretches()
-        return Places(documents + np.uint64(first_document), _positions(texts, documents))
+        lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
+        ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
+        firsts = np.searchsorted(documents, documents)  # the first stretch of the same document
+        return Places(documents + np.uint64(first_document), ends[:-1] - ends[firsts])
 
     def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
         """Return the pieces of a stretch in the form of the file's decoder."""
@@ -150,11 +150,3 @@ class Pipeline:
         if self._model.symbols == "bytes" and self._model.decoder is not None:
             return list(map(in_letters, parts))
         return [part.decode(errors="replace") for part in parts]
-
-
-def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the byte at which each stretch starts among the stretches of its document, as the encoder gets them."""
-    lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
-    ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
-    firsts = np.searchsorted(documents, documents)  # the first stretch of the same document
-    return ends[:-1] - ends[firsts]

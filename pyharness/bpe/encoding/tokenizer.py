@@ -86,7 +86,11 @@ class BpeTokenizer:
         self._lookup = TokenLookup(model)
         self._decoder = Decoder(model, self._lookup)
         self._pipeline = Pipeline(model, method, dropout, seed)
-        self.notes = (*model.notes, *self._pipeline.notes, *_notes(method, dropout, seed))
+        self.notes = (*model.notes, *self._pipeline.notes)
+        if method == "longest_match":
+            self.notes += ("greedy longest match over the vocabulary, not BPE",)
+        if dropout:
+            self.notes += (f"BPE-dropout with probability {dropout:g}, seed {seed}",)
         self._shortcut = None if self._pipeline.direct is None else self._pipeline.direct.shortcut
 
     def encode_batch(
@@ -255,10 +259,3 @@ class BpeTokenizer:
 def _restored(kind: type[BpeTokenizer], data: bytes, options: Mapping[str, Any]) -> BpeTokenizer:
     """Rebuild the tokenizer of a pickle."""
     return kind(load_bytes(data, "the pickled tokenizer"), **options)
-
-
-def _notes(method: Method, dropout: float, seed: int) -> Iterator[str]:
-    if method == "longest_match":
-        yield "greedy longest match over the vocabulary, not BPE"
-    if dropout:
-        yield f"BPE-dropout with probability {dropout:g}, seed {seed}"

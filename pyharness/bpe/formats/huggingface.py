@@ -68,11 +68,6 @@ def _check(file: HuggingFaceFile, label: str) -> None:
     """Refuse settings with which the library's ids would differ."""
     if file.model_type != "BPE":
         raise InputError(f"{label} is a {file.model_type} model, not BPE: it has no merges")
-    _check_text(file, label)
-    _check_added_ids(file, label)
-
-
-def _check_text(file: HuggingFaceFile, label: str) -> None:
     texts = [*file.vocab, *(token.content for token in file.added), *(end for pair in _affixes(file) for end in pair)]
     whole = "".join(texts)
     try:
@@ -80,10 +75,7 @@ def _check_text(file: HuggingFaceFile, label: str) -> None:
     except UnicodeEncodeError as error:
         wrong = next(text for text in texts if whole[error.start] in text)
         raise InputError(f"{label}: token {wrong[:40]!r} has half a surrogate pair: it is not text") from None
-
-
-def _check_added_ids(file: HuggingFaceFile, label: str) -> None:
-    """Refuse ids of added tokens that the library does not use; it warns of the difference and continues."""
+    # tokenizers warns of another id of an added token, and goes on with its own.
     for token, number in zip(file.added, library_ids(file.vocab, (token.content for token in file.added)), strict=True):
         if number != token.id:
             raise InputError(
@@ -176,7 +168,9 @@ def tokenizer_json(model: BpeModel) -> bytes:
         "padding": None,
         "added_tokens": [asdict(token) for token in model.added],
         "normalizer": model.normalizer,
-        "pre_tokenizer": _pre_tokenizer(model),
+        "pre_tokenizer": pre_tokenizer(model.splitter, byte_level=model.symbols == "bytes")
+        if isinstance(model.splitter, str)
+        else model.splitter,
         "post_processor": None,
         "decoder": _decoder(model),
         "model": {
@@ -210,11 +204,6 @@ def _strings(model: BpeModel) -> list[str | None]:
     """
     lookup = TokenLookup(model)
     strings: list[str | None] = [lookup.string_of(token) for token in range(model.id_limit)]
-    _check_distinct(strings, model)
-    return strings
-
-
-def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
     seen: dict[str, int] = {}
     for token, string in enumerate(strings):
         if string is not None and seen.setdefault(string, token) != token:
@@ -223,6 +212,7 @@ def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
     for added in model.added:
         if len(added.content) == 1 and added.id not in symbols:
             raise InputError(f"tokenizer.json would take the added token {added.content!r} for a base symbol")
+    return strings
 
 
 def _ignore_merges(model: BpeModel) -> bool:
@@ -231,12 +221,6 @@ def _ignore_merges(model: BpeModel) -> bool:
         return False
     check_whole_pieces(model, (token.content for token in model.added))
     return True
-
-
-def _pre_tokenizer(model: BpeModel) -> Mapping[str, Any] | None:
-    if not isinstance(model.splitter, str):
-        return model.splitter
-    return pre_tokenizer(model.splitter, byte_level=model.symbols == "bytes")
 
 
 def _decoder(model: BpeModel) -> Mapping[str, Any] | None:

@@ -143,7 +143,12 @@ def canonical_rules(merges: MergeModel) -> NDArray[np.uint32]:
     Raises:
         InputError: two results have the same rank, so that their order depends on the text.
     """
-    parts = self_tokenization(dataclasses.replace(merges, tested=merges.tested | _results(merges))).parts
+    tested = merges.tested.copy()
+    if merges.ranks is not None:  # special tokens may be results of rules, too
+        tested |= merges.ranks != NEVER
+    elif merges.rules is not None:
+        tested[merges.rules[:, 2]] = True
+    parts = self_tokenization(dataclasses.replace(merges, tested=tested)).parts
     merged = np.flatnonzero(parts[:, 0] != NEVER).astype(np.uint32)
     rules = np.column_stack((parts[merged], merged)).astype(np.uint32)
     ranks = _ranks(merges, rules)
@@ -187,16 +192,6 @@ def by_ids(merges: MergeModel) -> MergeModel:
     return MergeModel(
         merges.data, merges.offsets, merges.base, merges.base_offsets, merges.tested, merges.atomic, ranks=ranks
     )
-
-
-def _results(merges: MergeModel) -> NDArray[np.bool_]:
-    """Return the tokens that rules make, special tokens included: bool [tokens]."""
-    if merges.ranks is not None:
-        return np.asarray(merges.ranks != NEVER)
-    results = np.zeros(len(merges.tested), np.bool_)
-    if merges.rules is not None:
-        results[merges.rules[:, 2]] = True
-    return results
 
 
 def _ranks(merges: MergeModel, rules: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -84,7 +84,10 @@ class TextSplitter:
         self.native: str | _core.CompiledSplitter | None = self.rules
         self.reason = ""
         if not self.rules:
-            self.native, self.reason = _tables(self.expressions, dialect)
+            try:
+                self.native = _core.CompiledSplitter([_table(expression, dialect) for expression in self.expressions])
+            except Uncompilable as uncompilable:
+                self.native, self.reason = None, str(uncompilable)
         self.engine: Engine = "native" if self.rules else "regex" if self.native is None else "compiled"
         self._compiled = [_compile(expression) for expression in self.expressions] if self.native is None else []
 
@@ -164,14 +167,6 @@ def native_errors() -> Iterator[None]:
         if str(error).startswith(("the split pattern", "the distinct pieces", "counting the distinct pieces")):
             raise InputError(str(error)) from None
         raise
-
-
-def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.CompiledSplitter | None, str]:
-    """Return the splitter by tables, or the reason why tables cannot do it."""
-    try:
-        return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
-    except Uncompilable as uncompilable:
-        return None, str(uncompilable)
 
 
 _table = lru_cache(maxsize=32)(compiled)

@@ -56,25 +56,21 @@ class TokenLookup:
 
     def string(self, token: int) -> str:
         """Return a token's spelling: its content if added, else in the byte alphabet of byte models, with affixes."""
-        return self._contents.get(token) or self._spell(token)
-
-    def _has(self, token: int) -> bool:
-        return 0 <= token < self._model.id_limit and self._model.kind(token) is not TokenKind.ABSENT
-
-    def _spell(self, token: int) -> str:
+        if content := self._contents.get(token):
+            return content
         model, suffix = self._model, self._model.suffix.encode()
         # With an expansion, the strings of merges have another numbering.
         text = model.merges[token] if model.expansion is None else model.vocabulary[token]
         if model.symbols == "bytes":
             text = in_letters(text).encode()
-        if suffix and self._last_symbol(token).endswith(suffix):
-            text += suffix
+        if suffix:
+            symbols = model.merges.base[model.merges.base_offsets[token] : model.merges.base_offsets[token + 1]]
+            if len(symbols) and self._symbols.get(int(symbols[-1]), b"").endswith(suffix):
+                text += suffix
         return text.decode(errors="replace")
 
-    def _last_symbol(self, token: int) -> bytes:
-        merges = self._model.merges
-        base = merges.base[merges.base_offsets[token] : merges.base_offsets[token + 1]].tolist()
-        return self._symbols.get(base[-1], b"") if base else b""
+    def _has(self, token: int) -> bool:
+        return 0 <= token < self._model.id_limit and self._model.kind(token) is not TokenKind.ABSENT
 
     @cached_property
     def _symbols(self) -> Mapping[int, bytes]:

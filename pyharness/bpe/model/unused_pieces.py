@@ -43,7 +43,11 @@ def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
     }
     lengths = np.diff(merges.base_offsets)
     for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before their wholes
-        written[token] = _fuse(model, [number for part in parts[token] for number in written.get(part, [part])])
+        output = [number for part in parts[token] for number in written.get(part, [part])]
+        if model.fuse_unknown:
+            twice = (model.unknown, model.unknown)
+            output = [number for at, number in enumerate(output) if at == 0 or (number, output[at - 1]) != twice]
+        written[token] = output
     ids = [written.get(token, [token]) for token in range(len(merges.tested))]
     return np.array([number for group in ids for number in group], np.uint32), offsets_of(list(map(len, ids)))
 
@@ -54,12 +58,6 @@ def _unknown(model: BpeModel, token: int) -> list[int]:
     if model.fallback and all(model.fallback[byte] >= 0 for byte in data):
         return [model.fallback[byte] for byte in data]
     return [] if model.unknown is None else [model.unknown]
-
-
-def _fuse(model: BpeModel, ids: list[int]) -> list[int]:
-    if not model.fuse_unknown:
-        return ids
-    return [number for at, number in enumerate(ids) if at == 0 or (number, ids[at - 1]) != (model.unknown,) * 2]
 
 
 def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:

@@ -38,16 +38,13 @@ class AffixedTokens:
     def merge_model(self, vocabulary: Vocabulary) -> MergeModel:
         """Return the rules form. Strings have the prefix and not the suffix, as in a model read from tokenizer.json."""
         suffix = self._trained.suffix.encode()
-        strings = [
-            self._trained[token].removesuffix(suffix if self._is_last(symbols[-1]) else b"")
-            for token, symbols in enumerate(self._symbols)
-        ]
+        strings: list[bytes] = []
+        for token, (*_, last) in enumerate(self._symbols):
+            at_end = len(self._trained[last]) >= len(self.texts[last]) + len(suffix)
+            strings.append(self._trained[token].removesuffix(suffix if at_end else b""))
         more = len(vocabulary) - len(strings)
         strings += [vocabulary[token] for token in range(len(strings), len(vocabulary))]
         return symbol_model(strings, [*self._symbols, *([[]] * more)], vocabulary.kinds, rules=self._trained.rules)
-
-    def _is_last(self, symbol: int) -> bool:
-        return len(self._trained[symbol]) >= len(self.texts[symbol]) + len(self._trained.suffix.encode())
 
 
 def model_of_training(

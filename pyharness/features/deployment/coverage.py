@@ -24,7 +24,7 @@ from pyharness.features.deployment.auto import CONFIG
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.report.sheet import Heading, Sheet, text_row
 from pyharness.report.sheet.strings import shorten, visible, writable
-from pyharness.store.shape import Misshapen, from_json
+from pyharness.store.json_values import Misshapen, from_json
 from pyharness.system import folders
 from pyharness.system.child_process import Child, ChildDied
 from pyharness.system.environment import version_of

@@ -17,7 +17,7 @@ from pyharness.metrics.counting.state import Facts
 from pyharness.metrics.counting.state_arrays import compact, of_text, taken, text_of
 from pyharness.metrics.fairness import FairnessState
 from pyharness.statistics.jackknife import Groups, Undefined, estimate, group_of
-from pyharness.store.shape import short
+from pyharness.store.json_values import short
 from pyharness.system import bounded_file, folders
 from pyharness.types import (
     WORK,

@@ -34,7 +34,7 @@ from pyharness.features.gate.verdicts.effects import Effects, LaunchEffect, as_e
 from pyharness.features.gate.verdicts.hypotheses import rate_bound
 from pyharness.features.gate.verdicts.times import judge_times, last_level, trimmed_mean
 from pyharness.features.gate.verdicts.wording import percent
-from pyharness.store.json_lines import load
+from pyharness.store.json_values import load
 from pyharness.system import atomic_file, environment, folders
 from pyharness.types import InputError, counted
 

@@ -20,7 +20,7 @@ from pyharness.features.gate.builds.workshop import NotBuilt
 from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest, ResolvedRequest, checked, judged, ready, resolved
 from pyharness.features.gate.types import ArmFailed, Calibration, Gate, GateBenchmark, GateVerdict, SelfTest, Side
-from pyharness.system import lock, program
+from pyharness.system import atomic_file, program
 from pyharness.system.environment import fingerprint
 from pyharness.types import InputError
 
@@ -166,7 +166,7 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
     """
     handle = _open(path or lock_place())
     try:
-        if lock.take(handle):
+        if atomic_file.lock(handle):
             _sign(handle)
             yield ()
         else:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.features.gate.types import Calibration, Gate, Timing
-from pyharness.store.json_lines import dump
-from pyharness.store.shape import Misshapen, as_json, check_schema, check_values, from_json, short
+from pyharness.store.json_values import Misshapen, as_json, check_schema, check_values, dump, from_json, short
 from pyharness.types import InputError
 
 GATE_KIND = "pyharness-gate"

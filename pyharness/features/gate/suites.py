@@ -24,7 +24,7 @@ from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
 from pyharness.features.gate.builds.names import Pair, Revision, absent
 from pyharness.features.gate.types import GateBenchmark, normalised
 from pyharness.plugins.registry import pick, suggest
-from pyharness.store import shape
+from pyharness.store import json_values as shape
 from pyharness.suite.files import PACKAGED
 from pyharness.system import bounded_file
 from pyharness.types import InputError

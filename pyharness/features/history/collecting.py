@@ -18,9 +18,9 @@ from pyharness.features.gate.verdicts.effects import effects_of
 from pyharness.features.gate.verdicts.judgements import ALLOWED
 from pyharness.features.gate.verdicts.times import trimmed_interval, trimmed_mean
 from pyharness.report.sheet.strings import writable
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.samples import interval_of
 from pyharness.store import KIND, Record
-from pyharness.store.json_lines import MOST_BYTES, load, parsed
+from pyharness.store.json_values import MOST_BYTES, load, parsed
 from pyharness.types import InputError
 
 FOREIGN = "pytest-benchmark"

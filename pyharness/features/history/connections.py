@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyharness.system import folders, lock
+from pyharness.system import atomic_file, folders
 from pyharness.types import InputError
 
 PATIENCE = 60.0  # seconds for another writer
@@ -88,7 +88,7 @@ class FileConnection:
             place.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            yield lock.take(handle)
+            yield atomic_file.lock(handle)
         finally:
             os.close(handle)
 

@@ -23,9 +23,9 @@ from typing import Any
 
 from pyharness import store
 from pyharness.corpora.parts import MOST_PARTS
-from pyharness.store import json_lines
-from pyharness.store.shape import as_json, check_values, from_json
-from pyharness.system import atomic_file, bounded_file, lock
+from pyharness.store import json_values
+from pyharness.store.json_values import as_json, check_values, from_json
+from pyharness.system import atomic_file, bounded_file
 from pyharness.types import Failure, InputError, Status
 
 KIND, VERSION = "pyharness-parts", 1
@@ -220,7 +220,7 @@ class PartsFolder:
         except OSError as error:
             raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
         try:
-            if not lock.take(handle):
+            if not atomic_file.lock(handle):
                 raise InputError(f"another process works on part {part} in {str(self.path)!r}: wait for it, or end it")
             yield
         finally:
@@ -235,7 +235,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a file of ours, and return it without kind and version; raise ``InputError`` for any other."""
     content = bounded_file.read(path, MOST_BYTES, str(path))
     try:
-        data = json_lines.parsed(content)
+        data = json_values.parsed(content)
         check_values(data)
     except (ValueError, store.Misshapen) as error:
         raise InputError(f"{str(path)!r} is damaged: {error}") from None

@@ -15,7 +15,7 @@ from pyharness.features.parts.folder import DividedRow, Division, PartsFolder
 from pyharness.running import run_record
 from pyharness.running.schedule import Schedule
 from pyharness.store import Misshapen
-from pyharness.store.shape import get, short
+from pyharness.store.json_values import get, short
 from pyharness.suite import Entry, Plan, Selection, Suite
 from pyharness.system.environment import version_of
 from pyharness.types import Case, InputError

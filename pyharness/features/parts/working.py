@@ -21,7 +21,7 @@ from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.store import Misshapen
-from pyharness.store.shape import get
+from pyharness.store.json_values import get
 from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
 from pyharness.system.environment import cores

@@ -17,8 +17,8 @@ from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import REFERENCE, Floor, Phase, Problem
 from pyharness.metrics import all_metrics
-from pyharness.statistics.stopping import StoppingRule
-from pyharness.store.shape import as_json, from_json, short
+from pyharness.statistics.samples import StoppingRule
+from pyharness.store.json_values import as_json, from_json, short
 from pyharness.types import Case, CaseResult, Failure, InputError, Measurement
 
 PROFILE_KIND = "pyharness-profile"

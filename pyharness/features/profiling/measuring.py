@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness.features.profiling.types import Machine, Phase
 from pyharness.statistics.rounds import turns
-from pyharness.statistics.stopping import StoppingRule, Timings
+from pyharness.statistics.samples import StoppingRule, Timings
 from pyharness.system.timing import without_collector
 
 

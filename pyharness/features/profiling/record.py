@@ -10,8 +10,7 @@ from typing import Any, Literal
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.types import Floor, Phase, Problem
 from pyharness.statistics.rounds import ratios
-from pyharness.statistics.samples import median, percentile
-from pyharness.statistics.stopping import StoppingRule, noise
+from pyharness.statistics.samples import StoppingRule, median, noise, percentile
 from pyharness.types import Status
 
 OURS = "pyharness"

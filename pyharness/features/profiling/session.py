@@ -14,7 +14,7 @@ from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, Pr
 from pyharness.features.profiling.types import Copying, DeviceKind, Machine, Peer, Problem, Profile, Task
 from pyharness.kernels.devices import cuda_reason, device_info, require_cuda
 from pyharness.plugins.libraries import load
-from pyharness.statistics.stopping import StoppingRule
+from pyharness.statistics.samples import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import InputError, Mismatch, Status, Unsupported
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.features.training.trainers import Array, TrainedTokenizer
-from pyharness.system import archive, atomic_file, bounded_file, folders, lock
+from pyharness.system import archive, atomic_file, bounded_file, folders
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 
@@ -137,7 +137,7 @@ def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
         # Opened for reading, too: a FIFO in its place would wait for a reader.
         file = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
     with file:
-        lock.take(file, wait=True)
+        atomic_file.lock(file, wait=True)
         yield place
 
 

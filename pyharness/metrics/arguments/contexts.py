@@ -31,7 +31,8 @@ class ContextSearch:
         self._characters: dict[int, list[str]] = defaultdict(list)
         characters = list(dict.fromkeys([*KNOWN, *_single_characters(vocabulary)]))
         for character in characters:
-            self._characters[self._class(character)].append(character)
+            number = 0 if self._splitting is None else self._splitting.steps[0][1].classes.word(character)[0]
+            self._characters[number].append(character)
         for number, members in self._characters.items():
             self._characters[number] = _spread(members, MOST_OF_A_CLASS)
 
@@ -58,9 +59,6 @@ class ContextSearch:
         return [
             "".join(one[place * step % len(one)] for step, one in enumerate(members, 1)) for place in range(longest)
         ]
-
-    def _class(self, character: str) -> int:
-        return 0 if self._splitting is None else self._splitting.steps[0][1].classes.word(character)[0]
 
     def _first_members(self, number: int) -> list[str]:
         assert self._splitting is not None  # noqa: S101 -- narrows the type: without steps, class 0 is never empty

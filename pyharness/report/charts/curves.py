@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.palette import FONT_SIZE, INK, QUIET, RowLook, literal
-from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, spread
+from pyharness.report.charts.drawing import FONT_SIZE, INK, QUIET, RowLook, Spec, draw, literal, spoken
+from pyharness.report.charts.scales import LINE, Label, Scale, labels, spread
 
 MOST_LABELS = 30  # in one panel: more overlap, and the table has the names
 _LONGEST = 22  # characters of a label

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.palette import BETTER, FONT_SIZE, INK, LETTER, QUIET, WORSE, RowLook, literal
-from pyharness.report.charts.scales import Scale, labels, spoken
+from pyharness.report.charts.drawing import (
+    BETTER,
+    FONT_SIZE,
+    INK,
+    LETTER,
+    QUIET,
+    WORSE,
+    RowLook,
+    Spec,
+    draw,
+    literal,
+    spoken,
+)
+from pyharness.report.charts.scales import Scale, labels
 from pyharness.report.sheet import Cell
 
 MOST_ROWS = 60  # of more rows, the first and the last 30 are drawn; the table has those between

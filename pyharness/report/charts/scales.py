@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyharness.report.charts.palette import FONT_SIZE, LETTER
-from pyharness.report.sheet.strings import shorten, shorten_apart, visible
+from pyharness.report.charts.drawing import FONT_SIZE, LETTER
+from pyharness.report.sheet.strings import shorten_apart, visible
 
 _MARGIN = 0.04  # of the span, on both sides
 _MOST_TICKS, _FEW_TICKS = 6, 2
@@ -61,14 +61,11 @@ class Scale:
         kind = {"type": "log"} if self.log else {"zero": False}
         scale = {"domain": [self.low, self.high], "nice": False, **kind}
         title = f"{title}, log scale" if self.log else title
-        return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": self._axis()}
-
-    def _axis(self) -> dict[str, Any]:
-        """Return ticks of the axis and their labels: 1k and 2M for large numbers, plain ones otherwise."""
-        large = max(abs(self.low), abs(self.high)) >= _LONG
+        large = max(abs(self.low), abs(self.high)) >= _LONG  # has labels like 1k and 2M
         ticks = {"values": self._powers()} if self.log else {"tickCount": 5}
         plain = {"format": "~g"} if self.log else {}  # with it, ticks of a linear axis have one digit: 1e+2
-        return {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
+        axis = {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
+        return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": axis}
 
     def _powers(self) -> list[float]:
         """Return powers of ten within the axis, with their double and fivefold if there are few."""
@@ -77,9 +74,6 @@ class Scale:
         factors = (1, 2, 5) if high - low < _FEW_TICKS else (1,)
         powers = [factor * 10.0**power for power in range(low - 1, high + 1, step) for factor in factors]
         return [one for one in powers if self.low <= one <= self.high]
-
-
-LONGEST_SPOKEN = 200  # characters of a spoken name
 
 
 def labels(names: Iterable[str], width: int) -> dict[str, str]:
@@ -99,11 +93,6 @@ def labels(names: Iterable[str], width: int) -> dict[str, str]:
         unlike[name] = label
     short = shorten_apart(unlike.values(), width)
     return {name: short[shown] for name, shown in unlike.items()}
-
-
-def spoken(name: str) -> str:
-    """Return a name as text for a screen reader."""
-    return shorten(visible(name), LONGEST_SPOKEN)
 
 
 # ---------------------------------------------------------------------------------------------- places
@@ -146,15 +135,10 @@ def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     points = [replace(point, text="o") for point in points]
     placed: list[tuple[Label, Label]] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
-        places = _places(label, height)
+        left = label.x - _GAP - (label.end - label.x)
+        sides = (label.x + _GAP, *(left,) * (left >= 0))
+        moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]
+        places = [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]  # the best first
         free = (place for place in places if not any(map(place.covers, (*(other for _, other in placed), *points))))
         placed.append((label, next(free, places[0])))
     return placed
-
-
-def _places(label: Label, height: float) -> list[Label]:
-    """Return the possible places of a label, the best first."""
-    left = label.x - _GAP - (label.end - label.x)
-    sides = (label.x + _GAP, *(left,) * (left >= 0))
-    moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]
-    return [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.parts import Figure
 from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 
@@ -18,15 +18,11 @@ def to_markdown(sheets: Iterable[Sheet]) -> str:
     parts = []
     for sheet in sheets:
         title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
-        lines = [*title, *_head_lines(sheet), *row_lines(sheet), ""]
+        ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
+        head = _cells(map(markdown_cell, sheet.columns))
+        lines = [*title, head, _cells(ruler), *row_lines(sheet), ""]
         parts.append("\n".join([*lines, *map(markdown_line, sheet.notes)]).rstrip())
     return "\n\n".join(parts) + "\n"
-
-
-def _head_lines(sheet: Sheet) -> tuple[str, str]:
-    """Return the first two lines of a table."""
-    ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
-    return _cells(map(markdown_cell, sheet.columns)), _cells(ruler)
 
 
 def row_lines(sheet: Sheet) -> Iterator[str]:
@@ -68,7 +64,9 @@ def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
     parts = [f'<div class="pyharness"><style>{_OF_NOTEBOOK}</style>']
     for sheet in sheets:
         head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)
-        body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
+        rows = (zip(sheet.headings, row, strict=True) for row in sheet.rows)
+        cells = ([_element("td", one.text, head.kind, one.reason or "") for head, one in row] for row in rows)
+        body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         notes = "".join(f"<p><small>{_escape(note)}</small></p>" for note in sheet.notes)
         parts.append(
             f"<table><caption><strong>{_escape(sheet.title)}</strong></caption>"
@@ -78,11 +76,6 @@ def to_html(sheets: Iterable[Sheet], figures: Iterable[Figure] = ()) -> str:
         about = f"<strong>{_escape(one.title)}</strong><br>{_escape(one.description)}"
         parts.append(f"<figure><figcaption>{about}</figcaption>{one.svg}</figure>")
     return "\n".join([*parts, "</div>"])
-
-
-def _row(headings: Iterable[Heading], row: Iterable[Cell]) -> str:
-    pairs = zip(headings, row, strict=True)
-    return "".join(_element("td", cell.text, heading.kind, cell.reason or "") for heading, cell in pairs)
 
 
 def _element(tag: str, text: str, kind: str, tip: str) -> str:
@@ -111,16 +104,15 @@ def to_latex(sheets: Iterable[Sheet]) -> str:
 
     Every mark of LaTeX is escaped: a name cannot run a command. Other scripts than Latin need LuaLaTeX or XeLaTeX.
     """
-    # \null is empty text: LaTeX holds only 52 tables without text between them.
-    return "\\null\n".join("".join(f"{line}\n" for line in _latex_lines(sheet)) for sheet in sheets)
-
-
-def _latex_lines(sheet: Sheet) -> Iterator[str]:
-    aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
-    head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
-    yield from (r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline")
-    yield from (head, r"\hline", *rows, r"\hline", r"\end{tabular}")
-    yield from (*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}")
+    tables = []
+    for sheet in sheets:
+        aligned = "".join("r" if heading.kind == "number" else "l" for heading in sheet.headings) or "l"
+        head, *rows = (rf"{' & '.join(map(_latex, texts))} \\" for texts in (sheet.columns, *sheet.texts))
+        lines = [r"\begin{table}", rf"\caption{{{_latex(sheet.title)}}}", rf"\begin{{tabular}}{{{aligned}}}", r"\hline"]
+        lines += [head, r"\hline", *rows, r"\hline", r"\end{tabular}"]
+        lines += [*(rf"\par {_latex(note)}" for note in sheet.notes), r"\end{table}"]
+        tables.append("".join(f"{line}\n" for line in lines))
+    return "\\null\n".join(tables)  # it is empty text: LaTeX holds only 52 tables without text between them
 
 
 def _latex(text: str) -> str:

@@ -51,13 +51,18 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     Rows are left out that do not compete on each text, lack one, read another one, or have a value that is not above 0.
     """
     by_row = {row: _between(columns, metric, reference, row) for row in rows}
-    higher = _higher(columns, metric)
+    some = next(one for column in columns.values() for one in column.values())
+    higher = some.row.record.data["metrics"][metric]["direction"] == "higher"
     competing = [(row, one) for row, one in by_row.items() if one is not None]
     competing.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
     judged = [row for row, _ in competing if all(column[row].rank is not None for column in columns.values())]
     ranks = dict(zip(judged, ranks_of(judged, _judge(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
-    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in competing}
+    cells = {}
+    for row, one in competing:
+        interval = None if row == reference else one.interval
+        cells[row] = Cell(one.ratio, _TIMES, interval, bounds=True, unit="times"), Cell(ranks.get(row), COUNT)
+    return cells
 
 
 def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
@@ -78,10 +83,6 @@ def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
     return apart
 
 
-def _cell(found: Overall, *, itself: bool) -> Cell:
-    return Cell(found.ratio, _TIMES, None if itself else found.interval, bounds=True, unit="times")
-
-
 def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
     """Return B relative to A over all texts; None if one lacks a text, read another one, or does not compete.
 
@@ -100,11 +101,6 @@ def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
 
 def _measurement(ranked: Ranked, metric: str) -> Measurement:
     return next(one for one in ranked.result.measurements if (one.metric, one.part) == (metric, None))
-
-
-def _higher(columns: Columns, metric: str) -> bool:
-    some = next(one for column in columns.values() for one in column.values())
-    return bool(some.row.record.data["metrics"][metric]["direction"] == "higher")
 
 
 # ---------------------------------------------------------------------------------------------- on each text

@@ -23,7 +23,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section
 from pyharness.report.summary import summary_sheets
-from pyharness.statistics.intervals import interval_of, lack_of
+from pyharness.statistics.samples import interval_of, lack_of
 from pyharness.store import Record
 from pyharness.types import CaseResult, Format, InputError, Measurement, counted
 

@@ -105,11 +105,8 @@ _LENGTHS_NOTE = (
 
 def lengths(record: Record) -> Iterator[Section]:
     """Yield one section, if rows have counts by length."""
-    if (counted := TextHistograms.of(record, LENGTHS, 0, (TEXT,))) is not None:
-        yield Section(_BY_LENGTH, (*counted.left_out, _lengths_figure(counted)))
-
-
-def _lengths_figure(counted: TextHistograms) -> Figure:
+    if (counted := TextHistograms.of(record, LENGTHS, 0, (TEXT,))) is None:
+        return
     panels = []
     for what, noun in _COUNTED.items():
         lines = (at_least(result.case.tokenizer, histogram, what, noun) for result, histogram in counted.histograms())
@@ -120,7 +117,8 @@ def _lengths_figure(counted: TextHistograms) -> Figure:
         "Further right: longer tokens."
     )
     drawn = curves(panels, title, AxisLabel("bytes of a token", log=True), counted.rows)
-    return Figure(title, description, drawn, _lengths_sheet(counted, title))
+    figure = Figure(title, description, drawn, _lengths_sheet(counted, title))
+    yield Section(_BY_LENGTH, (*counted.left_out, figure))
 
 
 def _lengths_sheet(counted: TextHistograms, title: str) -> Sheet:
@@ -152,17 +150,15 @@ _RANKS_NOTES = (
 
 def ranks(record: Record) -> Iterator[Section]:
     """Yield one section, if rows have counts by rank."""
-    if (counted := TextHistograms.of(record, RANKS, 1, (TEXT, TYPES))) is not None:
-        yield Section(_BY_RANK, (*counted.left_out, _ranks_figure(counted)))
-
-
-def _ranks_figure(counted: TextHistograms) -> Figure:
+    if (counted := TextHistograms.of(record, RANKS, 1, (TEXT, TYPES))) is None:
+        return
     lines = tuple(frequencies(result.case.tokenizer, histogram) for result, histogram in counted.histograms())
     panel = Panel("", AxisLabel("occurrences of an id", log=True), lines)
     description = "How often an id occurs in the text, by its rank: Zipf's law is a straight line."
     title = f"{_BY_RANK}: {counted.text}"
     drawn = curves([panel], title, AxisLabel("rank", log=True), counted.rows)
-    return Figure(title, description, drawn, _ranks_sheet(counted, title))
+    figure = Figure(title, description, drawn, _ranks_sheet(counted, title))
+    yield Section(_BY_RANK, (*counted.left_out, figure))
 
 
 def frequencies(row: str, histogram: Histogram) -> Line:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.plugins.libraries import is_installed
-from pyharness.report.charts.palette import PAGE, PALETTE
+from pyharness.report.charts.drawing import PAGE, PALETTE
 from pyharness.report.sheet import Cell, Heading, Kind, Sheet
 from pyharness.report.sheet.parts import LONGEST_TIP, Figure, Page, Section, Verbatim
 from pyharness.report.sheet.strings import shorten, shorten_apart, visible

@@ -83,12 +83,9 @@ def trained_note(results: Sequence[CaseResult], *, ranking: bool = False) -> Ite
             row = result.case.tokenizer + (f" on {result.case.corpus}" if several else "")
             shares[row] = max(shares.get(row, 0.0), result.trained_on)
     if shares:
-        named = ", ".join(f"{row} ({_show(share)} of its bytes)" for row, share in shares.items())
+        shown = (f"{PERCENT.show(one)} %" if one >= _LEAST_SHOWN else "less than 0.01 %" for one in shares.values())
+        named = ", ".join(f"{row} ({share} of its bytes)" for row, share in zip(shares, shown, strict=True))
         yield f"{TRAINED_MARK} trained on this text: {named}." + (_NO_RANK if ranking else "")
-
-
-def _show(share: float) -> str:
-    return f"{PERCENT.show(share)} %" if share >= _LEAST_SHOWN else "less than 0.01 %"
 
 
 # ---------------------------------------------------------------------------------------------- the text
@@ -110,18 +107,14 @@ def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label:
     tally = corpus.get("tally")
     text = label
     if tally:
-        uncut = _uncut(results)
+        groups = results[0].groups if results else {}
+        # The documents before any was cut; older records do not tell.
+        uncut = sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
         read = counted(tally["documents"], "piece" if uncut is None else "document")
         if uncut not in (None, tally["documents"]):
             read = f"{counted(uncut, 'document')} in {counted(tally['documents'], 'piece')}"
         text += f" ({size(tally['bytes'])}, {read})"
     return text + (" [smoke test]" if corpus.get("smoke_test") else "")
-
-
-def _uncut(results: Sequence[CaseResult]) -> int | None:
-    """Count the documents before any was cut; return None for a record that does not tell."""
-    groups = results[0].groups if results else {}
-    return sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
 
 
 def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
@@ -134,14 +127,11 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
         yield f"Documents are {split[1]}s here. If they come from one book or article, CIs are too narrow."
-    if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
+    met = [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]
+    if (cap := _CAP.search(spec)) is not None:
+        met.insert(0, f"at most {cap[1]}")
+    if met:
         yield f"Text as read: {', '.join(met)}."
-
-
-def _cap(corpus: Mapping[str, Any]) -> list[str]:
-    """Return the limit on the size of a text, if its specification has one."""
-    match = _CAP.search(str(corpus.get("spec", "")))
-    return [f"at most {match[1]}"] if match else []
 
 
 def parts_read(data: Mapping[str, Any], labels: Iterable[str]) -> Iterator[str]:

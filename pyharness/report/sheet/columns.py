@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from pyharness.metrics import all_metrics
 from pyharness.report.sheet import Cell, Heading
-from pyharness.statistics.intervals import interval_of, lack_of
-from pyharness.statistics.stopping import noise
+from pyharness.statistics.samples import interval_of, lack_of, noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
 Measured: TypeAlias = tuple[CaseResult, Measurement]
@@ -85,7 +84,11 @@ def expanded(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str])
     for repeated, group in groupby(columns, key=lambda one: isinstance(one, Column) and one.each):
         neighbours = list(group)
         listed += _repeat(neighbours, known, rows) if repeated else neighbours
-    return [column for column in listed if _has_content(column, known, rows)]
+    return [
+        column
+        for column in listed
+        if isinstance(column, Fact) or not column.optional or any(cell(column, known, row).value for row in rows)
+    ]
 
 
 def _repeat(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[Column]:
@@ -93,12 +96,6 @@ def _repeat(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) 
     for part in known.parts(rows, [column.metric for column in repeated]):
         for column in repeated:
             yield replace(column, part=part, title=column.title.replace("{part}", part))
-
-
-def _has_content(column: Column | Fact, known: Rows, rows: Sequence[str]) -> bool:
-    if isinstance(column, Fact) or not column.optional:
-        return True
-    return any(cell(column, known, row).value for row in rows)
 
 
 # ---------------------------------------------------------------------------------------- contents of columns

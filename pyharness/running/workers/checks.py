@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pyharness import store
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
-from pyharness.store.shape import LARGEST, Misshapen, tally_of
+from pyharness.store.json_values import LARGEST, Misshapen, tally_of
 from pyharness.types import Failure, Instead, Measurement, Tally, TextRead
 
 LONGEST_TEXT = 2000  # characters of a reason or a note
@@ -50,18 +49,12 @@ def said_by(error: BaseException) -> str:
         message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
     except Exception:  # a stranger's __str__
         message = "its message cannot be read"
-    where = _innermost(error.__traceback__)
-    return shortened(f"{type(error).__name__}: {message}") + (f" (raised in {where})" if where else "")
-
-
-def _innermost(trace: TracebackType | None) -> str | None:
-    """Return the innermost Python function that is not ours."""
-    name = None
-    for frame, _ in traceback.walk_tb(trace):
+    where = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
         module = str(frame.f_globals.get("__name__", "?"))
         if module.partition(".")[0] != "pyharness":
-            name = f"{module}.{frame.f_code.co_qualname}"
-    return name
+            where = f" (raised in {module}.{frame.f_code.co_qualname})"
+    return shortened(f"{type(error).__name__}: {message}") + where
 
 
 def trace_of(error: BaseException) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pyharness import store
-from pyharness.store.json_lines import Encoded
-from pyharness.store.shape import Misshapen, check_values, get
+from pyharness.store.json_values import Encoded, Misshapen, check_values, get
 from pyharness.types import Case, CaseResult, Failure, Measurement
 
 

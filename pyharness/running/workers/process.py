@@ -11,8 +11,7 @@ from typing import Any
 from pyharness.benchmarks import benchmarks
 from pyharness.running.workers import messages
 from pyharness.running.workers.messages import CaseAnswer, Request
-from pyharness.store.json_lines import encoded
-from pyharness.store.shape import as_json
+from pyharness.store.json_values import as_json, encoded
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores
@@ -80,7 +79,14 @@ class Workers(Asked):
         return Child(
             ["pyharness.running.workers.worker"],
             # A worker is killed in the end: the owner of the folder clears what it leaves there.
-            environment={**_thread_limits(self._threads), "TMPDIR": str(self.temporary)},
+            environment={
+                "RAYON_NUM_THREADS": str(self._threads),
+                "OMP_NUM_THREADS": str(self._threads),
+                "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would take a core from the next case that is timed
+                "OPENBLAS_NUM_THREADS": "1",
+                "PYTHONHASHSEED": "0",
+                "TMPDIR": str(self.temporary),
+            },
             memory_limit=self.suite.memory_limit if limit is None else limit // self.side_by_side,
             asked=True,
         )
@@ -97,13 +103,3 @@ def _is_news(said: Any, progress: Callable[[int], None], beside: dict[str, Any])
         return False
     progress(amount)
     return True
-
-
-def _thread_limits(threads: int) -> dict[str, str]:
-    return {
-        "RAYON_NUM_THREADS": str(threads),
-        "OMP_NUM_THREADS": str(threads),
-        "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would take a core from the next case that is timed
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }

@@ -17,16 +17,15 @@ from typing import Any, TextIO
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, benchmarks
-from pyharness.benchmarks.load import peak_memory
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
 from pyharness.plugins import registry
 from pyharness.running.workers import checks
 from pyharness.running.workers.messages import Request
-from pyharness.store.json_lines import encoded
-from pyharness.store.shape import from_json
+from pyharness.store.json_values import encoded, from_json
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
+from pyharness.system.process_tree import peak_memory
 from pyharness.types import Corpus, Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported, kind_of
 
 PROGRESS_SECONDS = 0.2

@@ -101,7 +101,15 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     def normalize(self, text: str) -> str:
         """Return the text after the normaliser, as decoding would restore it if the model kept every piece whole."""
-        return "".join(map(self._text_form, self._cut_added(text)))
+        import regex
+
+        # Added tokens are cut out before the normaliser.
+        cut_out = [token.content for token in self.file.added if not token.special and not token.normalized]
+        parts: list[str] = [text]
+        if cut_out:
+            longest_first = sorted(cut_out, key=len, reverse=True)
+            parts = regex.split(f"({'|'.join(map(regex.escape, longest_first))})", text)
+        return "".join(map(self._text_form, parts))
 
     def stages(self) -> Stages:
         """Return the stages before the model."""
@@ -124,18 +132,6 @@ class HuggingFaceTokenizer(HuggingFaceTables):
     @cached_property
     def _token_bytes(self) -> list[bytes]:
         return self._vocabulary.strings()
-
-    def _cut_added(self, text: str) -> list[str]:
-        """Cut a text where added tokens are extracted before normalisation."""
-        import regex
-
-        contents = sorted(
-            (t.content for t in self.file.added if not t.special and not t.normalized), key=len, reverse=True
-        )
-        if not contents:
-            return [text]
-        parts: list[str] = regex.split(f"({'|'.join(map(regex.escape, contents))})", text)
-        return parts
 
     def _text_form(self, text: str) -> str:
         """Run text through normaliser, pre-tokenizer and decoder, as if each piece were one token."""

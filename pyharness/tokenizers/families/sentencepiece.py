@@ -25,7 +25,17 @@ class SentencePieceTables:
         self.id_limit = len(model.pieces)
         self.vocab_size = sum(kind not in (PieceType.CONTROL, PieceType.UNKNOWN) for kind in model.types)
         self.round_trip: RoundTrip = "normalised" if model.byte_fallback else "lossy"
-        self.notes = tuple(_notes(model))
+        normalizer = model.normalizer
+        notes = [f"SentencePiece {model.model_type.name.lower()} model, normaliser {normalizer.name or 'identity'}"]
+        if normalizer.charsmap:
+            notes.append("characters are replaced by a precompiled table")
+        if normalizer.add_dummy_prefix:
+            notes.append("a space is put before the text and dropped when decoding")
+        if normalizer.remove_extra_whitespaces:
+            notes.append("runs of spaces become one, outer ones are dropped")
+        if not model.byte_fallback:
+            notes.append("characters outside the vocabulary become the unknown token")
+        self.notes = tuple(notes)
 
     def vocabulary(self) -> Vocabulary:
         """Return pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
@@ -117,19 +127,6 @@ class WordSentencePiece(SentencePieceTokenizer):
 
 
 _MODEL_KINDS: Mapping[ModelType, ModelKind] = {ModelType.BPE: "bpe", ModelType.UNIGRAM: "unigram"}
-
-
-def _notes(model: SentencePieceModel) -> list[str]:
-    notes = [f"SentencePiece {model.model_type.name.lower()} model, normaliser {model.normalizer.name or 'identity'}"]
-    if model.normalizer.charsmap:
-        notes.append("characters are replaced by a precompiled table")
-    if model.normalizer.add_dummy_prefix:
-        notes.append("a space is put before the text and dropped when decoding")
-    if model.normalizer.remove_extra_whitespaces:
-        notes.append("runs of spaces become one, outer ones are dropped")
-    if not model.byte_fallback:
-        notes.append("characters outside the vocabulary become the unknown token")
-    return notes
 
 
 def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Tokenizer:

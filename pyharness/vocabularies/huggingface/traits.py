@@ -91,7 +91,11 @@ def notes(file: HuggingFaceFile) -> list[str]:
 def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[RoundTrip, str]]:
     """Yield the losses of the steps of a normalizer, pre_tokenizer or decoder, each with the class that remains."""
     for step in steps:
-        level = max(_STEPS[name].get(step["type"], _LOSSY), _options(name, step))
+        level = _STEPS[name].get(step["type"], _LOSSY)
+        if name == "pre_tokenizer" and step["type"] == "ByteLevel" and step.get("add_prefix_space"):
+            level = max(level, _NORMALISED)
+        if name == "pre_tokenizer" and str(step.get("behavior", "")).lower() == "removed":
+            level = _LOSSY
         if level != _EXACT:
             yield _CLASSES[level], f"{name} {step['type']}"
 
@@ -137,14 +141,6 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
 def _reads_as_bytes(content: str) -> bool:
     """Return whether a byte-level decoder turns a text into bytes other than its own: "é" is its letter for 0xE9."""
     return not content.isascii() and all(character in _LETTERS for character in content)
-
-
-def _options(stage: str, step: Mapping[str, Any]) -> int:
-    if stage != "pre_tokenizer":
-        return _EXACT
-    if str(step.get("behavior", "")).lower() == "removed":
-        return _LOSSY
-    return _NORMALISED if step.get("add_prefix_space") and step["type"] == "ByteLevel" else _EXACT
 
 
 def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:

@@ -40,9 +40,12 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
     if not merges.exists():
         raise InputError(f"{path} needs its merges in a file {merges.name} next to it, but it is missing")
     _check_letters(vocab, str(path))
+    flags = dict.fromkeys(("normalized", "lstrip", "rstrip", "single_word"), False)
     content = {
         "version": "1.0",
-        "added_tokens": [_added_token(content, token) for content, token in (special or {}).items()],
+        "added_tokens": [
+            {"id": token, "content": text, "special": True, **flags} for text, token in (special or {}).items()
+        ],
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(pattern or "gpt2", byte_level=True),
         "post_processor": None,
@@ -50,11 +53,6 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
         "model": {"type": "BPE", "vocab": vocab, "merges": _merges(vocabulary_file.read(merges), str(merges))},
     }
     return json.dumps(content).encode()
-
-
-def _added_token(content: str, token: int) -> dict[str, object]:
-    flags = dict.fromkeys(("normalized", "lstrip", "rstrip", "single_word"), False)
-    return {"id": token, "content": content, "special": True, **flags}
 
 
 def _check_letters(vocab: Mapping[str, object], label: str) -> None:

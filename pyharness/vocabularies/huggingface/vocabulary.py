@@ -26,20 +26,13 @@ def vocabulary(file: HuggingFaceFile) -> Vocabulary:
     """
     spell = _spelling(file)
     tokens = {number: spell(token) for token, number in file.vocab.items()}
-    kinds = _kinds(file)
-    for added in file.added:
-        tokens[added.id] = alphabet_bytes(added.content) if is_byte_level(file) else added.content.encode()
-    return Vocabulary.from_tokens(tokens, kinds)
-
-
-def _kinds(file: HuggingFaceFile) -> dict[int, TokenKind]:
     kinds = {number: TokenKind.BYTE_FALLBACK for number in fallback_ids(file) if number >= 0}
     for added in file.added:
+        tokens[added.id] = alphabet_bytes(added.content) if is_byte_level(file) else added.content.encode()
         kinds[added.id] = TokenKind.SPECIAL if added.special else TokenKind.ADDED
-    unknown = unknown_id(file)
-    if unknown is not None:
+    if (unknown := unknown_id(file)) is not None:
         kinds[unknown] = TokenKind.UNKNOWN
-    return kinds
+    return Vocabulary.from_tokens(tokens, kinds)
 
 
 def fallback_ids(file: HuggingFaceFile) -> tuple[int, ...]:

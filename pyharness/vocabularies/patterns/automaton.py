@@ -10,7 +10,7 @@ Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
@@ -97,7 +97,9 @@ def classes_of(program: Program) -> Classes:
     Raises:
         Uncompilable: there are too many classes.
     """
-    sets = sorted(set(_sets(program)), key=lambda points: points.edges)
+    reads = (state for state in program.states if isinstance(state, Step | Look))
+    points_of = {state.characters.points if isinstance(state, Step) else state.ahead.points for state in reads}
+    sets = sorted(points_of, key=lambda points: points.edges)
     firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < LIMIT)], np.int64))
     inside = np.array([points.contains(firsts) for points in sets], np.bool_).reshape(len(sets), len(firsts))
     rows, numbers = np.unique(inside.T, axis=0, return_inverse=True)
@@ -105,14 +107,6 @@ def classes_of(program: Program) -> Classes:
         raise Uncompilable(f"it tells more than {MOST_CLASSES} classes of characters apart")
     members = {points: frozenset(np.flatnonzero(rows[:, i]).tolist()) for i, points in enumerate(sets)}
     return Classes(firsts, numbers.reshape(-1).astype(np.int64), len(rows), members)
-
-
-def _sets(program: Program) -> Iterator[CodePoints]:
-    for state in program.states:
-        if isinstance(state, Step):
-            yield state.characters.points
-        elif isinstance(state, Look):
-            yield state.ahead.points
 
 
 def automaton(program: Program) -> Automaton:
@@ -222,14 +216,7 @@ def machine_of_tree(node: Node, dialect: Dialect, *, full_case: bool) -> Automat
     if full_case and any(spells(states.states, text) for text in full_foldings()):
         raise Uncompilable("text that one character is equal to where case is ignored")
     machine = automaton(states)
-    _check_empty_matches(machine, states, dialect)
-    return machine
-
-
-def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
-    """Refuse empty matches, except for `regex`, which alone then continues to look for a match that is not empty.
-
-    Where an atomic or possessive part ends the pattern, they are refused for `regex`, too.
-    """
+    # `regex` alone goes on to look for a match that is not empty, unless an atomic or possessive part ends the pattern.
     if machine.nullable and (dialect != "regex" or not states.takes_back):
         raise Uncompilable("it can match nothing")
+    return machine

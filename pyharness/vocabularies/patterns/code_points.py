@@ -114,22 +114,20 @@ def table() -> Properties:
     sets: dict[tuple[str, str], tuple[int, ...]] = {}
     orbits: dict[int, tuple[int, ...]] = {}
     full: tuple[tuple[int, ...], ...] = ()
-    for line in _lines():
+    text = files(__package__).joinpath("unicode_properties.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
         kind, *rest = line.split(" ")
         if kind == "fold":
             orbit = tuple(map(int, rest))
             orbits.update(dict.fromkeys(orbit, orbit))
         elif kind == "full":
-            full = tuple(tuple(map(int, text.split(","))) for text in rest)
+            full = tuple(tuple(map(int, points.split(","))) for points in rest)
         else:
             edges = tuple(accumulate(map(int, rest[1:])))
             sets.update({(kind, plain(name)): edges for name in rest[0].split("|")})
     return Properties(sets, orbits, full)
-
-
-def _lines() -> Iterator[str]:
-    text = files(__package__).joinpath("unicode_properties.txt").read_text(encoding="utf-8")
-    return (line for line in text.splitlines() if not line.startswith("#"))
 
 
 @cache

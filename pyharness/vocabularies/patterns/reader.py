@@ -48,18 +48,14 @@ def escaped_class(letter: str, dialect: Dialect, *, in_brackets: bool) -> CodePo
     if letter == "d":
         return category("nd")
     if letter == "w":
-        return _word(dialect, in_brackets=in_brackets)
+        word = binary("alphabetic") | category("m") | category("nd") | category("pc")
+        if dialect != "oniguruma":
+            return word | binary("joincontrol")
+        # Outside brackets, Oniguruma's table for Latin-1 decides; it includes the six numbers that are not digits.
+        return word if in_brackets else word | CodePoints.of([0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE])
     if letter == "h":
         return category("zs") | CodePoints.of([9]) if dialect == "regex" else _HEX_DIGITS
     return None
-
-
-def _word(dialect: Dialect, *, in_brackets: bool) -> CodePoints:
-    word = binary("alphabetic") | category("m") | category("nd") | category("pc")
-    if dialect != "oniguruma":
-        return word | binary("joincontrol")
-    # Outside brackets, Oniguruma's table for Latin-1 decides; it includes the six numbers that are not digits.
-    return word if in_brackets else word | CodePoints.of([0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE])
 
 
 def property_class(text: str, dialect: Dialect) -> CodePoints:

@@ -57,7 +57,11 @@ def split_table(
 
 
 def _table(machine: Automaton, removed: Removed, *, reads_bytes: bool) -> SplitTable:
-    blocks, classes = _bytes(machine.classes) if reads_bytes else _blocks(machine.classes)
+    if reads_bytes:
+        blocks = np.zeros(0, np.uint16)
+        classes = np.array([machine.classes.of(ord(BYTE_ALPHABET[byte])) for byte in range(256)], np.uint8)
+    else:
+        blocks, classes = _blocks(machine.classes)
     entries = _entries(machine)
     newline = bool((entries[:, -1] != entries[:, machine.classes.of(10)]).any())
     return SplitTable(blocks, classes, entries.reshape(-1), entries.shape[1], newline, removed)
@@ -69,11 +73,6 @@ def _blocks(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     distinct: dict[bytes, int] = {}
     blocks = [distinct.setdefault(block.tobytes(), len(distinct)) for block in points]
     return np.array(blocks, np.uint16), np.frombuffer(b"".join(distinct), np.uint8)
-
-
-def _bytes(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    numbers = [classes.of(ord(BYTE_ALPHABET[byte])) for byte in range(256)]
-    return np.zeros(0, np.uint16), np.array(numbers, np.uint8)
 
 
 def _entries(machine: Automaton) -> NDArray[np.uint32]:

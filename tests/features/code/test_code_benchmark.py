@@ -17,8 +17,8 @@ from pyharness.corpora import open_corpus
 from pyharness.features.code.benchmark import CodePass, white_space_kept
 from pyharness.features.code.lexing import KINDS, lex_python
 from pyharness.features.code.metrics import COLUMNS, CodeCounts, measure
-from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.jackknife import GROUPS, paired_lack
+from pyharness.statistics.samples import interval_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.tokenizers.segmenting import row_of_units
 from pyharness.types import Case, Corpus, InputError, Tokens

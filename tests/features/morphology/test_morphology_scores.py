@@ -21,8 +21,8 @@ from pyharness.features.morphology.benchmark import run, score, settle
 from pyharness.features.morphology.formats import GoldWord
 from pyharness.features.morphology.gold import boundaries
 from pyharness.features.morphology.scores import CUT, EVERY, ONE, WordScores, measure
-from pyharness.statistics.intervals import lack_of
 from pyharness.statistics.jackknife import paired_interval
+from pyharness.statistics.samples import lack_of
 from pyharness.tokenizers.segmenting import segmenter_of
 from pyharness.types import Case, InputError, Segments, offsets_of
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pyharness import store
 from pyharness.cli import main
 from pyharness.features.profiling import cases, cpu, session
-from pyharness.statistics.stopping import StoppingRule
+from pyharness.statistics.samples import StoppingRule
 from pyharness.types import InputError
 
 RULE = StoppingRule(min_samples=8, min_seconds=0.0, max_noise=1e9)

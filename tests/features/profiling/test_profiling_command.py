@@ -21,7 +21,7 @@ from pyharness.features.profiling.kernels import entropy, linear_entropy, pair_p
 from pyharness.features.profiling.types import Problem
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.kernels.devices import cuda_reason
-from pyharness.statistics.stopping import StoppingRule
+from pyharness.statistics.samples import StoppingRule
 from pyharness.types import Unsupported
 
 SHORT = StoppingRule(min_samples=3, min_seconds=0.0, max_noise=1e9)

@@ -24,7 +24,7 @@ from pyharness.features.profiling.report import profile_sheets
 from pyharness.features.profiling.types import Floor, Problem
 from pyharness.kernels.devices import DeviceInfo, cuda_reason
 from pyharness.report import to_text
-from pyharness.statistics.stopping import StoppingRule
+from pyharness.statistics.samples import StoppingRule
 
 INFO = DeviceInfo(0, "A device", (9, 0), 132, 50_000_000, 80 << 30, 7, 1_980_000, 2_619_000, 5120, "13.0", "13.0")
 

@@ -20,8 +20,8 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.features.robustness.noise import EXTRACT_BYTES, Extract, NoiseCounts, measure
 from pyharness.features.robustness.noises import BIDI_CONTROLS, CONFUSED, HOMOGLYPHS, KINDS, ZERO_WIDTH, spoiled
-from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.jackknife import GROUPS, paired_interval
+from pyharness.statistics.samples import interval_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, InputError, Tokens
 

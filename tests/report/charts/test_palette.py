@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pyharness.report.charts.palette import INK, PAGE, PALETTE, QUIET, SERIES, Colour
+from pyharness.report.charts.drawing import INK, PAGE, PALETTE, QUIET, SERIES, Colour
 
 Vector = NDArray[np.float64]
 # Machado, Oliveira and Fernandes 2009, severity 1, of linear RGB

@@ -16,7 +16,7 @@ from pyharness.report import comparison
 from pyharness.report.page.answer import MOST_COLUMNS, answer
 from pyharness.report.sheet import Cell, Sheet
 from pyharness.report.sheet.parts import Figure, Section
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.samples import interval_of
 
 METRIC = "bytes_per_token"
 

@@ -11,8 +11,7 @@ from pyharness import store
 from pyharness.report import page
 from pyharness.report.page import markup
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
-from pyharness.statistics.intervals import interval_of
-from pyharness.statistics.stopping import noise
+from pyharness.statistics.samples import interval_of, noise
 from pyharness.types import COUNT
 
 

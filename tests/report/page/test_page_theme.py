@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pyharness.report.charts import palette
+from pyharness.report.charts import PALETTE
 from pyharness.report.page import markup
 from pyharness.report.page.markup import _asset
 
@@ -40,7 +40,7 @@ def test_text_stands_out(place: int) -> None:
 
 @pytest.mark.parametrize("place", ["fill", "stroke"])
 def test_drawings_take_the_colours_of_the_page(place: str) -> None:
-    for colour in palette.PALETTE:
+    for colour in PALETTE:
         assert f'svg [{place}="{colour.light}"]{{{place}:var(--{colour.name})}}' in markup.theme()
         assert markup.COLOURS[colour.name] == (colour.light, colour.dark)
 

@@ -15,7 +15,7 @@ from pyharness.metrics import all_metrics
 from pyharness.report.page.sections import MOST_DRAWN, frontier, plots, sections_of, tradeoffs, turned
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Figure, Section
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.samples import interval_of
 from pyharness.types import Column, Measurement
 
 ROWS = ("first", "second", "third")

@@ -14,7 +14,7 @@ import pyharness
 from pyharness import store
 from pyharness.running.workers import process, worker
 from pyharness.running.workers.messages import Request
-from pyharness.store.shape import from_json
+from pyharness.store.json_values import from_json
 
 
 class Here:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyharness.features.profiling.types import Copying, DeviceKind, Phase
-from pyharness.statistics.stopping import StoppingRule
+from pyharness.statistics.samples import StoppingRule
 from pyharness.types import Unsupported
 
 GB = 1_000_000_000

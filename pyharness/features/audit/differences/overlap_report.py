@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyharness.features.audit.differences.overlaps import PairOverlap, VocabularyContent, pair_overlap
-from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.palette import FONT_SIZE, INK, LETTER, SERIES
-from pyharness.report.charts.scales import labels, spoken
+from pyharness.report.charts.drawing import FONT_SIZE, INK, LETTER, SERIES, Spec, draw, spoken
+from pyharness.report.charts.scales import labels
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Figure, Page, Section
 from pyharness.system.environment import version_of

@@ -29,7 +29,7 @@ from pyharness.features.gate.types import (
     TimedBatch,
     Timing,
 )
-from pyharness.store.shape import Misshapen, get
+from pyharness.store.json_values import Misshapen, get
 from pyharness.system.child_process import Child, ChildDied, Overdue
 from pyharness.types import InputError
 
