@@ -22,7 +22,7 @@ from pyharness.metrics.fairness import FairnessState
 from pyharness.plugins.registry import pick
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined, group_of
-from pyharness.store.shape import short
+from pyharness.store.json_values import short
 from pyharness.system import bounded_file, folders
 from pyharness.types import (
     WORK,
