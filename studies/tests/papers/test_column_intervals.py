@@ -139,5 +139,5 @@ def test_what_holds(single: float | None, paired: float | None, holds: bool) -> 
 def test_the_command_prints_a_line_for_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "pool_of", lambda *_: means())
     said: list[str] = []
-    command.main(["--draws", "20", "--pools", "noise", "--data", "x"], said.append)
-    assert "noise: 400 of 3,000 | premium_gini" in said[0]
+    command.main(["--draws", "20", "--pools", "noise, books", "--data", "x"], said.append)
+    assert "noise, books: 400 of 3,000 | premium_gini" in said[0]
