@@ -20,7 +20,7 @@ from pathlib import Path
 from boards import table
 from columns.aligned import of_rows, of_words, with_frequencies
 from columns.drawing import CoverageLine, Measure, MeasuredPool, lines_of, simulate
-from columns.texts import of_code, of_documents, of_noise
+from columns.texts import of_code, of_documents, of_kinds, of_noise
 from coverage import FLORES, KINDS, ROWS, opened
 from pyharness import corpora, tokenizers
 from pyharness.features.morphology.gold import read_gold
@@ -34,7 +34,8 @@ DOCUMENTS = ("Wikipedia", "code", "Hindi", LINES)
 NOISY = ("books", "Wikipedia", "Hindi", LINES)
 LONGEST = 32 << 10  # bytes of a document of code or a book: documents of very unequal size give no CI
 POOLS = (
-    "words", *DOCUMENTS, "FLORES", *(f"noise, {name}" for name in NOISY), *(f"leaves, {language}" for language in CODE)
+    "words", *DOCUMENTS, "FLORES", *(f"kinds, {name}" for name in DOCUMENTS), *(f"noise, {name}" for name in NOISY),
+    *(f"leaves, {language}" for language in CODE),
 )  # fmt: skip
 HEAD = ["pool", "number", "single", "paired", "draws with both", "outside"]
 
@@ -79,10 +80,10 @@ def pool_of(name: str, gold: str | None, data: str) -> MeasuredPool | None:
         measure = partial(of_words, words=with_frequencies(read_gold(gold).words, books))
     elif name == "FLORES":
         measure = partial(of_rows, corpus=aligned(data))
-    elif name.startswith("noise, "):
-        measure = partial(of_noise, texts=documents_of(name.removeprefix("noise, "), data))
     else:
-        measure = partial(of_documents, texts=documents_of(name, data))
+        sort, _, source = name.rpartition(", ")
+        of = {"noise": of_noise, "kinds": of_kinds, "": of_documents}[sort]
+        measure = partial(of, texts=documents_of(source, data))
     first, second = (measure(tokenizers.load(spec)) for spec in specs)
     return MeasuredPool(name, first[1], (first[0], second[0]))
 
