@@ -20,7 +20,7 @@ from pathlib import Path
 from boards import table
 from columns.aligned import of_rows, of_words, with_frequencies
 from columns.drawing import CoverageLine, Measure, MeasuredPool, lines_of, simulate
-from columns.texts import of_code, of_documents, of_noise
+from columns.texts import of_code, of_documents, of_kinds, of_noise
 from coverage import FLORES, KINDS, ROWS, opened
 from pyharness import corpora, tokenizers
 from pyharness.features.morphology.gold import read_gold
@@ -29,9 +29,14 @@ from pyharness.types import ParallelCorpus, Tally, Tokenizer
 CODE = ("python", "cpp", "java", "kotlin", "rust")
 BOOKS = "path:{data}/corpora/english/books.jsonl.xz?max_bytes=8MB"
 OF_CODE = "path:{data}/corpora/code/{language}.jsonl.xz"
-DOCUMENTS = ("Wikipedia", "code", "Hindi")
+LINES = "lines of FLORES"
+DOCUMENTS = ("Wikipedia", "code", "Hindi", LINES)
+NOISY = ("books", "Wikipedia", "Hindi", LINES)
 LONGEST = 32 << 10  # bytes of a document of code or a book: documents of very unequal size give no CI
-POOLS = ("words", *DOCUMENTS, "FLORES", "noise", *(f"leaves, {language}" for language in CODE))
+POOLS = (
+    "words", *DOCUMENTS, "FLORES", *(f"kinds, {name}" for name in DOCUMENTS), *(f"noise, {name}" for name in NOISY),
+    *(f"leaves, {language}" for language in CODE),
+)  # fmt: skip
 HEAD = ["pool", "number", "single", "paired", "draws with both", "outside"]
 
 
@@ -39,6 +44,24 @@ def short(spec: str) -> list[str]:
     """Documents of a corpus that are not very long, each once."""
     texts = corpora.open_corpus(spec).documents(Tally())
     return [text for text in dict.fromkeys(texts) if len(text.encode()) <= LONGEST]
+
+
+def aligned(data: str) -> ParallelCorpus:
+    """Rows of FLORES."""
+    corpus = corpora.open_corpus(FLORES.format(data=data))
+    assert isinstance(corpus, ParallelCorpus)
+    return corpus
+
+
+def documents_of(name: str, data: str) -> list[str]:
+    """Documents of a kind of text, each once: short ones, pieces of long ones, or lines of all languages."""
+    if name == "books":
+        return short(BOOKS.format(data=data))
+    if name == LINES:
+        rows = aligned(data)
+        return list(dict.fromkeys(row[language] for row in rows.rows(Tally()) for language in rows.languages))
+    kind = next(one for one in KINDS if one.name == name)
+    return list(dict.fromkeys(opened(kind, data, kind.cut, cap=4_000_000).documents(Tally())))
 
 
 def pool_of(name: str, gold: str | None, data: str) -> MeasuredPool | None:
@@ -56,15 +79,11 @@ def pool_of(name: str, gold: str | None, data: str) -> MeasuredPool | None:
         books = corpora.open_corpus(BOOKS.format(data=data)).documents(Tally())
         measure = partial(of_words, words=with_frequencies(read_gold(gold).words, books))
     elif name == "FLORES":
-        corpus = corpora.open_corpus(FLORES.format(data=data))
-        assert isinstance(corpus, ParallelCorpus)
-        measure = partial(of_rows, corpus=corpus)
-    elif name == "noise":
-        measure = partial(of_noise, texts=short(BOOKS.format(data=data)))
+        measure = partial(of_rows, corpus=aligned(data))
     else:
-        kind = next(one for one in KINDS if one.name == name)
-        documents = opened(kind, data, kind.cut, cap=4_000_000).documents(Tally())
-        measure = partial(of_documents, texts=list(dict.fromkeys(documents)))
+        sort, _, source = name.rpartition(", ")
+        of = {"noise": of_noise, "kinds": of_kinds, "": of_documents}[sort]
+        measure = partial(of, texts=documents_of(source, data))
     first, second = (measure(tokenizers.load(spec)) for spec in specs)
     return MeasuredPool(name, first[1], (first[0], second[0]))
 

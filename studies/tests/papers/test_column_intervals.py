@@ -14,7 +14,7 @@ from columns import __main__ as command
 from columns import drawing
 from columns.aligned import of_words, with_frequencies
 from columns.drawing import CoverageLine, MeasuredPool, by_group, lines_of, simulate
-from columns.texts import ALPHA, WINDOW, of_code, of_documents, of_noise
+from columns.texts import ALPHA, WINDOW, of_code, of_documents, of_kinds, of_noise
 from coverage import DrawsByName
 from pyharness import tokenizers
 from pyharness.features.morphology.formats import GoldWord
@@ -57,7 +57,8 @@ def test_all_documents_have_the_numbers_of_the_benchmark(tmp_path: Path) -> None
     texts = [f"naïve {place} " * (place + 3) for place in range(70)]
     path = tmp_path / "pool.jsonl"
     path.write_text("\n".join(json.dumps({"text": text}) for text in texts))
-    ours = whole(of_documents(tokenizers.load("raw_bytes"), texts))
+    row = tokenizers.load("raw_bytes")
+    ours = {**whole(of_documents(row, texts)), **whole(of_kinds(row, texts))}
     expected = measured({"name": "distribution", "window": WINDOW, "alpha": ALPHA}, f"path:{path}")
     for key, value in expected.items():
         if key[0] != "successor_entropy":  # of a sample: the study leaves it out
@@ -139,5 +140,5 @@ def test_what_holds(single: float | None, paired: float | None, holds: bool) -> 
 def test_the_command_prints_a_line_for_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "pool_of", lambda *_: means())
     said: list[str] = []
-    command.main(["--draws", "20", "--pools", "noise", "--data", "x"], said.append)
-    assert "noise: 400 of 3,000 | premium_gini" in said[0]
+    command.main(["--draws", "20", "--pools", "noise, books", "--data", "x"], said.append)
+    assert "noise, books: 400 of 3,000 | premium_gini" in said[0]

@@ -191,3 +191,7 @@ def test_what_was_not_shown_to_hold_has_no_interval_and_says_why() -> None:
     assert "too wide" in str(alike.no_interval)
     assert len(alike.replicates) == GROUPS
     assert alike.no_pair is None
+    loud = of["noise_ids_kept", "case"]
+    assert interval_of(loud) is not None
+    assert paired_interval(loud, of["noise_ids_kept", "typos"]) is None
+    assert "too seldom" in str(loud.no_pair)
