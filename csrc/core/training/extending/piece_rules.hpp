@@ -9,7 +9,7 @@
 
 namespace pyharness {
 
-// See PieceRules in pyharness/features/adaptation/bpe/piece_rules.py, field by field.
+// See PieceRules in pyharness/features/adaptation/bpe/model_pieces.py, field by field.
 struct PieceRuleOptions {
   bool by_script = true;
   bool by_number = true;
