@@ -242,7 +242,7 @@ def lognormal(spread: float, count: int) -> list[int]:
 def test_documents_of_very_unequal_size_are_too_few(sizes: list[int], works: int | None, lacks: bool) -> None:
     said = unequal(*grouped(sizes, works))
     assert (said is not None) is lacks
-    assert said is None or said.startswith(f"{len(sizes)} source documents ")
+    assert said is None or said.startswith(f"{len(sizes)} documents, so unequal ")
 
 
 def test_a_text_that_lacks_an_interval_leaves_pairs_without_one_and_keeps_replicates() -> None:

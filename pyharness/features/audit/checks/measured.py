@@ -11,7 +11,7 @@ from pyharness.commands import session
 from pyharness.features.audit.checks.results import AuditFault, CheckResult, CheckStatus
 from pyharness.features.audit.checks.subjects import AuditSubject
 from pyharness.store import Record
-from pyharness.types import CaseResult, Failure, InputError
+from pyharness.types import CaseResult, Failure, InputError, counted
 
 # A benchmark that has a parameter ``seconds`` keeps to it; what does not is ended, such as a library that hangs.
 SECONDS, MOST_SECONDS = 90, 120
@@ -24,7 +24,7 @@ def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
     """Run one benchmark on the row; one that is not installed, or that the row lacks the means for, is no fault."""
     benchmark = benchmarks().get(name)
     if benchmark is None:
-        return CheckResult("not installed", absent=True)
+        return CheckResult(f"benchmark {name} is not installed", absent=True)
     seconds = {"seconds": SECONDS} if "seconds" in benchmark.parameters else {}
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
     if results and all(one.status == "skipped" for one in results):
         return CheckResult(f"{name}: {results[0].reason}", absent=True)
     faults = (*(fault for one in results for fault in _of_case(one)), *_of_answers(benchmark, record, results))
-    return CheckResult(f"pyharness run, {len(results)} cases of {name}", faults)
+    return CheckResult(f"benchmark {name}, {counted(len(results), 'case')}", faults)
 
 
 def _of_case(result: CaseResult) -> Iterator[AuditFault]:
