@@ -199,8 +199,8 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
 
 def _promise(data: Mapping[str, Any], row: str) -> str:
     """Say what a row that loses text promises. If it promised the exact text, it would fail."""
-    promise = notes.about_row(data, row).get("round_trip")
-    return f"; it promises {PROMISES[promise]}" if promise in PROMISES else ""
+    promises = {"normalised": "; it promises the normalised text only", "lossy": "; it promises nothing"}
+    return promises.get(str(notes.about_row(data, row).get("round_trip")), "")
 
 
 def _exact_shares(results: Sequence[CaseResult], part: str) -> dict[tuple[str, str | None], float]:
@@ -226,7 +226,6 @@ def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
         yield f"Exact shares of text and stress set together (an older record does not separate them): {description}."
 
 
-PROMISES = {"normalised": "the normalised text only", "lossy": "nothing"}  # of rows that may lose text
 TABLE = Table(
     "Round trips (integrity)",
     columns=(

@@ -140,12 +140,9 @@ def said_of(ranks: SignedRanks) -> str:
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
-_MEANINGS = {
-    "differs": "significant, but neither direction is better", INCONCLUSIVE: "a primary metric without CI or test",
-    NOT_SIGNIFICANT: "the CI includes 0", DEPENDS_ON_SIZE: "the sign changes with the size of the text",
-    UNJUDGED: "another metric without CI or test", EQUAL: "equal values",
-    OTHER: "no better direction, no CI, or a sign that changes with the size of the text",
-}  # fmt: skip
+_MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
+             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
+             OTHER: "no better direction, no CI, or a sign that changes with the size of the text"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:

@@ -71,8 +71,10 @@ def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[Answer]:
     groups: dict[tuple[int, str], list[str]] = {}
     open_: dict[str, list[str]] = {}
     for text, column in columns.items():
-        for rank, group in _groups(column):
-            groups.setdefault((rank, f"rank {rank}: {listed(group)}"), []).append(text)
+        ranks = [one.rank for one in column.values() if one.rank is not None]
+        for rank in {rank for rank in ranks if ranks.count(rank) > 1}:
+            tied = listed([label for label, one in column.items() if one.rank == rank])
+            groups.setdefault((rank, f"rank {rank}: {tied}"), []).append(text)
         if rows := [label for label, one in column.items() if one.competes and one.rank is None]:
             open_.setdefault(listed(rows), []).append(text)
     best_first = sorted(groups.items(), key=lambda one: one[0][0])[:MOST_GROUPS]
@@ -84,14 +86,6 @@ def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[Answer]:
         yield Answer("Tied", f"{'; '.join(shown)}." if shown else "No pair of rows.")
     if unjudged:
         yield Answer("No rank", f"{'; '.join(unjudged)}.")
-
-
-def _groups(column: Mapping[str, Ranked]) -> list[tuple[int, list[str]]]:
-    by_rank: dict[int, list[str]] = {}
-    for label, one in column.items():
-        if one.rank is not None:
-            by_rank.setdefault(one.rank, []).append(label)
-    return [(rank, group) for rank, group in by_rank.items() if len(group) > 1]
 
 
 def _of_benchmarks(record: Record) -> Iterator[Answer]:

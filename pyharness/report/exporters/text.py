@@ -60,8 +60,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
                 overflow="fold" if wraps else "ellipsis",
                 ratio=1 if heading.kind == "prose" else None,
             )
-        room = _room_for_names(sheet, width)
-        for texts in _show(sheet, room, short):
+        for texts in _show(sheet, _room_for_names(sheet, width), short):
             cells = zip(sheet.headings, texts, strict=True)
             drawn.add_row(*(_prose(text) if _wraps(at) else Text(text, _style(at, text)) for at, text in cells))
         if sheet.headings:
@@ -69,6 +68,13 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _width(text: str) -> int:
+    """Return the columns of a terminal that a text takes; a character may take two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _style(heading: Heading, text: str) -> str:
@@ -97,12 +103,10 @@ def _prose(text: str) -> Text:
 
 def _lines(text: str, width: int) -> Iterator[str]:
     """Yield lines of at most ``width`` columns of a terminal, except for longer words."""
-    from rich.cells import cell_len
-
     line = ""
-    words = (_PART.findall(word) if cell_len(word.rstrip()) > width else [word] for word in _WORD.findall(text))
+    words = (_PART.findall(word) if _width(word.rstrip()) > width else [word] for word in _WORD.findall(text))
     for word in chain.from_iterable(words):
-        if line and cell_len(line + word.rstrip()) > width:
+        if line and _width(line + word.rstrip()) > width:
             yield line.rstrip()
             line = ""
         line += word
@@ -164,10 +168,8 @@ def _count_columns(sheet: Sheet) -> int:
 
 def _widest(sheet: Sheet, index: int) -> int:
     """Return the terminal columns of the widest text in a column."""
-    from rich.cells import cell_len
-
     header = _headers(sheet.headings)[index].split("\n")
-    return max(map(cell_len, (*header, *_texts(sheet, index))))
+    return max(map(_width, (*header, *_texts(sheet, index))))
 
 
 def _least_width(sheet: Sheet) -> int:
@@ -186,30 +188,26 @@ def _room_for_names(sheet: Sheet, width: int) -> int:
 
 
 def _short_names(sheets: Sequence[Sheet], width: int) -> dict[str, str]:
-    """Shorten names for the narrowest sheet that cuts any: a name has one short form, and names stay different."""
-    from rich.cells import cell_len
+    """Shorten names for the narrowest sheet that cuts any: a name has one short form, and names stay different.
 
-    names = [
-        (room, text)
-        for sheet in sheets
-        for room in [_room_for_names(sheet, width)]
-        for place, heading in enumerate(sheet.headings)
-        if _is_cut(heading)
-        for text in _texts(sheet, place)
-    ]
-    room = min((room for room, text in names if cell_len(text) > room), default=width)
-    return _short([text for _, text in names], room)
+    A later cut would remove the end of a name, or digits.
+    """
+    names = [(room, text) for sheet in sheets for room in [_room_for_names(sheet, width)]
+             for place, heading in enumerate(sheet.headings) if _is_cut(heading)
+             for text in _texts(sheet, place)]  # fmt: skip
+    texts, room = [text for _, text in names], min((room for room, text in names if _width(text) > room), default=width)
+    for narrower in range(room, LEAST_WIDTH, -1):
+        short = shorten_apart(texts, narrower)
+        if all(_width(text) <= room for text in short.values()):
+            return short
+    return shorten_apart(texts, LEAST_WIDTH)
 
 
-def _show(sheet: Sheet, room: int, short: Mapping[str, str]) -> Iterator[list[str]]:
-    """Yield texts of each row; a name that has no room is shown in its short form."""
-    from rich.cells import cell_len
-
-    columns = [
-        [short[text] if _is_cut(heading) and cell_len(text) > room else text for text in _texts(sheet, place)]
-        for place, heading in enumerate(sheet.headings)
-    ]
-    yield from map(list, zip(*columns, strict=True))
+def _show(sheet: Sheet, room: int, short: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Return texts of each row; a name that has no room is shown in its short form."""
+    columns = [[short[text] if _is_cut(heading) and _width(text) > room else text for text in _texts(sheet, place)]
+               for place, heading in enumerate(sheet.headings)]  # fmt: skip
+    return zip(*columns, strict=True)
 
 
 def _texts(sheet: Sheet, place: int) -> list[str]:
@@ -230,17 +228,3 @@ def _bar(length: float) -> str:
     """
     eighths = round(length * 8 * BAR_WIDTH)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_WIDTH)
-
-
-def _short(names: Sequence[str], room: int) -> dict[str, str]:
-    """Shorten names to ``room`` columns of a terminal, if possible; a character may take two.
-
-    A later cut would remove the end of a name, or digits.
-    """
-    from rich.cells import cell_len
-
-    for width in range(room, LEAST_WIDTH, -1):
-        short = shorten_apart(names, width)
-        if all(cell_len(text) <= room for text in short.values()):
-            return short
-    return shorten_apart(names, LEAST_WIDTH)
