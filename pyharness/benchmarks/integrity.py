@@ -199,7 +199,7 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
 
 def _promise(data: Mapping[str, Any], row: str) -> str:
     """Say what a row that loses text promises. If it promised the exact text, it would fail."""
-    promises = {"normalised": "; it promises the normalised text only", "lossy": "; it promises nothing"}
+    promises = {"normalised": ", as it promises only the normalised text", "lossy": ", as it promises nothing"}
     return promises.get(str(notes.about_row(data, row).get("round_trip")), "")
 
 
