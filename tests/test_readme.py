@@ -124,7 +124,7 @@ def test_the_readme_names_the_jobs(job: str) -> None:
     assert re.search(r"\]\(docs/\w+\.md(#[\w-]+)?\)", line)
 
 
-@pytest.mark.parametrize("title", ["Compression: ", "Unreachable tokens by", "Throughput, MB/s: "])
+@pytest.mark.parametrize("title", ["Compression: ", "Unreachable and unused", "Throughput, MB/s: "])
 def test_the_page_shows_the_columns_of_today(title: str) -> None:
     def headings(shown: str) -> list[str]:
         table = shown[shown.index(title) :].split("\n")
@@ -135,7 +135,7 @@ def test_the_page_shows_the_columns_of_today(title: str) -> None:
 
 
 def test_the_readme_shows_the_ranking_of_today() -> None:
-    title = "Ranking by bytes per token\n"
+    title = "Ranking: fewest tokens\n"
     shown = README[README.index(title) :].split("```")[0].splitlines()
     today = TERMINAL.read_text(encoding="utf-8")
     assert len(shown) == 8

@@ -315,7 +315,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     del data
     lengths = [one for result in results for one in result.measurements if one.metric == EXTRA_METRICS[1]]
     for home in dict.fromkeys(one.part for one in lengths if one.value is not None):
-        yield f"NSL: tokens relative to {home}."
+        yield f"NSL (normalised sequence length): tokens relative to {home}."
 
 
 TABLE = Table(
@@ -328,9 +328,11 @@ TABLE = Table(
         Column("vocabulary_used", "used %"),
         Column("normalized_sequence_length", "NSL", optional=True),
     ),
-    notes=(_reference, notes.lossy),
+    notes=("V: vocabulary size. tok/word: tokens per word. used %: share of the vocabulary that the text uses.",
+           "Rényi 2.5: how evenly the text uses the vocabulary, from 0 to 1 (Rényi efficiency of order 2.5).",
+           _reference, notes.lossy),
     joined=("list_unused",),
-)
+)  # fmt: skip
 
 KNEE = Plot(
     Table(

@@ -151,6 +151,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     homes = [one.part for result in results for one in result.measurements if one.metric == "aligned_rows"]
     for home in dict.fromkeys(filter(None, homes)):
         yield f"median, least, most: tokens (or units) of a language relative to {home}, on the same sentences."
+        yield "Gini: how unequal the languages are, from 0 (all alike) to 1."
 
 
 def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
@@ -161,8 +162,8 @@ def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterato
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
-            text = f"{dear} with {worst}: {premium:.2g}x {own[0].details.get('reference')}"
-            text += f". Lowest maximum: {easy} with {best}, {least:.2g}x" if len(most) > 1 else ""
+            text = f"{dear} with {worst}: {premium:.2f}x {own[0].details.get('reference')}"
+            text += f". With {best}, no language is above {least:.2f}x ({easy})" if len(most) > 1 else ""
             yield Answer("Costliest language", f"{text}.")
 
 

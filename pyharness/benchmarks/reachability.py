@@ -189,7 +189,8 @@ def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
     common = _common_arguments(result)
     for one in result.details.get("pipeline", ()):
         instead = " ".join(map(repr, spelled[one["id"]])) if one["id"] in spelled else f"ids {_ids(one['instead'])}"
-        words = [re.sub(r"^(.*) unreachable$", r"unreachable (\1)", str(one["verdict"]).replace("_", " "))]
+        verdict = str(one["verdict"]).replace("_", " ").replace("pretokenizer", "pre-tokenizer")
+        words = [re.sub(r"^(.*) unreachable$", r"unreachable (\1)", verdict)]
         if "argument" in one:
             words.append(one["argument"] if one["argument"] in common else one["because"])
         yield str(one["id"]), repr(one["token"]), instead, ": ".join(words)
@@ -240,7 +241,7 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
 
 
 TABLE = Table(
-    "Unreachable tokens by layer, and unused tokens",
+    "Unreachable and unused tokens",
     columns=(
         Column("stt_tested", "tested"),
         Column("unreachable_graph", "graph"),
@@ -251,10 +252,10 @@ TABLE = Table(
         Column("undecodable", "not UTF-8"),
     ),
     notes=(
-        "graph: no order of merges builds the token. model: those, plus tokens whose own text gives others.",
-        "pipeline (model not included): proven that no text gives it. undecided: neither text nor proof found.",
-        "-: the row has no model to test.",
-        "unused: not in this text. not UTF-8: unused tokens whose bytes are no whole characters.",
+        "graph: no order of merges builds the token. model: as graph, or the token's own text encodes to other tokens.",
+        "pipeline: a proof says that no text gives the token. undecided: neither a text nor a proof.",
+        "tested: tokens that graph and model can test. -: the row has no model to test.",
+        "unused: not in this text. not UTF-8: unused tokens that hold part of a character.",
     ),
     sized=False,
     joined=("witnesses",),

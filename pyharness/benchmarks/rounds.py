@@ -51,7 +51,7 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
         if result.status != "ok":
             return replace(result, reason=f"round {number}: {result.reason}") if len(results) > 1 else result
         if fingerprint != fingerprints[0]:
-            return _fail_contradicted(first.case, number, "other ids or files")
+            return _fail_contradicted(first.case, number, "different ids or files")
         if _metric_parts(result) != _metric_parts(first):
             return _fail_contradicted(first.case, number, "other measurements")
     measurements = []

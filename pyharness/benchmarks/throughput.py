@@ -95,7 +95,7 @@ def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -
     for index, phase, _, raw in laps:
         ids = timed[index].result(raw)
         if not isinstance(ids, Tokens) or not same(ids, tokens[index]):
-            raise Mismatch(f"wrong ids: the timed call ({phase}, slice {index}) gave other ids than were verified")
+            raise Mismatch(f"wrong ids: the timed call ({phase}, slice {index}) gave different ids than were verified")
     return _repetitions("encode", laps, slices, tokens), tokens
 
 
@@ -188,14 +188,14 @@ def _speed(result: CaseResult, one: Measurement) -> str:
 RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
 
 WHOLE_PERCENT = Format("{:.0f}", 100, "%")
-_IN_TURNS = " For steadier figures, measure the rows in turns: -b 'throughput?rounds=10'."
+_IN_TURNS = " For steadier figures, interleave the rows: -b 'throughput?rounds=10'."
 NOISY = 0.1  # spread of steady figures that makes them unreliable
 
 
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Explain the spread, and name the rows with a large one."""
     del data
-    yield "CV: coefficient of variation over repetitions. Mtok/s: of steady."
+    yield "CV: coefficient of variation over repetitions. Mtok/s: million tokens per second, steady."
     steady = [(result.case.tokenizer, one) for result in results for one in result.measurements
               if one.part == "steady" and not one.paired]  # fmt: skip
     if rows := dict.fromkeys(row for row, one in steady if (noise(one.samples) or 0) > NOISY):

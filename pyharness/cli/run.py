@@ -83,7 +83,7 @@ def run(
       1         a case failed or was not begun in time, or nothing was measured
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     Finished cases are kept. The last line says how to go on.
     """
     from pyharness import suite

@@ -128,13 +128,16 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
+    left = "" if ranks.differing == ranks.pairs else f" ({ranks.differing:,} of them differ)"
     return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
-SIGNS = {"worse": "-", "better": "+", INCONCLUSIVE: "?"}  # of the verdicts shown without --all; they need no colours
+SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
+_MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
+             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
+             OTHER: "no better direction, no CI, or a sign that changes with the size of the text"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -160,9 +163,9 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
-_CHANGE = "change: B - A as a share of A."
+_CHANGE = "A: named first. B: named second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Independent documents: copies, and documents of one work by their metadata, count as one."
+_RANKS = "Independent documents: copies count once, and so do all documents of one work."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = (
     "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
@@ -195,7 +198,7 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
 
 
 def _is_shown(one: Difference, every: bool) -> bool:
-    return one.verdict != EQUAL if every else one.verdict in SIGNS
+    return one.verdict != EQUAL if every else one.verdict in SHOWN
 
 
 def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
@@ -203,12 +206,12 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: {counted(hidden, 'metric')} neither better nor worse (see --all), and equal ones."
+        yield f"Not shown: equal values, and {counted(hidden, 'metric')} not better, worse or inconclusive (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
     """Return a sheet, if any, that counts verdicts: behind the names, the change of the metric that ranks rows."""
-    named: Sequence[str] = _ALL if every else (*SIGNS, NOT_SIGNIFICANT, EQUAL)
+    named: Sequence[str] = _ALL if every else (*SHOWN, NOT_SIGNIFICANT, EQUAL)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
     counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
     columns = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]
@@ -223,7 +226,8 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
         for title, count in counts.items()
     ]  # fmt: skip
     headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
-    return [Sheet("Summary: metrics by verdict", headings, tuple(rows))]
+    meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
+    return [Sheet("Summary: metrics by verdict", headings, tuple(rows), (meanings,) * bool(meanings))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
@@ -237,7 +241,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"{', '.join(dict.fromkeys(of))}: no CI. Their token counts give one verdict: {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI. One test of their token counts decides: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 
@@ -271,8 +275,8 @@ def one_table(shown: Sequence[Difference], notes: Sequence[str]) -> Sheet:
 
 
 def _row(one: Difference) -> tuple[Cell, ...]:
-    shown, verdict = _format(one), f"{SIGNS.get(one.verdict, '')} {one.verdict}".strip()
-    return Cell(one.name), Cell(one.a, shown), Cell(one.b, shown), _change(one), Cell(verdict)
+    shown = _format(one)
+    return Cell(one.name), Cell(one.a, shown), Cell(one.b, shown), _change(one), Cell(one.verdict)
 
 
 def _format(one: Difference) -> Format:

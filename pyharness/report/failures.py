@@ -238,9 +238,9 @@ def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
     """Say where ids differ, whether that fails or not: a mean may stay the same."""
     for pair, where in pairs_of_other_ids(pairs):
         if share_a_vocabulary(pair):
-            yield Reason(Kind.WORSE, f"{pair.title}: other ids of the same vocabulary, {where}")
+            yield Reason(Kind.WORSE, f"{pair.title}: different ids of the same vocabulary, {where}")
         else:
-            yield Reason(Kind.DIFFERS, f"{pair.title}: other ids, {where}")
+            yield Reason(Kind.DIFFERS, f"{pair.title}: different ids, {where}")
     read = {pair.one.case.tokenizer: None for pair in pairs if pair.measured and pair.one.tally is not None}
     compared = {pair.one.case.tokenizer for pair in pairs if comparable(pair)}
     kind = Kind.NOT_COMPARED if fail_on == "any" else Kind.NOTE

@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
 from pyharness.report import comparison
-from pyharness.report.costs import cost_cells, cost_note
+from pyharness.report.costs import best_noun, cost_cells, cost_note
 from pyharness.report.differences import Difference
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import parts_read, row_cell, smoke_test, trained_note, variant
@@ -37,7 +37,7 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. Rows share a rank if none is significantly worse than the best of them (family-wise 95 %).",
+    "#: rank. Rows share a rank if none is significantly worse than the best of them (95 %, over all pairs on a text).",
     "Sorted by the ratio to the best (geometric mean over texts).",
 )
 # Reasons why a competing row has no rank.
@@ -225,7 +225,7 @@ def sheets_of(
         return []
     rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
     parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
-    title = f"Ranking by {metric.replace('_', ' ')}"
+    title = f"Ranking: {best_noun(benchmark, metric)}"
     return [
         cost_sheet(title, metric, rows, some, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT))
         for some in parts

@@ -66,30 +66,25 @@ def _next(column: Mapping[str, Ranked], metric: str) -> str:
 
 
 def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[Answer]:
-    """Name rows that share a rank, with their texts, and rows that nothing judges."""
-    groups: dict[str, list[str]] = {}
+    """Name rows that share a rank, the best first, with their texts, and rows that nothing judges."""
+    groups: dict[tuple[int, str], list[str]] = {}
     open_: dict[str, list[str]] = {}
     for text, column in columns.items():
-        for group in _groups(column):
-            groups.setdefault(listed(group), []).append(text)
+        ranks = [one.rank for one in column.values() if one.rank is not None]
+        for rank in {rank for rank in ranks if ranks.count(rank) > 1}:
+            tied = listed([label for label, one in column.items() if one.rank == rank])
+            groups.setdefault((rank, f"rank {rank}: {tied}"), []).append(text)
         if rows := [label for label, one in column.items() if one.competes and one.rank is None]:
             open_.setdefault(listed(rows), []).append(text)
+    best_first = sorted(groups.items(), key=lambda one: one[0][0])[:MOST_GROUPS]
     shown, unjudged = [[f"{rows} on {_texts(texts, len(columns))}" for rows, texts in by_rows.items()]
-                       for by_rows in (dict(list(groups.items())[:MOST_GROUPS]), open_)]  # fmt: skip
+                       for by_rows in ({rows: texts for (_, rows), texts in best_first}, open_)]  # fmt: skip
     if (more := len(groups) - MOST_GROUPS) > 0:
         shown.append(f"{more} more groups of tied rows")
     if shown or not open_:
         yield Answer("Tied", f"{'; '.join(shown)}." if shown else "No pair of rows.")
     if unjudged:
         yield Answer("No rank", f"{'; '.join(unjudged)}.")
-
-
-def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:
-    by_rank: dict[int, list[str]] = {}
-    for label, one in column.items():
-        if one.rank is not None:
-            by_rank.setdefault(one.rank, []).append(label)
-    return [group for group in by_rank.values() if len(group) > 1]
 
 
 def _of_benchmarks(record: Record) -> Iterator[Answer]:
@@ -107,13 +102,14 @@ def _of_benchmarks(record: Record) -> Iterator[Answer]:
 
 def _answer_unmeasured(record: Record) -> Iterator[Answer]:
     counts = Counter(result.status for result in record.results if result.status != "ok")
-    reasons = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
+    total = counted(len(record.results), "case")
+    reasons = [f"{counts[status]:,} of {total} {status}" for status in ("failed", "skipped") if counts[status]]
     if not record.data["complete"]:
         reasons.append("the run is not complete")
     for note in parts_read(record.data, record.data["corpora"]):
         yield Answer("Not measured", note, "alarm")
     if reasons:
-        yield Answer("Not measured", f"Of {counted(len(record.results), 'case')}: {', '.join(reasons)}.", "alarm")
+        yield Answer("Not measured", f"{', '.join(reasons)}.", "alarm")
 
 
 def _texts(texts: Sequence[str], total: int) -> str:

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "all jackknife replicates are equal, and a variance of 0 cannot be trusted"
+NO_SPREAD = "leaving out any one group of documents changes nothing, and a spread of 0 gives no CI"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -62,7 +62,7 @@ def too_few(documents: Sequence[int]) -> str | None:
     total, used = sum(documents), sum(count > 0 for count in documents)
     if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
         return None
-    read = f"{total:,} source document" + "s" * (total != 1)
+    read = f"{total:,} document" + "s" * (total != 1)
     if total < MIN_DOCUMENTS:
         return f"{read} (minimum {MIN_DOCUMENTS})"
     return f"{read} in {used} of {GROUPS} groups (minimum {MIN_GROUPS}): equal ones and those of one work share a group"
@@ -77,8 +77,8 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
     """
     if not uneven(documents, sizes, MIN_DOCUMENTS, UNEQUAL):
         return None
-    effective = f"as {GROUPS / _variation(sizes):.0f} equal ones (minimum {MIN_DOCUMENTS})"
-    return f"{sum(documents):,} source documents of unequal size weigh {effective}"
+    effective = f"{GROUPS / _variation(sizes):.0f} (minimum {MIN_DOCUMENTS})"
+    return f"{sum(documents):,} documents, so unequal in size that they count as {effective}"
 
 
 def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
@@ -221,8 +221,7 @@ def _few_carry(squares: Sequence[float]) -> str:
         if carried > 1 / 2:
             break
     carry = "carries" if count == 1 else "carry"
-    share = f"{100 * carried:.0f} % of the variance"
-    return f"{count} of {len(squares)} jackknife groups {carry} {share}, too few for a CI"
+    return f"only {count} of {len(squares)} groups of documents {carry} {100 * carried:.0f} % of the variance"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

@@ -95,8 +95,8 @@ def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) 
     (result,) = record.results
     assert set(result.details["witnesses"]) == {STRESS}
     sheets = {sheet.title: sheet for sheet in report.sheets(record)}
-    (row,) = sheets["Round trips"].texts
-    shown = dict(zip(sheets["Round trips"].columns, row, strict=True))
+    (row,) = sheets["Round trips (integrity)"].texts
+    shown = dict(zip(sheets["Round trips (integrity)"].columns, row, strict=True))
     assert shown["text exact"] == "1.0000"
     assert float(shown["stress exact"]) < 1
     (lost,) = (sheet for title, sheet in sheets.items() if "lost" in title)

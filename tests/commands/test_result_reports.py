@@ -48,7 +48,7 @@ def test_other_suffixes_and_existing_files_are_refused(result: session.Result, t
 
 def test_a_notebook_shows_tables_and_charts(result: session.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = result._repr_html_()
-    assert "<caption><strong>Ranking by bytes per token" in shown
+    assert "<caption><strong>Ranking: fewest tokens" in shown
     figures = len(page.figures(result.record))
     assert shown.count("<svg") == figures == shown.count("<figure>") > 0
     assert "<script" not in shown

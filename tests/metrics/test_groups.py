@@ -237,9 +237,9 @@ def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
     enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home", [100] * 32)
     assert (enough.no_interval, enough.replicates) == (NO_SPREAD, (1.25,) * 32)
     long = compression.normalized_sequence_length([10] * 31 + [90], [8] * 32, [2] * 32, "home", [100] * 31 + [900])
-    assert str(long.no_pair).startswith("64 source documents")
+    assert str(long.no_pair).startswith("64 documents, so unequal")
     few = compression.normalized_sequence_length([10] * 32, [8] * 32, [64] + [0] * 31, "home", [100] * 32)
-    assert str(few.no_interval).startswith("64 source documents in 1 of 32 groups")
+    assert str(few.no_interval).startswith("64 documents in 1 of 32 groups")
 
 
 def compressed(schema: int, cut: int, groups: object = None, **measured: object) -> str:

@@ -38,7 +38,7 @@ def test_ranks_come_first_then_what_failed_and_the_rest_is_folded() -> None:
     assert [row[0] for row in short][1:] == ["Fewest tokens", "Tied", "Not measured"]
     assert [row[0] for row in ranking] == ["tokenizer", "good", "fair", "poor", "bad"]
     assert [row[1] for row in failed] == ["status", "failed", "failed", "skipped", "skipped"]
-    assert opened.index("Ranking by bytes per token") < opened.rindex("Not measured")
+    assert opened.index("Ranking: fewest tokens") < opened.rindex("Not measured")
     titles = [one.removeprefix("<summary>").partition("</summary>")[0] for one in folds]
     assert titles[0] == "3 more tables"
     assert len(titles) == 2
@@ -69,7 +69,7 @@ def test_resolved_differences_come_first_the_worse_before_the_better_and_the_lar
     opened, folded = text.split("<details>")
     assert opened.splitlines()[0] == "**8 differences B - A: 2 worse, 4 better, 2 not significant.**"
     (table,), (rest,) = tables(opened), tables(folded)
-    assert [row[-1] for row in table[1:]] == ["- worse"] * 2 + ["+ better"] * 4
+    assert [row[-1] for row in table[1:]] == ["worse"] * 2 + ["better"] * 4
     assert [row[0].split(" | ")[1] for row in table[1:]] == ["a -> b"] * 2 + ["a -> d"] * 2 + ["a -> c"] * 2
     assert "<summary>2 not significant</summary>" in folded
     assert [row[-1] for row in rest[1:]] == ["not significant"] * 2
@@ -101,7 +101,7 @@ def test_what_is_shown_is_the_comparison() -> None:
 def test_of_nothing_there_is_no_share_and_the_difference_itself_is_shown() -> None:
     differences = comparison.rows(record(*column({"a": 0.0, "b": 3.0}, 0.1, 1)), "a", "b")
     ((_, row),) = tables(report.to_pull_request(comments.comparison_comment(differences, "t")))
-    assert (float(row[-2]), row[-1]) == (3, "+ better")
+    assert (float(row[-2]), row[-1]) == (3, "better")
 
 
 # ---------------------------------------------------------------------------------------------- names of strangers

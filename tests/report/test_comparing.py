@@ -64,7 +64,7 @@ def test_intervals_of_times_are_shown_by_their_ends(result: session.Result) -> N
     )
     of_text = next(one for one in both if one.metric == "bytes_per_token")
     sheets = report.difference_sheets([of_text, timed])
-    assert sheets[2].texts[0][1:] == ("3.21 MB/s", "3.22 MB/s", "+0.31 % [+0.28, +7.8]", "+ better")
+    assert sheets[2].texts[0][1:] == ("3.21 MB/s", "3.22 MB/s", "+0.31 % [+0.28, +7.8]", "better")
     (row,) = sheets[1].texts
     half = (of_text.interval[1] - of_text.interval[0]) / 2 / of_text.a if of_text.interval and of_text.a else None
     assert half is not None
@@ -96,11 +96,11 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     unjudged = dataclasses.replace(differs, interval=None)
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
     assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
-    assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "- worse")] * 2 + [("better", "+ better")] * 2
+    assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
     assert "2 metrics" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
-    assert ("31m- worse" in text, "32m+ better" in text) == (True, True)
+    assert ("31mworse" in text, "32mbetter" in text) == (True, True)
 
 
 def test_what_has_an_interval_and_no_curve_is_inconclusive_for_want_of_a_curve() -> None:

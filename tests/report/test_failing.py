@@ -190,8 +190,8 @@ def test_two_rows_of_one_record(pair: tuple[Path, Path]) -> None:
     edited(pair[1], lambda data: data["results"][3]["details"].update(ids="0" * 16))
     for fail_on, code in (("worse", 0), ("any", 1)):
         done = rows(pair[1], fail_on)
-        assert done.exit_code == code, "two rows may have other ids"
-        assert f"compression | {ROW} -> other | text: other ids, " in done.output
+        assert done.exit_code == code, "two rows may have different ids"
+        assert f"compression | {ROW} -> other | text: different ids, " in done.output
     edited(pair[1], lambda data: data["results"].pop(4))
     assert rows(pair[1], "worse").exit_code == 2
 

@@ -31,7 +31,7 @@ def test_two_ids_that_change_places_are_seen_though_no_mean_moves(made: Path) ->
         assert done.exit_code == 1
         lines = reasons(done.output, "worse")
         assert len(lines) == 2, "of two cases that read the text"
-        assert all("other ids" in line and ", in 1 of " in line and line.endswith(IDS) for line in lines)
+        assert all("different ids" in line and ", in 1 of " in line and line.endswith(IDS) for line in lines)
 
 
 @pytest.mark.parametrize("claims", [("sha256:x", "sha256:y"), (None, None)])
@@ -50,7 +50,7 @@ def test_ids_of_another_vocabulary_are_said_and_fail_where_any_difference_does(
     for fail_on, code in (("worse", 0), ("any", 1)):
         done = gated(paths[0], paths[1], fail_on=fail_on)
         assert done.exit_code == code
-        assert sum(IDS in line and "other ids, in 1 of" in line for line in reasons(done.output, "differs")) == 2
+        assert sum(IDS in line and "different ids, in 1 of" in line for line in reasons(done.output, "differs")) == 2
 
 
 def copied(made: Path, folder: Path, name: str) -> Path:
@@ -124,7 +124,7 @@ def test_without_its_state_a_record_shows_that_ids_differ_but_not_where(
     damage(tmp_path / "swapped.json.state.zip")
     done = gated(made / "a.json", tmp_path / "swapped.json")
     assert done.exit_code == 1
-    assert len(re.findall(r"other ids\b.*: state '", done.output)) == 2
+    assert len(re.findall(r"different ids\b.*: state '", done.output)) == 2
 
 
 @pytest.mark.parametrize("name", ["ids blocks", "ids bytes"])
@@ -133,7 +133,7 @@ def test_arrays_that_contradict_each_other_are_named(made: Path, tmp_path: Path,
     with_state(path, lambda arrays: arrays.update({name: arrays[name][1:]}))
     done = gated(made / "a.json", path)
     assert done.exit_code == 1
-    assert len(re.findall(r"other ids\b.*\bblocks\b", done.output)) == 2
+    assert len(re.findall(r"different ids\b.*\bblocks\b", done.output)) == 2
 
 
 @pytest.mark.parametrize("schema", [1, 2])

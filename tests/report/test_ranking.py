@@ -212,6 +212,6 @@ def test_one_row_has_no_rank() -> None:
 def test_a_real_run_is_ranked_first() -> None:
     result = pyharness.run(["raw_bytes", "mistral:v3"], ["sample:prose"], ["compression"])
     first = report.sheets(result.record)[1]
-    assert first.title == "Ranking by bytes per token"
+    assert first.title == "Ranking: fewest tokens"
     assert [(row[0], row[2]) for row in first.texts] == [("mistral:v3", "1"), ("raw_bytes", "2")]
     assert any("smoke test" in note for note in first.notes)

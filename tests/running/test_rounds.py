@@ -71,7 +71,7 @@ def test_a_row_that_fails_costs_itself_alone() -> None:
 def test_other_ids_in_one_round_leave_no_number() -> None:
     (first, second, _) = rotation(3).run(Bench(others={"b": 2}), {})
     assert (second.status, second.failure, second.measurements) == ("failed", Failure.WRONG, ())
-    assert "round 3 gave other ids" in str(second.reason)
+    assert "round 3 gave different ids" in str(second.reason)
     assert first.status == "ok"
 
 
@@ -80,7 +80,7 @@ def test_a_row_that_gives_other_ids_takes_no_further_turn() -> None:
     results = rotation(5).run(bench, {})
     assert [number for row, number in bench.asked if row == "b"] == [0, 1]
     assert [result.status for result in results] == ["ok", "failed", "ok"]
-    assert "round 2 gave other ids" in str(results[1].reason)
+    assert "round 2 gave different ids" in str(results[1].reason)
     assert [len(result.measurements[0].samples) for result in (results[0], results[2])] == [5, 5]
 
 

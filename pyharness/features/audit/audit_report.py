@@ -17,13 +17,13 @@ from pyharness.types import counted
 WORDS: Mapping[CheckStatus, str] = {"pass": "pass", "warn": "warn", "fail": "FAIL", "open": "open", "none": "-"}
 _SIGNS: Mapping[CheckStatus, str] = {"pass": "calm", "fail": "alarm"}
 _LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
-_CHECKS = (Heading("check", "name", whole=True), Heading("result", "word"), Heading("what was looked at", "prose"))
+_CHECKS = (Heading("check", "name", whole=True), Heading("result", "word"), Heading("what should hold", "prose"))
 _FAULTS = (
     Heading("check", "name", whole=True), Heading("result", "word"), Heading("finding", "prose"),
     Heading("witness", "prose"), Heading("what to do", "prose"),
 )  # fmt: skip
-_ABOUT = ("fail: a fault. warn: it works, and a team should know. open: not decided. -: nothing to check here, or not "
-          "installed.")  # fmt: skip
+_ABOUT = ("fail: a fault. warn: it works as published, but you should know. open: not decided. -: nothing to check, or "
+          "not installed.")  # fmt: skip
 
 
 def verdict(audited: TokenizerAudit) -> str:

@@ -25,7 +25,10 @@ from pyharness.types import InputError, Unsupported
 from pyharness.vocabularies.files import vocabulary_file
 
 RunCheck: TypeAlias = Callable[[AuditSubject, int], CheckResult]
-BENCHMARKS = ("control", "glitch", "hostile", "streaming")  # of other features, where they are installed
+BENCHMARKS = {  # of other features, where they are installed, and what should hold
+    "control": "no text of a user becomes a control token", "glitch": "the model has trained every token",
+    "hostile": "no text is slow or breaks it", "streaming": "streamed text is the whole text",
+}  # fmt: skip
 EXITS: Mapping[CheckStatus, int] = {"pass": 0, "warn": 0, "none": 0, "fail": 1, "open": 3}
 _ADVICE = "take the file from its publisher again, and compare its SHA-256"
 _LONGEST = 300  # characters of a library's message
@@ -110,8 +113,7 @@ def _alone(run: Callable[[AuditSubject], CheckResult]) -> RunCheck:
 
 
 def _benchmark(name: str) -> AuditCheck:
-    about = f"the benchmark {name}, where a feature brings it"
-    return AuditCheck(name, about, _alone(partial(measured.check_benchmark, name=name)))
+    return AuditCheck(name, BENCHMARKS[name], _alone(partial(measured.check_benchmark, name=name)))
 
 
 CHECKS: Mapping[str, AuditCheck] = {
@@ -127,9 +129,9 @@ CHECKS: Mapping[str, AuditCheck] = {
         AuditCheck("reachable", "some text gives each token", vocabulary.check_reachable),
         # Threads come before batches: a library's pool keeps the size of its first use.
         AuditCheck("threads", "1 thread and 4 give equal ids", _alone(calls.check_threads)),
-        AuditCheck("batches", "a batch gives the ids of a loop", _alone(calls.check_batches)),
-        AuditCheck("offsets", "offsets are in order and of the text", _alone(calls.check_offsets)),
-        AuditCheck("template", "chat templates render, and fit", _alone(templates.check_template), True),
+        AuditCheck("batches", "a batch gives the same ids as single calls", _alone(calls.check_batches)),
+        AuditCheck("offsets", "offsets cover the text in order", _alone(calls.check_offsets)),
+        AuditCheck("template", "chat templates keep what users write", _alone(templates.check_template), True),
         *map(_benchmark, BENCHMARKS),
     )
 }

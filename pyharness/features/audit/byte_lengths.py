@@ -41,7 +41,7 @@ PROBES = (
     ("marks that follow their letter (NFC)", "e\u0301"),
     ("ligatures and wide letters (NFKC)", "ﬁＡ"),
     ("control characters", "a\x01b"),
-    ("the sign ▁, which stands for a space", f"a{SPACE}b"),
+    ("the character ▁, used for a space", f"a{SPACE}b"),
     ("characters of rare scripts", "\U00012000"),
     ("characters that are not assigned", "\ue000"),
     ("the text of a byte piece", "<0x41>"),

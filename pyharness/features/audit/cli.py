@@ -51,7 +51,7 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
       1         the table of --check has wrong lengths
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness.features.audit import byte_lengths, length_report, length_tables
     from pyharness.system import atomic_file
@@ -126,20 +126,20 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
     pyharness diff model@v1.0 model
     pyharness diff cl100k_base --libraries tiktoken==0.9.0 tiktoken==0.12.0
 
-    It says what changed in vocabulary and rules, stages and added tokens. It says which documents get other ids, and
-    shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white space
-    and the spelling of merges make no difference. A file may be in gzip. PATH@REVISION is a file or folder at a
+    It says what changed in vocabulary and rules, stages and added tokens. It says which documents get different ids
+    and shows the shortest text of each cause. Both libraries have encoded each of these texts. Order of keys, white
+    space and the spelling of merges make no difference. A file may be gzipped. PATH@REVISION is a file or folder at a
     revision in git. --libraries installs each version in an environment of its own, which the cache keeps; there only
     texts are compared.
 
     \b
     Exit status:
-      0         no text with other ids was found; only the verdict
+      0         no text with different ids was found; only the verdict
                 "equal: both define the same" is a proof
       1         ids differ
       2         the two cannot be compared
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness.features.audit.differences import comparison, comparison_report, sides, versions
     from pyharness.features.audit.differences.versions import LibraryVersion
@@ -194,8 +194,8 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
     pyharness audit ./model-folder -o audit.html
     pyharness audit ./tokenizer.json --only specials --format json
 
-    It reads the file and the files next to it. It encodes every assigned character, and asks the home library for
-    batches, threads and offsets. Chat templates are rendered in a sandbox. Each finding has a witness that the home
+    It reads the file and the files next to it. It encodes every assigned character, and asks its own library for
+    batches, threads and offsets. Chat templates are rendered in a sandbox. Each finding has a witness that this
     library confirms, and what to do. It needs no network. docs/audit.md explains each check.
 
     \b
@@ -205,7 +205,7 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
       2         bad input
       3         no fault, and something could not be decided
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness.features.audit import audit_report, auditing
     from pyharness.report import page
@@ -252,7 +252,7 @@ def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output:
       0         done
       2         bad input, such as a row without a vocabulary
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness.features.audit.differences import overlap_report, overlaps, sides
     from pyharness.report import page

@@ -77,10 +77,10 @@ def facts_of(lengths: ByteLengths, tokenizer: Tokenizer, corpora: Sequence[str])
 def sheets(facts: LengthFacts) -> list[Sheet]:
     """Return the summary for people."""
     read = facts.sums
-    off = "" if read.naive is None else f"; naively {read.naive:,} ({read.naive - read.bytes:+,})"
+    off = "" if read.naive is None else f"; naive ones {read.naive:,} ({read.naive - read.bytes:+,})"
     lines = [
         ("ids", f"{facts.present:,} of {facts.ids:,}"),
-        ("dummy space", "the first token has a space that is not of the text" if facts.dummy_space else "no"),
+        ("dummy space", "the first token has a space that is not in the text" if facts.dummy_space else "no"),
         ("lengths add up", _ADDS_UP[facts.claim]),
         ("text", f"{', '.join(facts.corpora)}: {read.documents:,} documents, {read.unequal:,} do not add up"),
         ("bytes", f"{read.bytes:,} of the text; lengths give {read.total:,}{off}"),
@@ -94,7 +94,7 @@ def sheets(facts: LengthFacts) -> list[Sheet]:
         )
     if facts.naive_wrong:
         rows = [(f"{token}", _brief(text), f"{length}", f"{naive}") for token, text, length, naive in facts.naive_wrong]
-        parts.append(_first("Naive lengths that are wrong", ("id", "token", "bytes", "naively"), rows))
+        parts.append(_first("Naive lengths that are wrong", ("id", "token", "bytes", "naive"), rows))
     return parts
 
 
@@ -102,7 +102,7 @@ def audit_sheets(row: str, audited: Audit) -> list[Sheet]:
     """Return an audit for people: counts, causes and the first wrong ids."""
     lines = [
         ("table", audited.table), ("ids", f"{audited.ids:,}"), ("wrong", f"{len(audited.wrong):,}"),
-        ("special ids with 0", f"{audited.zeros:,}, which is a convention"),
+        ("special ids with 0", f"{audited.zeros:,}, which is allowed"),
         ("ids that the row lacks", f"{audited.beyond:,}"),
         *((f"cause: {cause}", f"{count:,}") for cause, count in audited.causes.items()),
     ]  # fmt: skip

@@ -42,10 +42,10 @@ def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str,
     \b
     Exit status:
       0         every engine that could be compared gives equal ids
-      1         an engine gives other ids, or failed
+      1         an engine gives different ids, or failed
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness import report
     from pyharness.corpora import open_corpus

@@ -364,12 +364,12 @@ TABLE = Table(
         Column("bits_per_byte", "bits/byte", interval=True),
         Column("next_token_nll", "NLL"),
         Column("next_token_entropy", "entropy"),
-        *(Column("word_position_nll", f"NLL at {place}", part=place) for place in words.PARTS),
+        *(Column("word_position_nll", f"NLL {place}", part=place) for place in words.PARTS),
     ),
     notes=(
         _note_unchecked,
         "NLL and entropy: bits per token. Only bits/byte compares tokenizers.",
-        "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
+        "NLL 0, 1, 2, 3+: by tokens since the word's start. NLL outside: tokens without a letter or digit of a word.",
     ),
 )
 

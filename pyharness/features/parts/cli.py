@@ -50,7 +50,7 @@ def plan(
       0         planned, or printed
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness import suite
     from pyharness.features.parts import costs, executors, planning
@@ -100,7 +100,7 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
       1         a case of it failed
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness.features.parts import planning, working
 
@@ -138,7 +138,7 @@ def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -
       1         a part is missing, or a case failed
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness import report
     from pyharness.cli.progress import listener

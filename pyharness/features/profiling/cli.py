@@ -60,7 +60,7 @@ def profile(
       1         our kernel failed on some shape
       2         bad input
       129, 130, 143
-                hung up, interrupted, told to end
+                hung up, interrupted, terminated
     """
     from pyharness import report, store
     from pyharness.features.profiling import cases, plan, session

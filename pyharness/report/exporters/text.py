@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,8 @@ GAP = 2
 BAR_WIDTH = 6
 _EIGHTHS: tuple[str, ...] = ("", *"▏▎▍▌▋▊▉")
 STYLES = {"better": "green", "worse": "red", "inconclusive": "yellow"}
-_WORD = re.compile(r"[^\s_/]*(?:[_/]+|\s+|$)")
+_WORD = re.compile(r"\S*(?:\s+|$)")
+_PART = re.compile(r"[^_/]*(?:[_/]+|$)")  # of a word that is wider than its column
 
 
 def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> str:
@@ -34,7 +35,9 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
     from rich.text import Text
 
     out = io.StringIO()
-    for number, sheet in enumerate(chain.from_iterable(_blocks(_narrow(whole, width), width) for whole in sheets)):
+    parts = list(chain.from_iterable(_blocks(_narrow(whole, width), width) for whole in sheets))
+    short = _short_names(parts, width)
+    for number, sheet in enumerate(parts):
         console = Console(
             file=out,
             width=max(width, _least_width(sheet)),
@@ -48,7 +51,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         if sheet.title:
             console.print(Text(visible(sheet.title), style="bold"))
         drawn = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="dim" if color else "", pad_edge=False)
-        for heading, header in zip(sheet.headings, _headers(sheet.columns), strict=True):
+        for heading, header in zip(sheet.headings, _headers(sheet.headings), strict=True):
             wraps = _wraps(heading)
             drawn.add_column(
                 Text(header),
@@ -57,8 +60,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
                 overflow="fold" if wraps else "ellipsis",
                 ratio=1 if heading.kind == "prose" else None,
             )
-        room = _room_for_names(sheet, width)
-        for texts in _show(sheet, room):
+        for texts in _show(sheet, _room_for_names(sheet, width), short):
             cells = zip(sheet.headings, texts, strict=True)
             drawn.add_row(*(_prose(text) if _wraps(at) else Text(text, _style(at, text)) for at, text in cells))
         if sheet.headings:
@@ -66,6 +68,13 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _width(text: str) -> int:
+    """Return the columns of a terminal that a text takes; a character may take two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _style(heading: Heading, text: str) -> str:
@@ -82,7 +91,7 @@ def _is_cut(heading: Heading) -> bool:
 
 
 def _prose(text: str) -> Text:
-    """Return text that wraps between words, those of ``names_like_this`` and of paths, too."""
+    """Return text that wraps between words; a name that is wider than its column, at its underscores and slashes."""
     from rich.text import Text
 
     class Prose(Text):
@@ -94,20 +103,20 @@ def _prose(text: str) -> Text:
 
 def _lines(text: str, width: int) -> Iterator[str]:
     """Yield lines of at most ``width`` columns of a terminal, except for longer words."""
-    from rich.cells import cell_len
-
     line = ""
-    for word in _WORD.findall(text):
-        if line and cell_len(line + word.rstrip()) > width:
+    words = (_PART.findall(word) if _width(word.rstrip()) > width else [word] for word in _WORD.findall(text))
+    for word in chain.from_iterable(words):
+        if line and _width(line + word.rstrip()) > width:
             yield line.rstrip()
             line = ""
         line += word
     yield line.rstrip()
 
 
-def _headers(columns: Sequence[str]) -> list[str]:
-    """Put the last word of a long header below the others: columns stay as narrow as their numbers."""
-    parts = [column.rpartition(" ") if len(column) > HEADER_WIDTH else ("", "", column) for column in columns]
+def _headers(headings: Sequence[Heading]) -> list[str]:
+    """Put the last word of a long header below the others, but above prose: columns stay as narrow as their numbers."""
+    long = (one.kind != "prose" and len(one.title) > HEADER_WIDTH for one in headings)
+    parts = [one.title.rpartition(" ") if two else ("", "", one.title) for one, two in zip(headings, long, strict=True)]
     two_lines = any(head for head, _, _ in parts)
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
@@ -121,7 +130,7 @@ def _narrow(sheet: Sheet, width: int) -> Sheet:
         sheet = _of_columns(sheet, [index for index in range(len(sheet.headings)) if index != place])
     if not left_out:
         return sheet
-    return replace(sheet, notes=(*sheet.notes, f"Left out, as {width} columns have no room: {', '.join(left_out)}."))
+    return replace(sheet, notes=(*sheet.notes, f"Left out, too wide for {width} columns: {', '.join(left_out)}."))
 
 
 def _of_columns(sheet: Sheet, places: Sequence[int]) -> Sheet:
@@ -159,10 +168,8 @@ def _count_columns(sheet: Sheet) -> int:
 
 def _widest(sheet: Sheet, index: int) -> int:
     """Return the terminal columns of the widest text in a column."""
-    from rich.cells import cell_len
-
-    header = _headers(sheet.columns)[index].split("\n")
-    return max(map(cell_len, (*header, *_texts(sheet, index))))
+    header = _headers(sheet.headings)[index].split("\n")
+    return max(map(_width, (*header, *_texts(sheet, index))))
 
 
 def _least_width(sheet: Sheet) -> int:
@@ -180,15 +187,27 @@ def _room_for_names(sheet: Sheet, width: int) -> int:
     return max(MIN_NAME_WIDTH, (width - _count_columns(sheet)) // max(names, 1) - GAP)
 
 
-def _show(sheet: Sheet, room: int) -> Iterator[list[str]]:
-    """Yield texts of each row; names are cut if there is no room, and stay different within a sheet."""
-    named = [_is_cut(heading) for heading in sheet.headings]
-    columns = [_texts(sheet, place) for place in range(len(sheet.headings))]
-    rows = [list(texts) for texts in zip(*columns, strict=True)]
-    names = [text for row in rows for text, is_name in zip(row, named, strict=True) if is_name]
-    short = _short(names, room)
-    for row in rows:
-        yield [short[text] if is_name else text for text, is_name in zip(row, named, strict=True)]
+def _short_names(sheets: Sequence[Sheet], width: int) -> dict[str, str]:
+    """Shorten names for the narrowest sheet that cuts any: a name has one short form, and names stay different.
+
+    A later cut would remove the end of a name, or digits.
+    """
+    names = [(room, text) for sheet in sheets for room in [_room_for_names(sheet, width)]
+             for place, heading in enumerate(sheet.headings) if _is_cut(heading)
+             for text in _texts(sheet, place)]  # fmt: skip
+    texts, room = [text for _, text in names], min((room for room, text in names if _width(text) > room), default=width)
+    for narrower in range(room, LEAST_WIDTH, -1):
+        short = shorten_apart(texts, narrower)
+        if all(_width(text) <= room for text in short.values()):
+            return short
+    return shorten_apart(texts, LEAST_WIDTH)
+
+
+def _show(sheet: Sheet, room: int, short: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Return texts of each row; a name that has no room is shown in its short form."""
+    columns = [[short[text] if _is_cut(heading) and _width(text) > room else text for text in _texts(sheet, place)]
+               for place, heading in enumerate(sheet.headings)]  # fmt: skip
+    return zip(*columns, strict=True)
 
 
 def _texts(sheet: Sheet, place: int) -> list[str]:
@@ -209,17 +228,3 @@ def _bar(length: float) -> str:
     """
     eighths = round(length * 8 * BAR_WIDTH)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_WIDTH)
-
-
-def _short(names: Sequence[str], room: int) -> dict[str, str]:
-    """Shorten names to ``room`` columns of a terminal, if possible; a character may take two.
-
-    A later cut would remove the end of a name, or digits.
-    """
-    from rich.cells import cell_len
-
-    for width in range(room, LEAST_WIDTH, -1):
-        short = shorten_apart(names, width)
-        if all(cell_len(text) <= room for text in short.values()):
-            return short
-    return shorten_apart(names, LEAST_WIDTH)

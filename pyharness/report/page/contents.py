@@ -87,7 +87,7 @@ def _significant_blocks(found: Sequence[Compared]) -> Iterator[Block]:
             yield sheet
             continue
         drawn = [Dot(each.name, _relative(one, each), verdict=each.verdict) for each in differences]
-        description = "B - A as a share of A. Lines: paired 95 % CIs. Dashed line: no difference."
+        description = "(B - A) / A. Lines: paired 95 % CIs. Dashed line: no difference."
         svg = dots(drawn, one.pair.title, "B - A, % of A", at=0.0)
         yield Figure(one.pair.title, description, svg, sheet)
 

@@ -188,7 +188,7 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
     of_rows = [(row, one) for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
     if any(one.replicates and interval_of(one) for _, one in of_rows):
-        yield "±: half-width of the 95 % CI over documents."
+        yield "±: half-width of the 95 % confidence interval (CI) over documents."
     if any(one.paired for _, one in of_rows):
         yield "x [low, high]: ratio to the reference row in the same round, with its 95 % CI."
     if any(one.samples and not one.paired and interval_of(one) for _, one in of_rows):
@@ -201,4 +201,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         whose = "" if len(reasons) == len(rows) else f" for {names}"
         (row, first), different = next(iter(reasons.items())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}. For {row}: {first}; the rest alike." if different else f"No CI{whose}: {first}."
+        yield f"No CI{whose}. For {row}: {first}; similarly for the others." if different else f"No CI{whose}: {first}."

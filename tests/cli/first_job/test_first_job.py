@@ -37,7 +37,7 @@ _VARIES = (
     (r"(cases? in) [\d,]+ s", r"\1 <seconds> s"),
     (r"(?m)^(Fastest \w+ ).*(?:\n {12,}.*)*", r"\1<speeds>"),
     (r"  \(about [^)]* left\)", ""),  # now and then
-    (r"(?s)Spread above.*?rounds=10\.\n", ""),  # where the machine was not quiet
+    (r"(?s)CV above.*?rounds=10'\.\n", ""),  # where the machine was not quiet
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -59,3 +60,25 @@ def test_rank_files_of_one_folder_differ_at_80_columns() -> None:
 
 def test_a_name_of_two_characters_has_no_end() -> None:
     assert [shorten("abcdef", width) for width in (1, 2, 3)] == ["…", "a…", "a…f"]
+
+
+def of_numbers(names: list[str], count: int) -> Sheet:
+    headings = (Heading("tokenizer", "name"), *(Heading(f"n{at}") for at in range(count)))
+    return Sheet("", headings, tuple((Cell(name), *(Cell(1.25),) * count) for name in names))
+
+
+def test_a_name_has_one_short_form_in_all_tables_and_is_whole_where_it_fits() -> None:
+    long, middle = "file:ranks/a-name-that-fits-in-no-table.tiktoken", "file:both/tokenizer.json"
+    shown = report.to_text([of_numbers([long, middle], count) for count in (5, 7)], width=80).splitlines()
+    names = [line.split(" ")[0] for line in shown if line.startswith("file:")]
+    assert (names[0], names[1]) == (names[2], middle)
+    assert "…" in names[0]
+    assert "…" in names[3]
+
+
+@pytest.mark.parametrize(("width", "whole"), [(30, True), (20, False)])
+def test_a_name_breaks_at_a_slash_only_if_it_is_wider_than_its_column(width: int, whole: bool) -> None:
+    sheet = Sheet("", (Heading("answer", "prose"),), ((Cell("best of all is file:code/tokenizer.json"),),))
+    lines = report.to_text([sheet], width=width).splitlines()
+    assert ("file:code/tokenizer.json" in lines) is whole
+    assert ("file:code/" in " ".join(lines).split()) is not whole

@@ -10,7 +10,7 @@ from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.commands import session
 from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, CheckStatus
 from pyharness.store import Record
-from pyharness.types import CaseResult, Failure, InputError
+from pyharness.types import CaseResult, Failure, InputError, counted
 
 # Given to a benchmark that has such parameters, so that an audit ends within two minutes. Half of its time would go to
 # hostile texts of 2^20 bytes, and 2^12 to 2^19 show growth as well.
@@ -25,7 +25,7 @@ def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
     """Run one benchmark on the row; one that is not installed, or that the row lacks the means for, is no fault."""
     benchmark = benchmarks().get(name)
     if benchmark is None:
-        return CheckResult("not installed", absent=True)
+        return CheckResult(f"benchmark {name} is not installed", absent=True)
     limits = {parameter: limit for parameter, limit in LIMITS.items() if parameter in benchmark.parameters}
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def check_benchmark(subject: AuditSubject, name: str) -> CheckResult:
     if results and all(one.status == "skipped" for one in results):
         return CheckResult(f"{name}: {results[0].reason}", absent=True)
     faults = (*(fault for one in results for fault in _of_case(one)), *_of_answers(benchmark, record, results))
-    return CheckResult(f"pyharness run, {len(results)} cases of {name}", faults)
+    return CheckResult(f"benchmark {name}, {counted(len(results), 'case')}", faults)
 
 
 def _of_case(result: CaseResult) -> Iterator[AuditFault]:

@@ -132,7 +132,7 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
             yield AuditFault(
                 "control token is not special", f"{quoted(token.content)} has special: false",
                 f"{quoted(token.content)} -> {id_list(subject.ids(token.content))} with special tokens switched off",
-                "set special: true: text of a user becomes this id, in every library and with every safety switch",
+                "set special: true: a user's text becomes this id even with special tokens switched off",
             )  # fmt: skip
     if not isinstance(home, HuggingFaceTokenizer):
         return
@@ -144,7 +144,7 @@ def _of_file(subject: AuditSubject) -> Iterator[AuditFault]:
         yield AuditFault(
             "control token is not special", text,
             f"{quoted(like[0])} -> {id_list(subject.ids(like[0]))} with special tokens switched off",
-            "remove these strings from text of users before you encode it: no safety switch does", "warn",
+            "remove these strings from users' text before you encode it: switching special tokens off does not", "warn",
         )  # fmt: skip
     unknown = home.file.model.get("unk_token")
     if isinstance(unknown, str) and unknown and unknown not in home.file.vocab:

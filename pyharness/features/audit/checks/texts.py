@@ -99,7 +99,7 @@ def check_normal_forms(subject: AuditSubject) -> CheckResult:
     one, other = pairs[place]
     points = " ".join(f"U+{ord(letter):04X}" for letter in other)
     sides = (id_list(tokens.document(place).tolist()) for tokens in (composed, apart))
-    text = f"{len(differing):,} of {len(pairs):,} have other ids in NFD"
+    text = f"{len(differing):,} of {len(pairs):,} have different ids in NFD"
     fault = AuditFault(
         "equal text, other ids", text + (", and the file has a normaliser of Unicode" if promised else ""),
         f"{quoted(f'a{one}b')} (NFC) -> {next(sides)}, {quoted(f'a{other}b')} (NFD, {points}) -> {next(sides)}",

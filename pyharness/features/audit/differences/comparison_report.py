@@ -50,9 +50,9 @@ def _answer(compared: TokenizerComparison) -> Sheet:
     ids, both, documents = compared.ids, compared.overlap, sum(count.documents for count in compared.texts)
     lines = [
         ("verdict", verdict(compared)),
-        ("documents", f"{sum(count.differing for count in compared.texts):,} of {documents:,} have other ids"),
-        ("made texts", f"{compared.tried:,} were tried; readings: {', '.join(compared.readings)}"),
-        ("tokens", f"{both.both:,} in both of {both.first:,} and {both.second:,}; Jaccard {both.jaccard:.4f}"),
+        ("documents", f"{sum(count.differing for count in compared.texts):,} of {documents:,} have different ids"),
+        ("synthetic", f"{compared.tried:,} texts were tried, read as {', '.join(compared.readings)}"),
+        ("tokens", f"{both.both:,} in common, of {both.first:,} and of {both.second:,}; Jaccard {both.jaccard:.4f}"),
         ("", f"{both.both / max(both.first, 1):.1%} of the first, {both.both / max(both.second, 1):.1%} of the second"),
         ("embedding", f"{ids.moved:,} ids move, {ids.gone:,} are gone, {both.second - both.both:,} are new"),
     ]
@@ -70,15 +70,15 @@ def _changes(listed: Sequence[Change]) -> Sheet:
     rows = []
     for kind, count in counts(listed).items():
         some = [_quoted(change.name) for change in listed if change.kind == kind][:_EXAMPLES]
-        rows.append((Cell(kind), Cell(count, _COUNT), Cell(", ".join(some) + ", ..." * (count > _EXAMPLES))))
-    headings = (Heading("what changed", "word"), Heading("number"), Heading("examples", "prose"))
+        rows.append((Cell(_kind(kind)), Cell(count, _COUNT), Cell(", ".join(some) + ", ..." * (count > _EXAMPLES))))
+    headings = (Heading("kind", "word"), Heading("number"), Heading("examples", "prose"))
     return Sheet("What changed", headings, tuple(rows))
 
 
 def _in_full(listed: Sequence[Change]) -> Sheet:
     rows = [
-        text_row(f"{change.kind}: {_brief(change.name)}", _value(change, change.before), _value(change, change.after))
-        for change in listed[:_MOST_IN_FULL]
+        text_row(f"{_kind(one.kind)}: {_brief(one.name)}", _value(one, one.before), _value(one, one.after))
+        for one in listed[:_MOST_IN_FULL]
     ]
     more = len(listed) - len(rows)
     notes = (f"{more:,} more; --format json has them",) if more else ()
@@ -107,7 +107,12 @@ def _texts(texts: Sequence[TextCount]) -> Sheet:
 
 def _in_words(cause: Cause) -> str:
     name = f" {_quoted(cause.name)}" if cause.name else ""
-    return f"{cause.stage}{name}" + ("" if cause.reading == "plain" else f" ({cause.reading})")
+    return f"{_kind(cause.stage)}{name}" + ("" if cause.reading == "plain" else f" ({cause.reading})")
+
+
+def _kind(kind: str) -> str:
+    """Return a kind of change for people: an entry of ``added_tokens`` that comes or goes is no new token."""
+    return "added_tokens entry" if kind == "added token" else kind
 
 
 def _tokens(tokens: Sequence[tuple[int, str]]) -> str:
@@ -188,8 +193,8 @@ def version_sheets(compared: VersionComparison) -> list[Sheet]:
     documents, differing = (sum(getattr(one, name) for one in compared.texts) for name in ("documents", "differing"))
     lines = (
         ("verdict", "equal on all that was tried: no proof" if compared.equal else "ids differ"),
-        ("documents", f"{differing:,} of {documents:,} have other ids"),
-        ("made texts", f"{compared.tried:,} were tried"),
+        ("documents", f"{differing:,} of {documents:,} have different ids"),
+        ("synthetic", f"{compared.tried:,} texts were tried"),
     )
     title = " and ".join(
         f"{spec} in {version}" for spec, version in zip(compared.specs, compared.versions, strict=True)
@@ -198,7 +203,7 @@ def version_sheets(compared: VersionComparison) -> list[Sheet]:
     if compared.witnesses:
         rows = tuple(text_row(_quoted(text), _ids(one), _ids(other)) for text, one, other in compared.witnesses)
         notes = ("Each is shrunk until no character can go. Texts that hold one of these are not shown.",)
-        parts.append(Sheet("The shortest texts with other ids", _headings("text", "first", "second"), rows, notes))
+        parts.append(Sheet("The shortest texts with different ids", _headings("text", "first", "second"), rows, notes))
     return [*parts, _texts(compared.texts)]
 
 

@@ -209,7 +209,7 @@ class Turns:
                 place = next((n for n, (a, b) in enumerate(zip(*ids.values(), strict=False)) if a != b),
                              min(map(len, ids.values())))  # fmt: skip
                 shown = ", ".join(f"{side} {ids[side][place : place + 4]}" for side in SIDES)
-                return f"other ids: text {index} of a batch ({span[1]} bytes), from token {place} on: {shown}"
+                return f"different ids: text {index} of a batch ({span[1]} bytes), from token {place} on: {shown}"
         return "the two sides give different results for the same text"
 
     def _finish(self) -> tuple[dict[Side, int], dict[Side, int]]:

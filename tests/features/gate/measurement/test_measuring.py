@@ -133,7 +133,9 @@ def test_other_ids_are_incomparable_and_the_place_is_said() -> None:
     measured = measure(plan, everybody)
     verdict, reason = measured.refusals["decode"]
     assert verdict is GateVerdict.INCOMPARABLE
-    assert re.fullmatch(r"other ids: text \d of a batch \(100 bytes\), from token 2 on: base \[7\], head \[8\]", reason)
+    assert re.fullmatch(
+        r"different ids: text \d of a batch \(100 bytes\), from token 2 on: base \[7\], head \[8\]", reason
+    )
     assert {rounds.benchmark for rounds in measured.rounds} == {"encode", "split"}
 
 
