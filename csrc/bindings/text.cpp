@@ -62,7 +62,7 @@ py::list items_of_lines(const JsonTexts& texts, const py::bytes& lines) {
 py::str string_of(std::string_view text) { return {text.data(), text.size()}; }
 
 // (text, beginning of its document, whether it opens, work) of every text.
-py::list pieces_of(const TextRun& run) {
+py::list documents_of(const TextRun& run) {
   py::list pieces;
   for (const ReadText& one : run.texts()) {
     const py::str text = string_of(one.text);
@@ -148,7 +148,7 @@ void bind_text(py::module_& module) {
   module.def("utf8_size", &utf8_size_of, py::arg("text"));
   py::class_<TextRun, std::shared_ptr<TextRun>>(module, "TextRun")
       .def("__len__", [](const TextRun& run) { return run.texts().size(); })
-      .def("pieces", &pieces_of)
+      .def("pieces", &documents_of)
       .def("set_work", &TextRun::set_work, py::arg("work"))
       .def("within", &within, py::arg("most_bytes"))
       .def("sums", &sums_of);

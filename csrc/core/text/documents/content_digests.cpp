@@ -134,7 +134,7 @@ PYHARNESS_INLINE void load(Words& words, const Blocks<Words>& blocks, std::size_
 
 template <class Words>
 PYHARNESS_INLINE void compress_block(Words (&state)[8], const Blocks<Words>& blocks) {
-  Words m[16], v[16];
+  Words m[16] = {}, v[16];  // GCC 12 does not see in a loop that all is set
   for (std::size_t i = 0; i < 16; ++i) load(m[i], blocks, 8 * i, std::make_index_sequence<kLanesOf<Words>>{});
   for (std::size_t i = 0; i < 8; ++i) {
     v[i] = state[i];
