@@ -1,6 +1,7 @@
 #include "core/text/character_splits.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/machine/checks.hpp"
@@ -13,8 +14,9 @@ namespace {
 class FlaggedIds {
  public:
   explicit FlaggedIds(std::span<const std::uint8_t> flags) : words_(flags.size() / 64 + 1) {
-    for (std::size_t id = 0; id < flags.size(); ++id)
-      words_[id / 64] |= static_cast<std::uint64_t>(flags[id] != 0) << (id % 64);
+    for (std::size_t id = 0; id < flags.size(); id += 8)
+      words_[id / 64] |= eight_bits(flags.subspan(id, std::min<std::size_t>(8, flags.size() - id)))
+                         << (id % 64);
   }
 
   bool any_of(std::span<const std::uint32_t> ids) const {
@@ -24,6 +26,17 @@ class FlaggedIds {
   }
 
  private:
+  static std::uint64_t eight_bits(std::span<const std::uint8_t> flags) {
+    std::uint64_t bits = 0;
+    if (flags.size() < sizeof bits) {
+      for (std::size_t i = 0; i < flags.size(); ++i) bits |= static_cast<std::uint64_t>(flags[i] != 0) << i;
+      return bits;
+    }
+    std::memcpy(&bits, flags.data(), sizeof bits);  // three bits in each byte, lowest first
+    bits = (bits | bits >> 1 | bits >> 2) & 0x0101010101010101;
+    return bits * 0x0102040810204080 >> 56;
+  }
+
   std::vector<std::uint64_t> words_;
 };
 

@@ -236,7 +236,8 @@ class CorpusState:
 
     def add(self, name: str, sums: NDArray[Any]) -> None:
         """Add integers [GROUPS] to a counter."""
-        self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.object_)) + sums.astype(np.object_)
+        known = self.counters.get(name)
+        self.counters[name] = sums.astype(np.object_) if known is None else known + sums  # of Python's integers
 
     def total(self) -> Counts:
         """Return the sum of all groups."""
