@@ -13,7 +13,8 @@ from pyharness.types import Ids, Offsets, Segments, Vocabulary
 
 # JsonTexts(names, most_bytes, beginning_bytes).of(lines): an item for each line, the run of texts that begins in it,
 # None inside of one, or the line, which is for json. pieces() of a run are those of pyharness.corpora.files.splitting.
-JsonTexts, TextRun = _core.JsonTexts, _core.TextRun
+JsonTexts = _core.JsonTexts
+TextRun = _core.TextRun
 ReadTexts = _core.ReadTexts  # a batch; digests(): digest_of of every text, and of every key, uint8 [texts, 16]
 utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx

@@ -119,8 +119,8 @@ class IdDigests:
         token_bytes = None if self.closed else self.token_bytes  # a closed pass keeps no bytes
         digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
         lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
-        units = None if units is None else _words(units)
-        return digested.total, Kept(keys, lengths, digested.blocks, digested.bytes, units)
+        of_units = None if units is None else _words(units)
+        return digested.total, Kept(keys, lengths, digested.blocks, digested.bytes, of_units)
 
     def append(self, total: int, part: Kept) -> None:
         """Add the next documents."""
