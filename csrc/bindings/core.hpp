@@ -6,7 +6,8 @@
 namespace pyharness::bindings {
 
 void bind_machine(pybind11::module_& module);  // describe_array, instruction sets
-void bind_text(pybind11::module_& module);     // text_statistics, segment_ends, character_splits, JsonStrings
+void bind_text(
+    pybind11::module_& module);  // text_statistics, segment_ends, character_splits, JsonTexts, ReadTexts
 void bind_splitting(pybind11::module_& module);       // CompiledSplitter, split_texts, split_and_remove
 void bind_merging(pybind11::module_& module);         // BpeEncoder, PieceMerger, philox
 void bind_text_encoder(pybind11::module_& module);    // encoding: TextEncoder

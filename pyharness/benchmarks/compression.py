@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
-from pyharness.corpora.streaming import BATCH_SIZE, batches
+from pyharness.kernels.text import ReadTexts, TextColumn
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DIGEST_BYTES, DocumentSample
-from pyharness.metrics.counting.state import CorpusState, Facts, measure
-from pyharness.statistics.jackknife import GROUPS, group_of
+from pyharness.metrics.counting.state import Batch, CorpusState, Facts, measure
+from pyharness.statistics.jackknife import GROUPS, groups_of
+from pyharness.system.threads import in_order
 from pyharness.types import (
     Case,
     CaseResult,
@@ -62,6 +63,16 @@ class SampledWords:
     counts: NDArray[np.int64] | None = None  # int64 [4], as ``continued_words.count`` gives; None: not counted yet
 
 
+class CountedBatch(NamedTuple):
+    """What a batch adds to a pass."""
+
+    batch: Batch
+    sums: Mapping[str, NDArray[np.int64]]
+    digests: NDArray[np.uint8]  # of the texts, [texts, 16]
+    ids_total: int
+    ids_kept: id_digests.Kept
+
+
 @dataclass(slots=True)
 class CorpusPass:
     """One pass of one tokenizer over a corpus, or over a part of it. ``merge`` adds the pass over another."""
@@ -81,22 +92,33 @@ class CorpusPass:
         return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts), work=work)
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
-        """Stream the corpus through the tokenizer, a batch at a time."""
+        """Stream the corpus through the tokenizer, a batch at a time; a native one takes several batches at a time."""
         counting = list(counters().values())  # a lookup searches modules
-        for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
-            texts = [one.text for one in batch]
-            groups = np.array([group_of(one.key) for one in batch], np.uint8)
-            opens = np.array([one.opens for one in batch], np.bool_)
-            tokens = self.tokenizer.encode_batch(texts, threads)
-            self.state.update(texts, tokens, groups, counting, threads, opens)
-            self.ids.add([one.digest for one in batch], tokens, [one.key for one in batch])
-            for index, one in enumerate(batch):
-                if self.for_pairs.wants(one.digest) or self.for_words.wants(one.digest):
-                    size, ids = len(one.text.encode()), tokens.document(index).copy()
-                    self.for_pairs.add(one.digest, size, SampledIds(ids, int(groups[index])))
-                    self.for_words.add(one.digest, size, SampledWords(one.text, ids))
+        shared = getattr(self.tokenizer, "is_native", False)
+
+        def counted(texts: ReadTexts) -> CountedBatch:
+            digests, keys = texts.digests()
+            tokens = self.tokenizer.encode_batch(texts if shared else list(texts), 1 if shared else threads)
+            batch = self.state.batch(texts, tokens, groups_of(keys), 1 if shared else threads, texts.opens())
+            return CountedBatch(batch, batch.sums(counting), digests, *self.ids.batch(digests, tokens, keys))
+
+        for one in in_order(counted, corpora.read_batches(corpus, self.tally), threads if shared else 1):
+            self._add(one)
             progress(self.tally.bytes)
         return self
+
+    def _add(self, one: CountedBatch) -> None:
+        batch, sizes = one.batch, one.batch.statistics[:, TextColumn.BYTES]
+        self.tally.count_all(one.digests, sizes)
+        self.state.add_batch(batch, one.sums)
+        self.ids.append(one.ids_total, one.ids_kept)
+        for index in self.for_pairs.candidates(one.digests).tolist():  # those for words are among them
+            digest, size = one.digests[index].tobytes(), int(sizes[index])
+            if self.for_pairs.wants(digest) or self.for_words.wants(digest):
+                ids = batch.tokens.document(index).copy()
+                self.for_pairs.add(digest, size, SampledIds(ids, int(batch.groups[index])))
+                if self.for_words.wants(digest):
+                    self.for_words.add(digest, size, SampledWords(batch.texts[index], ids))
 
     def merge(self, other: CorpusPass) -> None:
         """Add the pass over the text behind its own."""

@@ -16,12 +16,12 @@ import sys
 from collections.abc import Mapping
 
 from pyharness.corpora.options import size
-from pyharness.corpora.streaming import keyed, read
+from pyharness.corpora.streaming import keyed, read, read_batches
 from pyharness.plugins.registry import discover, suggest
 from pyharness.plugins.specification import CORPUS
 from pyharness.types import Corpus, CorpusFamily, InputError
 
-__all__ = ["capped", "families", "is_remote", "keyed", "open_corpus", "read"]
+__all__ = ["capped", "families", "is_remote", "keyed", "open_corpus", "read", "read_batches"]
 
 
 def families() -> Mapping[str, CorpusFamily]:

@@ -23,7 +23,8 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
 from pyharness.corpora.files.splitting import pieces
 from pyharness.corpora.path import FileCorpus
-from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed
+from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed, unrolled
+from pyharness.kernels.text import TextRun
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_PARTS = 10**6
@@ -103,6 +104,10 @@ class PartCorpus(DerivedCorpus):
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the documents that begin in this part, with the keys they have in the whole."""
+        return unrolled(self.text_runs(tally))
+
+    def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
+        """Stream the documents of ``keyed_documents``, in runs where they are read in runs."""
         listing, whole = FileListing.of(self.whole), self.whole
         if isinstance(whole, RepeatedCorpus):
             passes = listing.passes_of(self.index, self.count, len(whole.passes))

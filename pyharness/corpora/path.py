@@ -22,6 +22,7 @@ from pyharness.corpora.files.reading import CorpusFile, Extent, blocks, compress
 from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
+from pyharness.kernels.text import TextRun
 from pyharness.plugins.libraries import require
 from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError
@@ -29,6 +30,7 @@ from pyharness.types import Corpus, CorpusFamily, InputError
 SNIFFED_BYTES = 8192
 WHOLE = "file"  # a value of ``split``: a file of plain text is a document, and so is a row
 
+_UNCUT = 1 << 62  # bytes
 ONE_WORK = "*"  # all documents belong to one work, or their works are unknown: no independent evidence
 
 
@@ -37,31 +39,43 @@ class FileCorpus(TextCorpus):
     """Documents of files. ``fragments`` reads ranges of them; ``read``, all."""
 
     files: Callable[[], Iterable[CorpusFile]]
-    fragments: Callable[[Iterable[Extent]], Iterator[Fragment]]
+    fragments: Callable[[Iterable[Extent]], Iterator[Fragment | TextRun]]
 
 
-def fragments(extents: Iterable[Extent], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
+def fragments(
+    extents: Iterable[Extent], field: str, work: str, split: str, limit: int, binary: bool
+) -> Iterator[Fragment | TextRun]:
     """Read files, or ranges of them, in sequence; ``binary``: whether to read binary ones as text."""
     if work == ONE_WORK:
-        yield from (one._replace(work=work) for one in fragments(extents, field, "", split, binary))
+        yield from (_of_work(one, work) for one in fragments(extents, field, "", split, limit, binary))
         return
     for extent in extents:
         kind = reading.kind(extent.file.name)
         if kind == "parquet":
             yield from _of_rows(map(Fragment, parquet.strings(extent, field)), split)
         elif kind == "jsonl":
-            yield from _of_rows(jsonl.documents_within(extent, field, work), split)
+            yield from _of_rows(jsonl.documents_within(extent, field, work, limit if split == WHOLE else _UNCUT), split)
         elif extent.start == 0:
             yield from _plain(extent.file, split, binary)
 
 
-def _of_rows(rows: Iterable[Fragment], split: str) -> Iterator[Fragment]:
+def _of_work(one: Fragment | TextRun, work: str) -> Fragment | TextRun:
+    if isinstance(one, Fragment):
+        return one._replace(work=work)
+    one.set_work(work)
+    return one
+
+
+def _of_rows(rows: Iterable[Fragment | TextRun], split: str) -> Iterator[Fragment | TextRun]:
     """Split each row into documents, which remain parts of the row's work."""
     for row in rows:
         if split == WHOLE:
             yield row
-        else:
-            yield from (part._replace(work=row.work) for part in SPLITS[split]((row.text,)))
+            continue
+        texts = (
+            [(row.text, row.work)] if isinstance(row, Fragment) else [(text, work) for text, _, _, work in row.pieces()]
+        )
+        yield from (part._replace(work=work) for text, work in texts for part in SPLITS[split]((text,)))
 
 
 def _plain(file: CorpusFile, split: str, binary: bool) -> Iterator[Fragment]:
@@ -142,15 +156,17 @@ def of_files(
         _check_options(only, options)
         defaults = {"language": "code", "domain": "code"} if reading.kind(only.name) == "code" else {}
 
-    def of(extents: Iterable[Extent]) -> Iterator[Fragment]:
-        return fragments(extents, options.get("field", "text"), options.get("work", ""), split, binary)
+    limit = document_limit(options)
+
+    def of(extents: Iterable[Extent]) -> Iterator[Fragment | TextRun]:
+        return fragments(extents, options.get("field", "text"), options.get("work", ""), split, limit, binary)
 
     return FileCorpus(
         name=spec,
         read=lambda: of(map(Extent, files())),
         files=files,
         fragments=of,
-        max_document_bytes=document_limit(options),
+        max_document_bytes=limit,
         **described(spec, options, **defaults),
     )
 

@@ -13,7 +13,8 @@ from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
 from pyharness.corpora.files import jsonl
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
 from pyharness.corpora.options import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
-from pyharness.corpora.streaming import TextCorpus, admitted, never_empty
+from pyharness.corpora.streaming import TextCorpus, admitted, never_empty, unrolled
+from pyharness.kernels.text import TextRun
 from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
@@ -37,7 +38,8 @@ class Sample(AlignedCorpus):
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream every document under its own key, then the aligned ones: those of one row share the row's key."""
         alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
-        return never_empty(self.name, admitted(chain(alone, self._cut_aligned()), self.max_bytes, tally), tally)
+        documents = unrolled(admitted(chain(alone, self._cut_aligned()), self.max_bytes, tally))
+        return never_empty(self.name, documents, tally)
 
     def _cut_aligned(self) -> Iterator[Cut]:
         for row in self.read():
@@ -45,8 +47,8 @@ class Sample(AlignedCorpus):
                 yield Cut(text, row[self.reference], opens=number == 0, parted=False)
 
 
-def _fragments(part: str) -> Iterator[Fragment]:
-    return jsonl.documents(ROOT.joinpath(f"{part}.jsonl"), "text")
+def _fragments(part: str) -> Iterator[Fragment | TextRun]:
+    return jsonl.documents(ROOT.joinpath(f"{part}.jsonl"), "text", "", MAX_DOCUMENT_BYTES)
 
 
 def _languages() -> dict[str, Traversable]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
-from pyharness.kernels.text import content_digests, utf8_size
-from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, digest_of
+from pyharness.kernels.text import ReadTexts, TextRun, utf8_size
+from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally
 
 T = TypeVar("T")
 
@@ -38,13 +38,17 @@ class StreamedCorpus(Generic[T]):
 
 
 @dataclass(slots=True)
-class TextCorpus(StreamedCorpus[Fragment]):
+class TextCorpus(StreamedCorpus[Fragment | TextRun]):
     """Text: documents of at most ``max_document_bytes``."""
 
     max_document_bytes: int
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream non-empty documents; the pieces of a cut one share its beginning as their key."""
+        return unrolled(self.text_runs(tally))
+
+    def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
+        """Stream the documents of ``keyed_documents``, in runs where they are read in runs."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
 
@@ -72,10 +76,31 @@ class DerivedCorpus:
         return (piece.text for piece in keyed(self, tally))
 
 
-def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:
+def unrolled(items: Iterable[Piece | TextRun]) -> Iterator[Piece]:
+    """Stream the texts of runs one by one."""
+    for item in items:
+        if isinstance(item, TextRun):
+            yield from (Piece(text, key, opens, work=work) for text, key, opens, work in item.pieces() if text)
+        else:
+            yield item
+
+
+def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: Tally) -> Iterator[Piece | TextRun]:
     """Pass documents on up to ``max_bytes``; count the empty, cut and replaced among them."""
     total, key = 0, ""
-    for text, beginning, opens, parted, work in documents:
+    for document in documents:
+        if isinstance(document, TextRun):
+            run, too_large = (document, None) if max_bytes is None else document.within(max_bytes - total)
+            size, empty, cut = run.sums()
+            total += size
+            tally.empty_documents += empty
+            tally.cut_documents += cut
+            if size:
+                yield run
+            if too_large is not None and not fits(total + too_large, too_large, max_bytes):
+                return
+            continue
+        text, beginning, opens, parted, work = document
         if not text:
             tally.empty_documents += 1
             continue
@@ -141,20 +166,32 @@ class Read(NamedTuple):
 
 def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
+    for texts in read_batches(corpus, tally):
+        digests, keys = (map(bytes, some) for some in texts.digests())
+        columns = (texts, digests, keys, texts.opens().tolist())
+        for one, size in zip(map(Read, *columns), texts.sizes().tolist(), strict=True):
+            tally.count(one.digest, size)
+            yield one
+
+
+def read_batches(corpus: Corpus, tally: Tally) -> Iterator[ReadTexts]:
+    """Stream a corpus in batches of ``BATCH_SIZE`` characters, with the keys of ``read``; the consumer counts them."""
     tally.beginnings = []
-    previous, digest = "", digest_of("")
-    for (text, beginning, opens, again, work), own in _digested(keyed(corpus, tally)):
-        tally.count(own, utf8_size(text) or 0)  # never None: the digest would have failed
-        key = work_key(work) if work else beginning
-        if key != previous:  # pieces of one document, and often of a work, are consecutive
-            previous, digest = key, own if key == text else digest_of(key)
-        yield Read(text, own, digest, opens and not again)
-
-
-def _digested(texts: Iterator[Piece]) -> Iterator[tuple[Piece, Digest]]:
-    """Add the digest of every text: of several texts at once, they take half of the time."""
-    for some in batches(texts, size=DIGESTED_SIZE, size_of=lambda one: len(one.text)):
-        yield from zip(some, content_digests([one.text for one in some]), strict=True)
+    runs = getattr(corpus, "text_runs", None)
+    texts = ReadTexts()
+    for item in keyed(corpus, tally) if runs is None else runs(tally):
+        if isinstance(item, TextRun):
+            at = 0
+            while (at := texts.take(item, at, BATCH_SIZE, work_key(""))) < len(item):
+                yield texts
+                texts = ReadTexts()
+        else:
+            texts.add(item.text, work_key(item.work) if item.work else item.key, item.opens and not item.again)
+        if texts.characters >= BATCH_SIZE:
+            yield texts
+            texts = ReadTexts()
+    if len(texts):
+        yield texts
 
 
 def work_key(work: str) -> str:
@@ -178,7 +215,6 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
 
 
 BATCH_SIZE = 1 << 20  # characters of text, by default
-DIGESTED_SIZE = 1 << 18  # characters, read ahead
 
 
 def batches(

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.types import Ids, Offsets, Segments, Vocabulary, offsets_of
+from pyharness.types import Ids, Offsets, Segments, Vocabulary
 
-JsonStrings = _core.JsonStrings  # JsonStrings(names).of(lines): strings of these fields; or the line, which is for json
-content_digests = _core.content_digests  # of texts: what pyharness.types.digest_of gives for each
+# JsonTexts(names, most_bytes, beginning_bytes).of(lines): an item for each line, the run of texts that begins in it,
+# None inside of one, or the line, which is for json. pieces() of a run are those of pyharness.corpora.files.splitting.
+JsonTexts = _core.JsonTexts
+TextRun = _core.TextRun
+ReadTexts = _core.ReadTexts  # a batch; digests(): digest_of of every text, and of every key, uint8 [texts, 16]
 utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
 ONLY_CONTINUATION = 2  # all its bytes are continuation bytes
@@ -65,15 +68,7 @@ def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     >>> utf8_flags(vocabulary).tolist()
     [0, 0, 3, 4]
     """
-    starts, lengths = vocabulary.offsets[:-1], np.diff(vocabulary.offsets)
-    flags = np.where(lengths == 0, EMPTY, 0).astype(np.uint8)
-    present = np.flatnonzero(lengths)
-    continuation = (vocabulary.data & 0xC0) == 0x80
-    so_far = offsets_of(continuation)
-    inside = so_far[vocabulary.offsets[1:]] - so_far[starts]
-    flags[present[continuation[starts[present]]]] |= STARTS_INSIDE
-    flags[(lengths > 0) & (inside == lengths)] |= ONLY_CONTINUATION
-    return flags
+    return _core.utf8_flags(vocabulary.data, vocabulary.offsets)
 
 
 def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -52,6 +52,11 @@ class Undefined(Exception):
     """A metric does not apply, for this reason; the number is null, which is not 0."""
 
 
+def groups_of(digests: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return ``group_of`` of all digests, uint8 [documents, 16]."""
+    return digests[:, 0] % GROUPS
+
+
 def group_of(digest: bytes) -> int:
     """Return the group of a document, from the digest of its content."""
     return digest[0] % GROUPS

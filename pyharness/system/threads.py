@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
@@ -20,6 +20,7 @@ from pyharness.types import Unsupported
 STOP_SECONDS = 0.1  # between two calls of ``stop``: a lane may have begun a unit after the first
 
 Unit = TypeVar("Unit")
+Result = TypeVar("Result")
 Lane = TypeVar("Lane")
 
 
@@ -58,6 +59,25 @@ def require_one(library: str, action: str, threads: int) -> None:
     """Raise ``Unsupported`` for more than one thread, for a call of a library without threads."""
     if threads > 1:
         raise Unsupported(f"{library} has no threads for {action}: it cannot be timed on {threads}")
+
+
+def in_order(do: Callable[[Unit], Result], units: Iterable[Unit], threads: int) -> Iterator[Result]:
+    """Yield ``do(unit)`` of every unit, in their order. Several are worked on at a time; this thread takes the units.
+
+    >>> list(in_order(str, range(5), threads=2))
+    ['0', '1', '2', '3', '4']
+    """
+    if threads == 1:
+        yield from map(do, units)
+        return
+    begun = deque[Future[Result]]()
+    with ThreadPoolExecutor(threads) as pool:
+        for unit in units:
+            begun.append(pool.submit(do, unit))
+            if len(begun) > 2 * threads:  # none waits for this thread to take the next
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
 
 
 class Stopped(Exception):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:  # as in tokens.py
+    import numpy as np
+    from numpy.typing import NDArray
 
 Digest: TypeAlias = bytes
 
@@ -43,6 +47,19 @@ class Tally:
         self.digest = (self.digest + int.from_bytes(digest, "little")) % (1 << 128)
         if self.beginnings is not None and self.documents == 1 << len(self.beginnings):
             self.beginnings.append(self.digest)
+
+    def count_all(self, digests: NDArray[np.uint8], sizes: NDArray[np.int64]) -> None:
+        """Count documents in their order, by their digests, uint8 [documents, 16], and sizes."""
+        while len(digests):
+            left = 0 if self.beginnings is None else (1 << len(self.beginnings)) - self.documents
+            some = digests[:left] if left > 0 else digests
+            words = some.view("<u4").sum(axis=0, dtype="u8").tolist()
+            self.documents += len(some)
+            self.bytes += int(sizes[: len(some)].sum())
+            self.digest = (self.digest + sum(word << 32 * place for place, word in enumerate(words))) % (1 << 128)
+            if self.beginnings is not None and len(some) == left:
+                self.beginnings.append(self.digest)
+            digests, sizes = digests[len(some) :], sizes[len(some) :]
 
     def merge(self, other: Tally) -> None:
         """Add the counts of another pass, over text behind its own: the beginnings stay those of the first."""

@@ -19,9 +19,9 @@ from typing import Any
 from unittest import mock
 
 from pyharness import corpora, kernels, tokenizers
-from pyharness.benchmarks import compression
 from pyharness.benchmarks.compression import CorpusPass
-from pyharness.corpora.streaming import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches, read_batches
+from pyharness.kernels.text import ReadTexts
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.types import Tally, Tokenizer
 
@@ -30,9 +30,10 @@ WATCHED: tuple[tuple[Any, str, str], ...] = (  # owner, its function, the stage
     (kernels, "text_statistics", "statistics of the text"),
     (kernels, "token_frequency", "frequency of ids by group"),
     (kernels, "character_splits", "split characters"),
-    (IdDigests, "add", "digests of ids"),
+    (IdDigests, "batch", "digests of ids"),
+    (ReadTexts, "digests", "digests of documents"),
 )
-READING, ENCODING, REST = "reading and digests of documents", "encoding", "samples, sums and the rest"
+READING, ENCODING, REST = "reading", "encoding", "samples, sums and the rest"
 
 
 class Clock:
@@ -75,8 +76,8 @@ def stages(tokenizer: Tokenizer, spec: str, threads: int) -> dict[str, float]:
             watched.enter_context(mock.patch.object(owner, name, clock.around(getattr(owner, name), stage)))
         encode = clock.around(tokenizer.encode_batch, ENCODING)
         watched.enter_context(mock.patch.object(type(tokenizer), "encode_batch", lambda _, *given: encode(*given)))
-        timed = lambda *given, **how: clock.items(batches(*given, **how), READING)  # noqa: E731
-        watched.enter_context(mock.patch.object(compression, "batches", timed))
+        timed = lambda *given: clock.items(read_batches(*given), READING)  # noqa: E731
+        watched.enter_context(mock.patch.object(corpora, "read_batches", timed))
         with clock.of("all"):
             started.read(corpora.open_corpus(spec), threads)
     clock.seconds[REST] = 2 * clock.seconds["all"] - sum(clock.seconds.values())

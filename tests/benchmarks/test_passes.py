@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, NoFindings, Pass, PassRun, Work, benchmarks
 from pyharness.benchmarks.compression import PAIR_SAMPLE_BYTES
-from pyharness.corpora import open_corpus
+from pyharness.corpora import open_corpus, streaming
 from pyharness.corpora.parts import part_name
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, InputError, ParallelCorpus, State, Tally, Tokenizer, TokenizerSpec
@@ -106,6 +106,22 @@ def test_small_samples_give_what_one_pass_gives(tmp_path: Path, monkeypatch: pyt
     for count in (1, 5, 40):
         expected = benchmarks()["compression"].run(work_of("compression", "deepseek", spec))
         assert_same(in_parts("compression", "deepseek", spec, count), expected)
+
+
+def test_batches_on_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "BATCH_SIZE", 5000)
+    row, corpus = "native+deepseek", open_corpus("sample")
+    findings = []
+    for threads in (1, 2, 7):
+        work = replace(work_of("compression", row, "sample"), threads=threads)
+        met: list[int] = []
+        passed = started("compression", work)
+        passed.read(corpus, threads, met.append)
+        assert met == sorted(met)
+        assert len(met) > 10
+        findings.append(passed.findings())
+    for found in findings[1:]:
+        assert_same(found, findings[0])
 
 
 @dataclass

@@ -144,6 +144,15 @@ def test_letters_that_python_knows_are_letters() -> None:
     assert text_statistics(known)[:, TextColumn.LETTERS].all()
 
 
+@given(st.lists(st.text(st.sampled_from("aZ09_ .,:;'\n\x1c-")) | st.sampled_from(["é", "\u0301", "漢"]), max_size=30))
+def test_statistics_do_not_depend_on_vectors(parts: list[str]) -> None:
+    text = "".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        for isa in _core.instruction_sets():
+            patch.setenv("PYHARNESS_ISA", isa)
+            assert text_statistics([text] * 2).tolist() == [reference(text)] * 2, isa
+
+
 @needs_the_tables
 def test_long_text() -> None:
     text = "The quick (“brown”) fox can’t jump 32.3 feet, right? l'été 日本語のテキスト ภาษาไทย\r\n" * 500

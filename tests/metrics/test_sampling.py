@@ -54,6 +54,17 @@ def test_is_the_longest_front_by_digest_whatever_the_order(
 
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 300))
+def test_candidates_are_what_may_be_wanted(
+    known: list[tuple[int, int]], documents: list[tuple[int, int]], cap: int
+) -> None:
+    sample = sample_of(known, cap)
+    digests = [hashlib.blake2b(f"{n}/{k}".encode(), digest_size=16).digest() for n, k in documents]
+    places = sample.candidates(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)).tolist()
+    assert {place for place, digest in enumerate(digests) if sample.wants(digest)} <= set(places)
+    assert all(sample._threshold is None or digests[place][:8] <= sample._threshold[:8] for place in places)
+
+
+@given(DOCUMENTS, DOCUMENTS, st.integers(0, 300))
 def test_merging_is_sampling_the_union(a: list[tuple[int, int]], b: list[tuple[int, int]], cap: int) -> None:
     merged = sample_of(a, cap)
     merged.merge(sample_of(b, cap))

@@ -21,8 +21,9 @@ std::vector<InstructionSet> instruction_sets() {
 #if defined(__x86_64__)
   // These ask the operating system too: registers it does not save cannot be used.
   __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
   if (avx2) sets.push_back(InstructionSet::kAvx2);
   if (avx2 && __builtin_cpu_supports("avx512f")) sets.push_back(InstructionSet::kAvx512);
 #endif

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/machine/checks.hpp"
+#include "core/machine/instruction_set.hpp"
 
 namespace pyharness {
 namespace {
@@ -28,7 +29,10 @@ constexpr auto kFactors = [] {
   return factors;
 }();
 
-std::uint32_t digest_of(std::span<const std::uint32_t> block) {
+// Into a function for other vectors, nothing but what is inlined may come.
+#define PYHARNESS_INLINE __attribute__((always_inline)) inline
+
+PYHARNESS_INLINE std::uint32_t digest_of(std::span<const std::uint32_t> block) {
   std::uint32_t sum = 0;
   for (std::size_t place = 0; place < block.size(); ++place) sum += block[place] * kFactors[place];
   return sum;
@@ -36,7 +40,8 @@ std::uint32_t digest_of(std::span<const std::uint32_t> block) {
 
 // Lengths of 16 bits take half of the cache that 32 would; the sum of 64 has room in 32. Four sums at a time,
 // because one would wait for itself.
-std::uint32_t bytes_of(std::span<const std::uint32_t> block, std::span<const std::uint16_t> token_bytes) {
+PYHARNESS_INLINE std::uint32_t bytes_of(std::span<const std::uint32_t> block,
+                                        std::span<const std::uint16_t> token_bytes) {
   const auto at = [&](std::size_t place) -> std::uint32_t {
     return block[place] < token_bytes.size() ? token_bytes[block[place]] : 0;
   };
@@ -62,13 +67,10 @@ std::size_t block_count(std::span<const std::int64_t> offsets) {
   return count;
 }
 
-}  // namespace
-
-IdDigests id_digests(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
-                     std::span<const std::uint64_t> keys,
-                     std::optional<std::span<const std::uint16_t>> token_bytes) {
-  check_offsets(offsets, ids.size(), "offsets");
-  check_length(keys.size(), offsets.size() - 1, "keys");
+PYHARNESS_INLINE IdDigests all_digests(std::span<const std::uint32_t> ids,
+                                       std::span<const std::int64_t> offsets,
+                                       std::span<const std::uint64_t> keys,
+                                       std::optional<std::span<const std::uint16_t>> token_bytes) {
   IdDigests digests;
   digests.blocks.reserve(block_count(offsets));
   if (token_bytes) {
@@ -89,6 +91,28 @@ IdDigests id_digests(std::span<const std::uint32_t> ids, std::span<const std::in
     digests.total += mixed(of_ids ^ mixed(keys[d] + document.size() * kStep));
   }
   return digests;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) IdDigests
+digests_avx2(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
+             std::span<const std::uint64_t> keys, std::optional<std::span<const std::uint16_t>> token_bytes) {
+  return all_digests(ids, offsets, keys, token_bytes);
+}
+#endif
+
+}  // namespace
+
+IdDigests id_digests(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
+                     std::span<const std::uint64_t> keys,
+                     std::optional<std::span<const std::uint16_t>> token_bytes) {
+  check_offsets(offsets, ids.size(), "offsets");
+  check_length(keys.size(), offsets.size() - 1, "keys");
+#if defined(__x86_64__)
+  if (chosen_instruction_set() != InstructionSet::kPortable)
+    return digests_avx2(ids, offsets, keys, token_bytes);
+#endif
+  return all_digests(ids, offsets, keys, token_bytes);
 }
 
 }  // namespace pyharness

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-#if defined(__SSE2__)
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -13,7 +15,41 @@ using Mask = std::uint64_t;
 
 constexpr Mask below(int bit) { return bit >= 64 ? ~Mask{0} : (Mask{1} << bit) - 1; }
 
-#if defined(__SSE2__)
+#if defined(__AVX2__)
+
+// Another name than below for the linker: what one source calls must not be what another was compiled to.
+inline namespace avx2 {
+
+class Bytes64 {
+ public:
+  explicit Bytes64(const void* at) {
+    for (int i = 0; i < 2; ++i) rows_[i] = _mm256_loadu_si256(static_cast<const __m256i*>(at) + i);
+  }
+
+  Mask non_ascii() const { return collect(rows_[0], rows_[1]); }
+  Mask equal(char value) const {
+    const __m256i all = _mm256_set1_epi8(value);
+    return collect(_mm256_cmpeq_epi8(rows_[0], all), _mm256_cmpeq_epi8(rows_[1], all));
+  }
+  Mask between(char first, int count) const {
+    const __m256i shift = _mm256_set1_epi8(static_cast<char>(-128 - first));
+    const __m256i limit = _mm256_set1_epi8(static_cast<char>(-128 + count));
+    return collect(_mm256_cmpgt_epi8(limit, _mm256_add_epi8(rows_[0], shift)),
+                   _mm256_cmpgt_epi8(limit, _mm256_add_epi8(rows_[1], shift)));
+  }
+
+ private:
+  static Mask collect(__m256i low, __m256i high) {
+    return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
+           static_cast<Mask>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
+  }
+
+  __m256i rows_[2];
+};
+
+}  // namespace avx2
+
+#elif defined(__SSE2__)
 
 class Bytes64 {
  public:

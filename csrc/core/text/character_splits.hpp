@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace pyharness {
 
@@ -10,6 +11,10 @@ namespace pyharness {
 inline constexpr std::uint8_t kStartsInsideCharacter = 1;
 inline constexpr std::uint8_t kOnlyContinuationBytes = 2;
 inline constexpr std::uint8_t kEmptyToken = 4;
+
+// Those of every token of a vocabulary: token t is data[offsets[t]:offsets[t + 1]].
+std::vector<std::uint8_t> utf8_flags(std::span<const std::uint8_t> data,
+                                     std::span<const std::int64_t> offsets);
 
 // splits[d] = code points of document d whose bytes fall in more than one token, each counted once however
 // many pieces it is in. `flags` is indexed by id. Assumes that the tokens of a document spell valid UTF-8;

@@ -75,6 +75,8 @@ class BpeTokenizer:
     Source: docs/algorithms.md "Byte-pair encoding", "BPE-dropout" and "Scaffold-BPE".
     """
 
+    is_native = True  # takes texts that the core has read, and calls from several threads
+
     def __init__(self, model: BpeModel, *, method: Method = "merge", dropout: float = 0.0, seed: int = 0) -> None:
         check(model, method, dropout, seed)
         self.model = model

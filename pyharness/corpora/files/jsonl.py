@@ -9,8 +9,8 @@ from typing import Any
 
 from pyharness.corpora.files import reading
 from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, numbered_lines
-from pyharness.corpora.files.splitting import Fragment
-from pyharness.kernels.text import JsonStrings
+from pyharness.corpora.files.splitting import KEY_BYTES, Fragment
+from pyharness.kernels.text import JsonTexts, TextRun
 from pyharness.types import InputError
 
 _PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # number of a part of a work: ``Poems.md#12``, ``menu.html#par_7``
@@ -48,34 +48,38 @@ def value(file: Readable, number: int, row: dict[str, Any], field: str, option: 
     return row[field]
 
 
-def documents_within(extent: Extent, field: str, work: str = "") -> Iterator[Fragment]:
+def documents_within(extent: Extent, field: str, work: str, limit: int) -> Iterator[Fragment | TextRun]:
     """Stream the rows that begin in a range of a file, like ``documents``; a compressed file is read whole."""
     file, start, stop = extent
     if stop is None or compression(file.name):
         if start == 0:
-            yield from documents(file, field, work)
+            yield from documents(file, field, work, limit)
         return
     try:
-        yield from documents(file, field, work, lines_within(file, start, stop))
+        yield from documents(file, field, work, limit, lines_within(file, start, stop))
     except InputError as error:
         counted = f" (line 2 begins at byte {start:,}, or is the first after it)" if start else ""
         raise InputError(f"{error}{counted}") from None
 
 
 def documents(
-    file: Readable, field: str, work: str = "", lines: Iterable[tuple[int, bytes]] | None = None
-) -> Iterator[Fragment]:
+    file: Readable, field: str, work: str, limit: int, lines: Iterable[tuple[int, bytes]] | None = None
+) -> Iterator[Fragment | TextRun]:
     """Stream the text in ``field`` of every row, and the work named by the field ``work``, if given.
 
-    ``lines``: numbered lines of the file, by default all.
+    Rows of plain lines come in runs, cut into pieces of at most ``limit`` bytes. ``lines``: numbered lines of the file,
+    by default all.
     """
     # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
-    strings = JsonStrings([one.encode("utf-8", "backslashreplace") for one in dict.fromkeys((field, work or field))])
-    some = None if lines is None else ((number, strings.of(line)[0]) for number, line in lines)
-    for number, line in some or reading.parsed_lines(file, strings.of):
-        if isinstance(line, tuple):
-            yield Fragment(line[0], work=_PART.sub("", line[-1]) if work else "")
-        elif (row := _row(file, number, decode(line))) is not None:  # not plain: json says what it is
+    names = [one.encode("utf-8", "backslashreplace") for one in (field, work) if one]
+    texts = JsonTexts(names, limit, KEY_BYTES)
+    some = None if lines is None else ((number, texts.of(line)[0]) for number, line in lines)
+    for number, item in some or reading.parsed_lines(file, texts.of):
+        if isinstance(item, TextRun):
+            yield item
+        elif (
+            item is not None and (row := _row(file, number, decode(item))) is not None
+        ):  # not plain: json says what it is
             yield _document(file, number, row, field, work)
 
 

@@ -150,13 +150,13 @@ def parsed_lines(file: Readable, parse: Callable[[bytes], list[T]], size: int = 
     """
     number, held, length = 1, list[bytes](), 0
     for block in blocks(file, size):
-        ended, newline, rest = block.rpartition(b"\n")
-        if newline:
-            items = parse(b"".join((*held, ended)))
+        end = block.rfind(b"\n") + 1
+        if end:
+            items = parse(b"".join((*held, memoryview(block)[: end - 1])))
             yield from enumerate(items, number)
             number, held, length = number + len(items), [], 0
-        held.append(rest)
-        length += len(rest)
+        held.append(block[end:])
+        length += len(block) - end
         if length > MAX_LINE_BYTES:
             raise InputError(
                 f"{file} line {number} is longer than {MAX_LINE_BYTES >> 20} MiB; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pyharness.kernels.text import utf8_size
+from pyharness.kernels.text import TextRun, utf8_size
 
 # Longer runs of spaces are text: a possible blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
@@ -85,16 +85,21 @@ SPLITS: Mapping[str, Callable[[Iterable[str]], Iterator[Fragment]]] = {
 }
 
 
-def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
+def pieces(fragments: Iterable[Fragment | TextRun], limit: int) -> Iterator[Cut | TextRun]:
     """Join fragments to documents of at most ``limit`` UTF-8 bytes, cutting longer ones.
 
     Pieces end after the last newline that fits, else after the last space, else between two code points. The key of a
-    document is known, and its first piece passed on, when it ends or exceeds both ``KEY_BYTES`` and ``limit``.
+    document is known, and its first piece passed on, when it ends or exceeds both ``KEY_BYTES`` and ``limit``. Runs are
+    of whole documents, cut by the same rules.
     """
     held: list[bytes] = []
     size = 0
     key: str | None = None  # of a document whose first piece was yielded
-    for text, ends, work in fragments:
+    for fragment in fragments:
+        if isinstance(fragment, TextRun):
+            yield fragment
+            continue
+        text, ends, work = fragment
         if ends and not held and key is None and (length := utf8_size(text)) is not None and length <= limit:
             beginning = text if length <= KEY_BYTES else _beginning([text.encode()])
             yield Cut(text, beginning, opens=True, parted=False, work=work)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from pyharness.corpora.files import reading
 from pyharness.corpora.files.reading import BLOCK_BYTES, Extent, FileState
-from pyharness.corpora.files.splitting import Fragment
 from pyharness.features.remote.faults import NoRanges, ShortAnswer, tried
 from pyharness.features.remote.providers import PROVIDERS
 from pyharness.types import InputError
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import WriteableBuffer
+
+T = TypeVar("T")
 
 FIRST_BYTES = 256 << 10  # of the first request; each further one asks for twice as much, up to
 MOST_BYTES = 4 << 20
@@ -159,10 +160,10 @@ class _Ranges(io.RawIOBase):
         return size
 
 
-def guarded(read: Callable[[Iterable[Extent]], Iterator[Fragment]]) -> Callable[[Iterable[Extent]], Iterator[Fragment]]:
+def guarded(read: Callable[[Iterable[Extent]], Iterator[T]]) -> Callable[[Iterable[Extent]], Iterator[T]]:
     """Return the same reader of extents, which fails by name for a file that changes while it is read."""
 
-    def of(extents: Iterable[Extent]) -> Iterator[Fragment]:
+    def of(extents: Iterable[Extent]) -> Iterator[T]:
         for extent in extents:
             file = cast(StoredFile, extent.file)
             bounded = replace(file, until=extent.stop, handles=[])

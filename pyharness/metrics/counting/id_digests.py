@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ _MODULUS = 1 << 64
 _KEY = np.dtype("<u8")
 
 Words = NDArray[np.uint64]
+Digests: TypeAlias = Sequence[Digest] | NDArray[np.uint8]  # [documents], or [documents, 16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +109,24 @@ class IdDigests:
         lengths = facts.lengths
         return cls(None if lengths is None or lengths.max(initial=0) >= 1 << 16 else lengths.astype(np.uint16))
 
-    def add(self, digests: Sequence[Digest], tokens: Tokens, units: Sequence[Digest] | None = None) -> None:
+    def add(self, digests: Digests, tokens: Tokens, units: Digests | None = None) -> None:
         """Add documents with the digests of their texts, and of the larger texts (units) they are parts of."""
+        self.append(*self.batch(digests, tokens, units))
+
+    def batch(self, digests: Digests, tokens: Tokens, units: Digests | None = None) -> tuple[int, Kept]:
+        """Digest documents without adding them: the arguments of ``append``. Other threads may do so meanwhile."""
         keys = _words(digests)
         token_bytes = None if self.closed else self.token_bytes  # a closed pass keeps no bytes
         digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
         lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
-        self.total = (self.total + digested.total) % _MODULUS
-        self.documents += len(tokens)
-        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes, None if units is None else _words(units)))
+        of_units = None if units is None else _words(units)
+        return digested.total, Kept(keys, lengths, digested.blocks, digested.bytes, of_units)
+
+    def append(self, total: int, part: Kept) -> None:
+        """Add the next documents."""
+        self.total = (self.total + total) % _MODULUS
+        self.documents += len(part.keys)
+        self._keep(part)
 
     def merge(self, other: IdDigests) -> None:
         """Add the digests of another pass."""
@@ -182,9 +192,10 @@ class IdDigests:
         self.total, self.documents, self.closed = total, documents, bool(taken(arrays, "ids closed", 1)[0])
 
 
-def _words(digests: Sequence[Digest]) -> Words:
+def _words(digests: Digests) -> Words:
     """Return the first half of every digest."""
-    return np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
+    data = digests.tobytes() if isinstance(digests, np.ndarray) else b"".join(digests)
+    return np.frombuffer(data, _KEY)[::2].astype(np.uint64)
 
 
 def details(arrays: State) -> dict[str, str]:

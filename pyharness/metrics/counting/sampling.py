@@ -35,6 +35,13 @@ class DocumentSample(Generic[T]):
         """Tell whether a document could still belong to the sample: ask before copying it."""
         return digest not in self._kept and (self._threshold is None or digest < self._threshold)
 
+    def candidates(self, digests: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the places of the documents that it may want, of digests uint8 [documents, 16]: all, or a few more."""
+        if self._threshold is None:
+            return np.arange(len(digests))
+        heads = np.ascontiguousarray(digests[:, :8]).view(">u8")[:, 0]
+        return np.flatnonzero(heads <= int.from_bytes(self._threshold[:8], "big"))
+
     def add(self, digest: Digest, size: int, known: T) -> None:
         """Offer one document of ``size`` bytes of UTF-8, with its payload ``known``."""
         if not self.wants(digest):

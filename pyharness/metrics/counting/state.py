@@ -77,6 +77,13 @@ class Batch:
     opens: NDArray[np.bool_]  # whether a text is the first of a document
     facts: Facts
 
+    def sums(self, counters: Iterable[Counter]) -> dict[str, NDArray[np.int64]]:
+        """Return the sum of every counter by group, int64 [GROUPS]; 64 bits are enough for one batch."""
+        by_name = {counter.name: np.zeros(GROUPS, np.int64) for counter in counters}
+        for counter in counters:
+            np.add.at(by_name[counter.name], self.groups, counter.count(self))
+        return by_name
+
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -199,14 +206,27 @@ class CorpusState:
         opens: NDArray[np.bool_] | None = None,
     ) -> None:
         """Add a batch of texts; ``groups`` uint8 [texts], ``opens`` bool [texts]: without it, each is a document."""
+        batch = self.batch(texts, tokens, groups, threads, opens)
+        self.add_batch(batch, batch.sums(list(counters)))
+
+    def batch(
+        self,
+        texts: Sequence[str],
+        tokens: Tokens,
+        groups: NDArray[np.uint8],
+        threads: int = 1,
+        opens: NDArray[np.bool_] | None = None,
+    ) -> Batch:
+        """Count a batch of texts without adding it; other threads may do so meanwhile."""
         statistics = kernels.text_statistics(texts, threads=threads)
         opens = np.ones(len(texts), np.bool_) if opens is None else opens
-        batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, opens, self.facts)
-        for counter in counters:
-            sums = np.zeros(GROUPS, np.int64)
-            np.add.at(sums, groups, counter.count(batch))  # 64 bits are enough for one batch
-            self.add(counter.name, sums)
-        kernels.token_frequency(tokens.ids, tokens.offsets, groups, self.histogram)
+        return Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, opens, self.facts)
+
+    def add_batch(self, batch: Batch, sums: Mapping[str, NDArray[np.int64]]) -> None:
+        """Add a batch and the sums of its counters."""
+        for name, by_group in sums.items():
+            self.add(name, by_group)
+        kernels.token_frequency(batch.tokens.ids, batch.tokens.offsets, batch.groups, self.histogram)
 
     def merge(self, other: CorpusState) -> None:
         """Add the counts of another pass of the same tokenizer."""
@@ -216,7 +236,8 @@ class CorpusState:
 
     def add(self, name: str, sums: NDArray[Any]) -> None:
         """Add integers [GROUPS] to a counter."""
-        self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.object_)) + sums.astype(np.object_)
+        known = self.counters.get(name)
+        self.counters[name] = sums.astype(np.object_) if known is None else known + sums  # of Python's integers
 
     def total(self) -> Counts:
         """Return the sum of all groups."""

@@ -42,6 +42,10 @@ def test_digests_are_those_of_the_definition(documents: list[list[int]], data: s
     assert found.blocks.tolist() == [block for ids in documents for block in slow.blocks(ids)]
     assert found.total == slow.total(documents, keys)
     assert found.bytes is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYHARNESS_ISA", "portable")
+        portable = digested(documents, keys)
+    assert (portable.total, portable.blocks.tolist()) == (found.total, found.blocks.tolist())
 
 
 @FEW

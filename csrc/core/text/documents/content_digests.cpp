@@ -1,5 +1,6 @@
 #include "core/text/documents/content_digests.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -116,6 +117,7 @@ struct Blocks {
   const char* at[kLanesOf<Words>];
   Words ends;     // bytes of each text up to the end of its block
   Words is_last;  // all bits, or none
+  Words steps;    // to the next block of a text that has several; 0 where it has not
 };
 
 PYHARNESS_INLINE Word word_at(const char* at) {
@@ -131,8 +133,8 @@ PYHARNESS_INLINE void load(Words& words, const Blocks<Words>& blocks, std::size_
 }
 
 template <class Words>
-PYHARNESS_INLINE void compress(Words (&state)[8], const Blocks<Words>& blocks) {
-  Words m[16], v[16];
+PYHARNESS_INLINE void compress_block(Words (&state)[8], const Blocks<Words>& blocks) {
+  Words m[16] = {}, v[16];  // GCC 12 does not see in a loop that all is set
   for (std::size_t i = 0; i < 16; ++i) load(m[i], blocks, 8 * i, std::make_index_sequence<kLanesOf<Words>>{});
   for (std::size_t i = 0; i < 8; ++i) {
     v[i] = state[i];
@@ -144,19 +146,32 @@ PYHARNESS_INLINE void compress(Words (&state)[8], const Blocks<Words>& blocks) {
   for (std::size_t i = 0; i < 8; ++i) state[i] ^= v[i] ^ v[i + 8];
 }
 
+// Several blocks in a row of every text.
 template <class Words>
-using Compress = void (*)(Words (&)[8], const Blocks<Words>&);
-
-void compress_one(Word (&state)[8], const Blocks<Word>& blocks) { compress(state, blocks); }
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) void compress_four(Lanes (&state)[8], const Blocks<Lanes>& blocks) {
-  compress(state, blocks);
+PYHARNESS_INLINE void compress(Words (&state)[8], Blocks<Words>& blocks, std::size_t count) {
+  for (std::size_t block = 0; block < count; ++block) {
+    compress_block(state, blocks);
+    blocks.ends += blocks.steps;
+    for (std::size_t lane = 0; lane < kLanesOf<Words>; ++lane) blocks.at[lane] += lane_of(blocks.steps, lane);
+  }
 }
 
-__attribute__((target("avx512f"))) void compress_eight(WideLanes (&state)[8],
-                                                       const Blocks<WideLanes>& blocks) {
-  compress(state, blocks);
+template <class Words>
+using Compress = void (*)(Words (&)[8], Blocks<Words>&, std::size_t);
+
+void compress_one(Word (&state)[8], Blocks<Word>& blocks, std::size_t count) {
+  compress(state, blocks, count);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void compress_four(Lanes (&state)[8], Blocks<Lanes>& blocks,
+                                                   std::size_t count) {
+  compress(state, blocks, count);
+}
+
+__attribute__((target("avx512f"))) void compress_eight(WideLanes (&state)[8], Blocks<WideLanes>& blocks,
+                                                       std::size_t count) {
+  compress(state, blocks, count);
 }
 #endif
 
@@ -170,8 +185,13 @@ class Hash {
 
   void run() {
     while (busy_ > 0) {
+      if (const std::size_t count = whole_blocks(); count > 0) {
+        for (std::size_t lane = 0; lane < kLanesOf<Words>; ++lane) place_whole(lane, count);
+        compress_(state_, blocks_, count);
+        continue;
+      }
       for (std::size_t lane = 0; lane < kLanesOf<Words>; ++lane) place(lane);
-      compress_(state_, blocks_);
+      compress_(state_, blocks_, 1);
       for (std::size_t lane = 0; lane < kLanesOf<Words>; ++lane)
         if (lane_of(blocks_.is_last, lane)) finish(lane);
     }
@@ -186,6 +206,26 @@ class Hash {
     text_[lane] = next_ < texts_.size() ? next_++ : kIdle;
     busy_ += text_[lane] != kIdle;
     for (std::size_t i = 0; i < 8; ++i) lane_of(state_[i], lane) = kStart[i] ^ (i == 0 ? kParameters : 0);
+  }
+
+  // Blocks that every text has before its last.
+  std::size_t whole_blocks() const {
+    std::size_t least = kIdle;
+    for (std::size_t lane = 0; lane < kLanesOf<Words>; ++lane) {
+      if (text_[lane] == kIdle) continue;
+      const std::size_t rest = texts_[text_[lane]].size() - done_[lane];
+      least = std::min(least, rest == 0 ? 0 : (rest - 1) / kBlockBytes);
+    }
+    return least;
+  }
+
+  void place_whole(std::size_t lane, std::size_t count) {
+    const bool busy = text_[lane] != kIdle;
+    blocks_.at[lane] = busy ? texts_[text_[lane]].data() + done_[lane] : last_[lane];
+    lane_of(blocks_.is_last, lane) = 0;
+    lane_of(blocks_.ends, lane) = done_[lane] + kBlockBytes;
+    lane_of(blocks_.steps, lane) = busy ? kBlockBytes : 0;
+    if (busy) done_[lane] += count * kBlockBytes;
   }
 
   // An idle lane hashes zeros, which nobody reads.
@@ -235,6 +275,26 @@ void content_digests(std::span<const std::string_view> texts, std::span<ContentD
 #endif
   static_cast<void>(instructions);
   Hash<Word>(texts, digests, compress_one).run();
+}
+
+KeyedDigests keyed_digests(std::span<const std::string_view> texts, std::span<const std::string_view> keys,
+                           InstructionSet instructions) {
+  check_length(keys.size(), texts.size(), "keys");
+  std::vector<std::string_view> hashed(texts.begin(), texts.end());
+  std::vector<std::size_t> of_key(keys.size());  // which of the hashed
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    of_key[i] = i;
+    const bool same = keys[i].data() == texts[i].data() && keys[i].size() == texts[i].size();
+    if (same || keys[i] == texts[i]) continue;
+    const bool again = i > 0 && of_key[i - 1] != i - 1 && keys[i] == keys[i - 1];
+    of_key[i] = again ? of_key[i - 1] : hashed.size();
+    if (!again) hashed.push_back(keys[i]);
+  }
+  KeyedDigests digests{std::vector<ContentDigest>(hashed.size()), {}};
+  content_digests(hashed, digests.texts, instructions);
+  for (const std::size_t place : of_key) digests.keys.push_back(digests.texts[place]);
+  digests.texts.resize(texts.size());
+  return digests;
 }
 
 }  // namespace pyharness

@@ -1,12 +1,12 @@
 #include "core/text/statistics/text_statistics.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstring>
 
 #include "core/machine/checks.hpp"
+#include "core/machine/instruction_set.hpp"
 #include "core/machine/parallel.hpp"
-#include "core/text/bytes64.hpp"
+#include "core/text/statistics/ascii_words.hpp"
 #include "core/text/statistics/word_automaton.hpp"
 #include "core/text/utf8.hpp"
 #include "core/text/word_boundary.hpp"
@@ -14,78 +14,27 @@
 namespace pyharness {
 namespace {
 
-using masks::below, masks::Mask;
-
 constexpr auto kAsciiRecords = [] {
   std::array<std::uint8_t, 128> table{};
   for (std::uint32_t byte = 0; byte < 128; ++byte) table[byte] = unicode::record_of(byte);
   return table;
 }();
 
-// Behind a settled character nothing is carried into a window but that character.
-struct Before {
-  Mask word, letter, digit, space;  // bit 0
-};
-
-#if defined(__SSE2__)
-
-// ASCII text, up to 64 bytes at a time, by arithmetic on masks with one bit per byte. The rules of
-// WordBoundary leave three there: letters, digits and underscores that touch are one segment, and so are
-// letters with one of '.: between them, and digits with one of ',.; between them. No segment without a letter
-// or digit is a word.
-class AsciiWindow {
- public:
-  AsciiWindow(const char* at, std::size_t room) {
-    char copy[64];
-    if (room < sizeof copy) {
-      std::memset(copy, -1, sizeof copy);
-      std::memcpy(copy, at, room);
-      at = copy;
-    }
-    const masks::Bytes64 bytes(at);
-    inside_ = below(std::countr_zero(bytes.non_ascii()));
-    letter_ = bytes.between('a', 26) | bytes.between('A', 26);
-    digit_ = bytes.between('0', 10);
-    underscore_ = bytes.equal('_');
-    space_ = bytes.equal(' ') | bytes.between('\t', 5) | bytes.between('\x1c', 4);
-    between_both_ = bytes.equal('.') | bytes.equal('\'');
-    between_letters_ = between_both_ | bytes.equal(':');
-    between_digits_ = between_both_ | bytes.equal(',') | bytes.equal(';');
-    inside_ &= below(64 - std::countl_zero(inside_ & ~(underscore_ | between_letters_ | between_digits_)));
-  }
-
-  // Bytes up to the last settled one.
-  int length() const { return std::popcount(inside_); }
-
-  void add_to(TextStatistics& counts, const Before& before) const {
-    const Mask word = (letter_ | digit_ | underscore_) & inside_;
-    const Mask alike = (letter_ | digit_) & inside_;
-    const Mask starts = word & ~(word << 1 | before.word);
-    const Mask behind_underscores = (underscore_ & inside_) + (starts & underscore_);
-    const Mask begun = alike & (starts | (behind_underscores & ~underscore_));
-    counts[kWords] += std::popcount(begun) - std::popcount(joined(before) & alike);
-    const Mask space = space_ << 1 | before.space;
-    counts[kWhitespaceWords] += std::popcount(~space_ & space & inside_);
-    counts[kCharacters] += length();
-    counts[kLetters] += std::popcount(alike);
-  }
-
- private:
-  // Letters and digits that are joined to one before them by what is between.
-  Mask joined(const Before& before) const {
-    const Mask letters = between_letters_ & (letter_ << 1 | before.letter);
-    const Mask digits = between_digits_ & (digit_ << 1 | before.digit);
-    return (letter_ & letters << 1) | (digit_ & digits << 1);
-  }
-
-  Mask inside_, letter_, digit_, underscore_, space_, between_both_, between_letters_, between_digits_;
-};
-
+// Null where the machine has no masks.
+AsciiRun chosen_ascii_run() {
+#if defined(__x86_64__)
+  if (chosen_instruction_set() != InstructionSet::kPortable) return ascii_run_avx2;
 #endif
+#if defined(__SSE2__)
+  return ascii_run;
+#else
+  return nullptr;
+#endif
+}
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, AsciiRun ascii_run) : text_(text), ascii_run_(ascii_run) {}
 
   TextStatistics read() {
     counts_[kBytes] = static_cast<std::int64_t>(text_.size());
@@ -94,7 +43,7 @@ class Reader {
       if (byte >= 0x80) {
         const CodePoint point = decode_utf8(text_, position_);
         step(unicode::record_of(point.value), point.length);
-      } else if (!read_window()) {
+      } else if (!read_ascii()) {
         step(kAsciiRecords[byte], 1);
       }
     }
@@ -115,18 +64,14 @@ class Reader {
   }
 
   // Whether it has read anything.
-  bool read_window() {
-#if defined(__SSE2__)
-    if (!automaton_.is_settled(row_) || !is_ascii_for_a_while()) return false;
-    const AsciiWindow window(text_.data() + position_, text_.size() - position_);
-    if (window.length() == 0) return false;
-    window.add_to(counts_, before());
-    position_ += static_cast<std::size_t>(window.length());
+  bool read_ascii() {
+    if (ascii_run_ == nullptr || !automaton_.is_settled(row_) || !is_ascii_for_a_while()) return false;
+    const std::size_t read =
+        ascii_run_(text_.data() + position_, text_.size() - position_, before(), counts_);
+    if (read == 0) return false;
+    position_ += read;
     row_ = automaton_.settled(kAsciiRecords[static_cast<unsigned char>(text_[position_ - 1])]);
     return true;
-#else
-    return false;
-#endif
   }
 
   // Whether a window is worth while.
@@ -137,15 +82,17 @@ class Reader {
     return (word & 0x8080808080808080u) == 0;
   }
 
-  Before before() const {
+  // Behind a settled character nothing is carried on but that character.
+  AsciiBefore before() const {
     const std::uint16_t properties = automaton_.settled_properties(row_);
     const bool digit = word_break(properties) == WordBreak::kNumeric;
-    const bool word = (properties & unicode::kLetterOrNumber) != 0;
-    return {word, word && !digit, digit, (properties & unicode::kSpace) != 0};
+    const bool letter = (properties & unicode::kLetterOrNumber) != 0 && !digit;
+    return {letter, digit, (properties & unicode::kSpace) != 0};
   }
 
   const WordAutomaton& automaton_ = WordAutomaton::instance();
   std::string_view text_;
+  AsciiRun ascii_run_;
   std::size_t position_ = 0;
   WordAutomaton::Row row_ = automaton_.start();
   TextStatistics counts_{};
@@ -153,13 +100,14 @@ class Reader {
 
 }  // namespace
 
-TextStatistics text_statistics(std::string_view text) { return Reader(text).read(); }
+TextStatistics text_statistics(std::string_view text) { return Reader(text, chosen_ascii_run()).read(); }
 
 void text_statistics(std::span<const std::string_view> texts, std::span<TextStatistics> rows, int threads) {
   check_length(rows.size(), texts.size(), "rows");
+  const AsciiRun ascii_run = chosen_ascii_run();
   std::atomic<std::size_t> next{0};
   run_on_threads(threads, [&](int) {
-    for (std::size_t i = next++; i < texts.size(); i = next++) rows[i] = text_statistics(texts[i]);
+    for (std::size_t i = next++; i < texts.size(); i = next++) rows[i] = Reader(texts[i], ascii_run).read();
   });
 }
 

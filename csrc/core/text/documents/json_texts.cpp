@@ -1,4 +1,4 @@
-#include "core/text/documents/json_strings.hpp"
+#include "core/text/documents/json_texts.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -246,23 +246,51 @@ class LineReader {
   char* out_;
 };
 
+// Without the number of a part of a work: a last # with letters, digits and underscores behind it.
+std::string_view without_part(std::string_view work) {
+  std::size_t at = work.size();
+  const auto is_of_number = [](char c) {
+    const char lower = static_cast<char>(c | 0x20);
+    return is_digit(c) || c == '_' || (lower >= 'a' && lower <= 'z');
+  };
+  while (at > 0 && is_of_number(work[at - 1])) --at;
+  return at > 0 && at < work.size() && work[at - 1] == '#' ? work.substr(0, at - 1) : work;
+}
+
 }  // namespace
 
-void JsonStrings::read(std::string_view lines) {
-  lines_.clear();
-  values_.clear();
-  if (room_.size() < lines.size() + kWindow) room_.resize(lines.size() + kWindow);
+std::vector<std::variant<JsonTexts::Run, JsonTexts::Line>> JsonTexts::read(std::string_view lines) const {
+  const std::shared_ptr<char[]> room(new char[lines.size() + kWindow]);
+  std::vector<std::variant<Run, Line>> items;
   std::vector<std::string_view> values(names_.size());
-  char* out = room_.data();
+  char* out = room.get();
   for (std::size_t begin = 0; begin <= lines.size();) {
     const std::size_t end = std::min(lines.find('\n', begin), lines.size());
-    const std::string_view line = lines.substr(begin, end - begin);
+    const Line line = lines.substr(begin, end - begin);
     LineReader reader(line, out);
-    lines_.push_back({line, reader.read(names_, values)});
-    values_.insert(values_.end(), values.begin(), values.end());
+    Run first{0, TextRun(room)};
+    Run* const open = items.empty() ? nullptr : std::get_if<Run>(&items.back());
+    Run& run = open != nullptr ? *open : first;
+    if (!reader.read(names_, values) || !add(run, values)) {
+      items.emplace_back(line);
+    } else if (open == nullptr) {
+      items.emplace_back(std::move(first));
+    }
     out = reader.out();
     begin = end + 1;
   }
+  return items;
+}
+
+bool JsonTexts::add(Run& run, std::span<const std::string_view> values) const {
+  std::string_view work;
+  if (values.size() > 1) {
+    if (characters_of(values[1]) == work.npos) return false;
+    work = without_part(values[1]);
+  }
+  if (!run.texts.add(values[0], work, rules_)) return false;
+  ++run.lines;
+  return true;
 }
 
 }  // namespace pyharness
