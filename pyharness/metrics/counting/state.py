@@ -236,8 +236,10 @@ class CorpusState:
 
     def add(self, name: str, sums: NDArray[Any]) -> None:
         """Add integers [GROUPS] to a counter."""
-        known = self.counters.get(name)
-        self.counters[name] = sums.astype(np.object_) if known is None else known + sums  # of Python's integers
+        sums_before = self.counters.get(name)
+        self.counters[name] = (
+            sums.astype(np.object_) if sums_before is None else sums_before + sums
+        )  # of Python's integers
 
     def total(self) -> Counts:
         """Return the sum of all groups."""
