@@ -50,7 +50,7 @@ def excess(curve: Curve, width: int, layers: int, a: int, b: int, groups: Groups
 def decided(best: int, sizes: int, small: Interval, large: Interval) -> str:
     """Verdict from the place of the best size and the excess of both ends; of a best end, against its neighbour."""
     if small is None or large is None:
-        return not_testable("the text is too small for an interval")
+        return not_testable("there is no interval: documents are few, or a few of them decide")
     if best == sizes - 1:
         return REFUTED if large[0] > 0 else not_testable("the largest two sizes cost the same")
     if best == 0:

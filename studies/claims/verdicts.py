@@ -35,7 +35,7 @@ def within(interval: Interval, low: float, high: float) -> str:
     ('confirmed', 'refuted', 'not testable here, because the interval reaches across the limit')
     """
     if interval is None or any(map(math.isnan, interval)):
-        return not_testable("the text is too small for an interval")
+        return not_testable("there is no interval: documents are few, or a few of them decide")
     if low <= interval[0] and interval[1] <= high:
         return CONFIRMED
     if interval[1] < low or interval[0] > high:

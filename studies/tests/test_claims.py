@@ -42,8 +42,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
         ((0.83, 0.90), "refuted"),
         ((0.77, 0.79), "not testable here, because the interval reaches across the limit"),
         ((0.70, 0.90), "not testable here, because the interval reaches across the limit"),
-        (None, "not testable here, because the text is too small for an interval"),
-        ((np.nan, np.nan), "not testable here, because the text is too small for an interval"),
+        (None, "not testable here, because there is no interval: documents are few, or a few of them decide"),
+        ((np.nan, np.nan), "not testable here, because there is no interval: documents are few, or a few of them decide"),
     ],
 )
 def test_verdicts_follow_from_intervals(interval: verdicts.Interval, verdict: str) -> None:
