@@ -128,7 +128,7 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f" ({ranks.differing:,} of them differ)"
+    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
     return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
 
 
@@ -137,7 +137,7 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
              NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-             OTHER: "no better direction, no CI, or a sign that changes with the size of the text"}  # fmt: skip
+             OTHER: "the metric has no better direction or no CI, or its sign changes with the text's size"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
