@@ -137,7 +137,7 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
              NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-             OTHER: "the metric has no better direction or no CI, or its sign changes with the text's size"}  # fmt: skip
+             OTHER: "without a better direction or a CI, or the sign changes with the text's size"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:

@@ -20,6 +20,8 @@ from pyharness.statistics.jackknife import GROUPS
 
 ALL = np.ones(GROUPS, np.bool_)
 
+NO_INTERVAL = "not testable here, because there is no interval: documents are few, or a few of them decide"
+
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
@@ -42,8 +44,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
         ((0.83, 0.90), "refuted"),
         ((0.77, 0.79), "not testable here, because the interval reaches across the limit"),
         ((0.70, 0.90), "not testable here, because the interval reaches across the limit"),
-        (None, "not testable here, because there is no interval: documents are few, or a few of them decide"),
-        ((np.nan, np.nan), "not testable here, because there is no interval: documents are few, or a few of them decide"),
+        (None, NO_INTERVAL),
+        ((np.nan, np.nan), NO_INTERVAL),
     ],
 )
 def test_verdicts_follow_from_intervals(interval: verdicts.Interval, verdict: str) -> None:

@@ -20,7 +20,7 @@ from pyharness.corpora.options import size
 from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import admitted
 from pyharness.plugins.specification import CORPUS
-from pyharness.types import Tally
+from pyharness.types import Piece, Tally
 from texts import documents, read, write
 
 
@@ -132,7 +132,7 @@ def whole_decode(data: bytes) -> tuple[str, int]:
 def streamed(data: bytes, split: str, block: int, limit: int) -> tuple[list[str], Tally]:
     tally = Tally()
     cuts = admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)
-    return [piece.text for piece in cuts], tally
+    return [piece.text for piece in cuts if isinstance(piece, Piece)], tally
 
 
 @given(mostly_text, st.integers(1, 40), st.integers(4, 60))
@@ -215,7 +215,8 @@ def test_shards_add_up_to_the_whole(texts: list[str], count: int) -> None:
         name, language, domain, licence, smoke_test = "given", "und", "", "", False
 
         def documents(self, tally: Tally) -> Iterator[str]:
-            return (piece.text for piece in admitted(pieces(map(Fragment, texts), 16), None, tally))
+            cuts = admitted(pieces(map(Fragment, texts), 16), None, tally)
+            return (piece.text for piece in cuts if isinstance(piece, Piece))
 
     whole, tally = documents(Given())
     merged, shards = Tally(), []
