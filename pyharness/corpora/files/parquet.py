@@ -71,16 +71,16 @@ def _page(header: dict[int, Any]) -> PageSize:
 
 def _header(file: IO[bytes], position: int) -> tuple[dict[int, Any], int]:
     """Read a header; return it with its length."""
-    size = HEADER_BYTES
+    data, size = b"", HEADER_BYTES
+    file.seek(position)
     while True:
-        file.seek(position)
-        data = file.read(size)
+        data += file.read(size - len(data))
         try:
             return _struct(data, 0, 0)
         except Short:
             if size >= LONGEST_HEADER or len(data) < size:
                 raise
-            size *= 16
+            size *= 4
 
 
 def _struct(data: bytes, position: int, depth: int) -> tuple[dict[int, Any], int]:
