@@ -61,16 +61,32 @@ py::list items_of_lines(const JsonTexts& texts, const py::bytes& lines) {
 
 py::str string_of(std::string_view text) { return {text.data(), text.size()}; }
 
-// (text, beginning of its document, whether it opens, work) of every text.
+// (text, beginning of its document, whether it opens, whether it is cut, work) of every text. Pieces of a
+// document share the string of its beginning, which may be 64 KiB.
 py::list documents_of(const TextRun& run) {
   py::list pieces;
+  std::string_view shared;
+  py::str beginning;
   for (const ReadText& one : run.texts()) {
     const py::str text = string_of(one.text);
-    const bool whole = one.beginning.size() == one.text.size() && one.opens;
-    pieces.append(
-        py::make_tuple(text, whole ? text : string_of(one.beginning), one.opens, string_of(one.work)));
+    if (one.beginning.size() == one.text.size() && one.opens) {
+      beginning = text;
+    } else if (one.opens || one.beginning.data() != shared.data() || one.beginning.size() != shared.size()) {
+      beginning = string_of(one.beginning);
+    }
+    shared = one.beginning;
+    pieces.append(py::make_tuple(text, beginning, one.opens, one.parted, string_of(one.work)));
   }
   return pieces;
+}
+
+py::list slice_of(const ReadTexts& texts, const py::slice& slice) {
+  py::list items;
+  std::size_t start, stop, step, count;
+  if (!slice.compute(texts.views().size(), &start, &stop, &step, &count)) throw py::error_already_set();
+  for (std::size_t i = 0; i < count; ++i, start += step)
+    items.append(texts.item(static_cast<std::ptrdiff_t>(start)));
+  return items;
 }
 
 // The texts before the first that does not fit, and the bytes of that one; None if all fit.
@@ -158,6 +174,7 @@ void bind_text(py::module_& module) {
       .def("take", &ReadTexts::take, py::arg("run"), py::arg("first"), py::arg("most"), py::arg("prefix"))
       .def("__len__", [](const ReadTexts& texts) { return texts.views().size(); })
       .def("__getitem__", &ReadTexts::item, py::arg("index"))
+      .def("__getitem__", &slice_of, py::arg("index"))
       .def("digests", &digests_of)
       .def("sizes", &sizes_of)
       .def("opens",
@@ -165,6 +182,7 @@ void bind_text(py::module_& module) {
       .def_property_readonly("characters", &ReadTexts::characters);
   py::class_<JsonTexts>(module, "JsonTexts")
       .def(py::init([](std::vector<std::string> names, std::size_t most_bytes, std::size_t beginning_bytes) {
+             if (names.empty()) throw std::invalid_argument("a field to read is missing");
              return JsonTexts(std::move(names), {most_bytes, beginning_bytes});
            }),
            py::arg("names"), py::arg("most_bytes"), py::arg("beginning_bytes"))

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
-from pyharness.corpora.files.splitting import pieces
+from pyharness.corpora.files.splitting import Cut, pieces
 from pyharness.corpora.path import FileCorpus
 from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed, unrolled
 from pyharness.kernels.text import TextRun
@@ -104,16 +104,20 @@ class PartCorpus(DerivedCorpus):
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the documents that begin in this part, with the keys they have in the whole."""
-        return unrolled(self.text_runs(tally))
-
-    def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
-        """Stream the documents of ``keyed_documents``, in runs where they are read in runs."""
         listing, whole = FileListing.of(self.whole), self.whole
         if isinstance(whole, RepeatedCorpus):
             passes = listing.passes_of(self.index, self.count, len(whole.passes))
             return replace(whole, passes=passes).keyed_documents(tally)
-        extents = listing.part(self.index, self.count)
-        return admitted(pieces(whole.fragments(extents), whole.max_document_bytes), None, tally)
+        return admitted(unrolled(self._documents(listing, whole)), None, tally)
+
+    def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
+        """Stream the documents of ``keyed_documents`` in runs, which the tally counts as a whole: read all of them."""
+        if isinstance(self.whole, RepeatedCorpus):
+            return self.keyed_documents(tally)
+        return admitted(self._documents(FileListing.of(self.whole), self.whole), None, tally)
+
+    def _documents(self, listing: FileListing, whole: FileCorpus) -> Iterator[Cut | TextRun]:
+        return pieces(whole.fragments(listing.part(self.index, self.count)), whole.max_document_bytes)
 
 
 def whole_of(corpus: Corpus) -> FileCorpus | RepeatedCorpus:

@@ -19,7 +19,7 @@ from pathlib import Path
 from pyharness.corpora import families
 from pyharness.corpora.files import jsonl, parquet, reading
 from pyharness.corpora.files.reading import CorpusFile, Extent, blocks, compression, decoded, named_errors
-from pyharness.corpora.files.splitting import SPLITS, Fragment
+from pyharness.corpora.files.splitting import SPLITS, UNCUT, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.kernels.text import TextRun
@@ -30,7 +30,6 @@ from pyharness.types import Corpus, CorpusFamily, InputError
 SNIFFED_BYTES = 8192
 WHOLE = "file"  # a value of ``split``: a file of plain text is a document, and so is a row
 
-_UNCUT = 1 << 62  # bytes
 ONE_WORK = "*"  # all documents belong to one work, or their works are unknown: no independent evidence
 
 
@@ -54,7 +53,7 @@ def fragments(
         if kind == "parquet":
             yield from _of_rows(map(Fragment, parquet.strings(extent, field)), split)
         elif kind == "jsonl":
-            yield from _of_rows(jsonl.documents_within(extent, field, work, limit if split == WHOLE else _UNCUT), split)
+            yield from _of_rows(jsonl.documents_within(extent, field, work, limit if split == WHOLE else UNCUT), split)
         elif extent.start == 0:
             yield from _plain(extent.file, split, binary)
 
@@ -73,7 +72,9 @@ def _of_rows(rows: Iterable[Fragment | TextRun], split: str) -> Iterator[Fragmen
             yield row
             continue
         texts = (
-            [(row.text, row.work)] if isinstance(row, Fragment) else [(text, work) for text, _, _, work in row.pieces()]
+            [(row.text, row.work)]
+            if isinstance(row, Fragment)
+            else [(text, work) for text, _, _, _, work in row.pieces()]
         )
         yield from (part._replace(work=work) for text, work in texts for part in SPLITS[split]((text,)))
 

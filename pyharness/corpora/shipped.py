@@ -38,7 +38,7 @@ class Sample(AlignedCorpus):
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream every document under its own key, then the aligned ones: those of one row share the row's key."""
         alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
-        documents = unrolled(admitted(chain(alone, self._cut_aligned()), self.max_bytes, tally))
+        documents = admitted(chain(unrolled(alone), self._cut_aligned()), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
 
     def _cut_aligned(self) -> Iterator[Cut]:

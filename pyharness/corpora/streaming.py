@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from pyharness.corpora.files.splitting import Cut, Fragment, pieces
+from pyharness.corpora.files.splitting import UNCUT, Cut, Fragment, pieces
 from pyharness.kernels.text import ReadTexts, TextRun, utf8_size
 from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally
 
@@ -45,10 +46,11 @@ class TextCorpus(StreamedCorpus[Fragment | TextRun]):
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream non-empty documents; the pieces of a cut one share its beginning as their key."""
-        return unrolled(self.text_runs(tally))
+        documents = unrolled(pieces(self.read(), self.max_document_bytes))
+        return never_empty(self.name, admitted(documents, self.max_bytes, tally), tally)
 
     def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
-        """Stream the documents of ``keyed_documents``, in runs where they are read in runs."""
+        """Stream the documents of ``keyed_documents`` in runs, which the tally counts as a whole: read all of them."""
         documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, documents, tally)
 
@@ -76,13 +78,21 @@ class DerivedCorpus:
         return (piece.text for piece in keyed(self, tally))
 
 
-def unrolled(items: Iterable[Piece | TextRun]) -> Iterator[Piece]:
+def unrolled(items: Iterable[Cut | TextRun]) -> Iterator[Cut]:
     """Stream the texts of runs one by one."""
     for item in items:
         if isinstance(item, TextRun):
-            yield from (Piece(text, key, opens, work=work) for text, key, opens, work in item.pieces() if text)
+            yield from itertools.starmap(Cut, item.pieces())
         else:
             yield item
+
+
+@overload
+def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]: ...
+
+
+@overload
+def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: Tally) -> Iterator[Piece | TextRun]: ...
 
 
 def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: Tally) -> Iterator[Piece | TextRun]:
@@ -90,7 +100,7 @@ def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: T
     total, key = 0, ""
     for document in documents:
         if isinstance(document, TextRun):
-            run, too_large = (document, None) if max_bytes is None else document.within(max_bytes - total)
+            run, too_large = (document, None) if max_bytes is None else document.within(min(max_bytes - total, UNCUT))
             size, empty, cut = run.sums()
             total += size
             tally.empty_documents += empty
@@ -177,7 +187,7 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
 def read_batches(corpus: Corpus, tally: Tally) -> Iterator[ReadTexts]:
     """Stream a corpus in batches of ``BATCH_SIZE`` characters, with the keys of ``read``; the consumer counts them."""
     tally.beginnings = []
-    runs = getattr(corpus, "text_runs", None)
+    runs = _runs_of(corpus)
     texts = ReadTexts()
     for item in keyed(corpus, tally) if runs is None else runs(tally):
         if isinstance(item, TextRun):
@@ -192,6 +202,14 @@ def read_batches(corpus: Corpus, tally: Tally) -> Iterator[ReadTexts]:
             texts = ReadTexts()
     if len(texts):
         yield texts
+
+
+def _runs_of(corpus: Corpus) -> Callable[[Tally], Iterator[Piece | TextRun]] | None:
+    """Return how to read a corpus in runs; None if it cannot, or if a subclass has documents of its own."""
+    for one in type(corpus).__mro__:
+        if {"text_runs", "keyed_documents"} & vars(one).keys():
+            return getattr(corpus, "text_runs") if "text_runs" in vars(one) else None  # noqa: B009
+    return None
 
 
 def work_key(work: str) -> str:

@@ -16,6 +16,7 @@ from pyharness.types import Ids, Offsets, Segments, Vocabulary
 JsonTexts = _core.JsonTexts
 TextRun = _core.TextRun
 ReadTexts = _core.ReadTexts  # a batch; digests(): digest_of of every text, and of every key, uint8 [texts, 16]
+Sequence.register(ReadTexts)
 utf8_size = _core.utf8_size  # bytes of a text, None for lone surrogates; Python keeps them for whoever encodes it next
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
 ONLY_CONTINUATION = 2  # all its bytes are continuation bytes
@@ -68,7 +69,8 @@ def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     >>> utf8_flags(vocabulary).tolist()
     [0, 0, 3, 4]
     """
-    return _core.utf8_flags(vocabulary.data, vocabulary.offsets)
+    offsets = np.ascontiguousarray(vocabulary.offsets, np.int64)
+    return _core.utf8_flags(np.ascontiguousarray(vocabulary.data[: offsets[-1]], np.uint8), offsets)
 
 
 def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> NDArray[np.int64]:

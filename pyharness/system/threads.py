@@ -64,6 +64,8 @@ def require_one(library: str, action: str, threads: int) -> None:
 def in_order(do: Callable[[Unit], Result], units: Iterable[Unit], threads: int) -> Iterator[Result]:
     """Yield ``do(unit)`` of every unit, in their order. Several are worked on at a time; this thread takes the units.
 
+    The first error in this order is raised, as with one thread. Units that have not begun by then are dropped.
+
     >>> list(in_order(str, range(5), threads=2))
     ['0', '1', '2', '3', '4']
     """
@@ -71,13 +73,25 @@ def in_order(do: Callable[[Unit], Result], units: Iterable[Unit], threads: int) 
         yield from map(do, units)
         return
     begun = deque[Future[Result]]()
+    waiting = iter(units)
     with ThreadPoolExecutor(threads) as pool:
-        for unit in units:
-            begun.append(pool.submit(do, unit))
-            if len(begun) > 2 * threads:  # none waits for this thread to take the next
+        try:
+            while True:
+                try:
+                    unit = next(waiting)
+                except StopIteration:
+                    break
+                except Exception:
+                    while begun:
+                        yield begun.popleft().result()  # what failed before comes first
+                    raise
+                begun.append(pool.submit(do, unit))
+                if len(begun) > 2 * threads:  # none waits for this thread to take the next
+                    yield begun.popleft().result()
+            while begun:
                 yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Stopped(Exception):

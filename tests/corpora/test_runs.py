@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from layout.thoroughness import examples
 from pyharness import corpora
 from pyharness.corpora import open_corpus, streaming
 from pyharness.corpora.files import jsonl, reading, splitting
-from pyharness.types import InputError, Tally
+from pyharness.kernels.text import ReadTexts
+from pyharness.types import InputError, Piece, Tally
 
 
 class AllForJson:
@@ -95,3 +97,62 @@ def test_runs_end_with_their_batch(tmp_path: Path) -> None:
             assert batches == [[3, 9], [1, 30], [2, 8]]
         whole = corpora.read_batches(open_corpus(f"path:{tmp_path / 'a.jsonl'}"), Tally())
         assert [[len(text) for text in list(batch)] for batch in whole] == [[3, 9], [1, 30], [2, 8]]
+
+
+def _texts(tmp_path: Path, rows: list[dict[str, str]], options: str) -> tuple[list[Piece], Tally]:
+    path, tally = tmp_path / "rows.jsonl", Tally()
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return list(corpora.keyed(open_corpus(f"path:{path}?{options}"), tally)), tally
+
+
+@pytest.mark.parametrize(("options", "work"), [("field=", ""), ("field=&work=id", "the work")])
+def test_a_field_may_have_an_empty_name(tmp_path: Path, options: str, work: str) -> None:
+    (piece,), _ = _texts(tmp_path, [{"text": "a", "id": "the work", "": "the empty name"}], options)
+    assert (piece.text, piece.work) == ("the empty name", work)
+
+
+@pytest.mark.parametrize("option", ["max_document_bytes", "max_bytes"])
+def test_a_limit_may_be_larger_than_64_bits(tmp_path: Path, option: str) -> None:
+    assert _texts(tmp_path, [{"text": "a"}], f"{option}=99999999TiB")[0][0].text == "a"
+
+
+def test_pieces_share_the_string_of_their_beginning(tmp_path: Path) -> None:
+    pieces, _ = _texts(tmp_path, [{"text": "some words " * 90}, {"text": "other words " * 90}], "max_document_bytes=64")
+    assert len({id(piece.key) for piece in pieces}) == 2
+
+
+def test_what_is_not_read_is_not_counted(tmp_path: Path) -> None:
+    path, tally = tmp_path / "rows.jsonl", Tally()
+    path.write_text('{"text": "aaaa"}\n' * 2 + '{"text": ""}\n' + '{"text": "%s"}\n' % ("long " * 9), encoding="utf-8")
+    reading = corpora.keyed(open_corpus(f"path:{path}?max_document_bytes=16"), tally)
+    assert next(reading).text == next(reading).text == "aaaa"
+    assert (tally.empty_documents, tally.cut_documents) == (0, 0)
+    assert next(reading).text.startswith("long")
+    assert (tally.empty_documents, tally.cut_documents) == (1, 1)
+
+
+def test_short_texts_of_long_lines_are_kept_whole(tmp_path: Path) -> None:
+    rows = [{"other": "x" * 400, "text": f"text {number}"} for number in range(50)]
+    pieces, _ = _texts(tmp_path, rows, "field=text")
+    assert [piece.text for piece in pieces] == [row["text"] for row in rows]
+
+
+class Shouted(streaming.TextCorpus):
+    """A stranger's corpus with documents of its own."""
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream documents in capitals."""
+        return (piece._replace(text=piece.text.upper()) for piece in super().keyed_documents(tally))
+
+
+def test_documents_of_a_subclass_are_its_own() -> None:
+    corpus = Shouted("mine:", lambda: iter([splitting.Fragment("ab")]), "en", "x", "x", "mine", None, 1 << 20)
+    assert [one.text for one in corpora.read(corpus, Tally())] == ["AB"]
+
+
+def test_texts_of_a_batch_are_a_sequence() -> None:
+    texts = ReadTexts()
+    for text in ("a", "b", "c"):
+        texts.add(text, text, True)
+    assert isinstance(texts, Sequence)
+    assert (texts[1], texts[-1], texts[:], texts[::-2]) == ("b", "c", ["a", "b", "c"], ["c", "a"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
-from pyharness.system.threads import Stopped, share_out
+from pyharness.system.threads import Stopped, in_order, share_out
 
 
 class Lane:
@@ -58,3 +59,35 @@ def test_what_one_lane_raises_stops_the_other_and_leaves_the_rest_undone() -> No
         share_out(range(9), lanes, do, Lane.stop, Lane.end)
     assert sorted(begun) == [0, 1]
     assert all(lane.ended_in for lane in lanes)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_first_error_in_order_is_raised(threads: int) -> None:
+    def units() -> Iterator[int]:
+        yield from range(2)
+        raise LookupError("reading")
+
+    def fail(unit: int) -> int:
+        raise ValueError(unit)
+
+    with pytest.raises(ValueError, match="0"):
+        list(in_order(fail, units(), threads))
+    with pytest.raises(LookupError):
+        list(in_order(str, units(), threads))
+
+
+def test_units_that_have_not_begun_are_dropped_after_an_error() -> None:
+    begun: list[int] = []
+    may_end = threading.Event()
+
+    def work(unit: int) -> None:
+        begun.append(unit)
+        if unit == 0:
+            raise ValueError(unit)
+        may_end.wait(10)
+
+    results = in_order(work, range(100), 2)
+    threading.Timer(0.1, may_end.set).start()
+    with pytest.raises(ValueError, match="0"):
+        next(results)
+    assert len(begun) < 5

@@ -90,6 +90,12 @@ class Pipeline:
         self.direct: ModelEncoder | None = self._encoder if alone else None
 
     @property
+    def is_native(self) -> bool:
+        """Whether all stages are of the core: it takes texts that it has read, and calls from several threads."""
+        splitter = self._texts.splitter
+        return self.direct is not None and (splitter is None or splitter.native is not None)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how texts are split."""
         splits = self._texts.pre_tokenizer or self._texts.splitter

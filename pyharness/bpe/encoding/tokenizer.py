@@ -75,8 +75,6 @@ class BpeTokenizer:
     Source: docs/algorithms.md "Byte-pair encoding", "BPE-dropout" and "Scaffold-BPE".
     """
 
-    is_native = True  # takes texts that the core has read, and calls from several threads
-
     def __init__(self, model: BpeModel, *, method: Method = "merge", dropout: float = 0.0, seed: int = 0) -> None:
         check(model, method, dropout, seed)
         self.model = model
@@ -88,6 +86,7 @@ class BpeTokenizer:
         self._lookup = TokenLookup(model)
         self._decoder = Decoder(model, self._lookup)
         self._pipeline = Pipeline(model, method, dropout, seed)
+        self.is_native = self._pipeline.is_native
         self.notes = (*model.notes, *self._pipeline.notes)
         if method == "longest_match":
             self.notes += ("greedy longest match over the vocabulary, not BPE",)

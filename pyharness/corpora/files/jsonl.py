@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness.corpora.files import reading
 from pyharness.corpora.files.reading import Extent, Readable, compression, decode, lines_within, numbered_lines
-from pyharness.corpora.files.splitting import KEY_BYTES, Fragment
+from pyharness.corpora.files.splitting import KEY_BYTES, UNCUT, Fragment
 from pyharness.kernels.text import JsonTexts, TextRun
 from pyharness.types import InputError
 
@@ -71,8 +71,8 @@ def documents(
     by default all.
     """
     # A name that is not UTF-8 gets a backslash here, which no plain field has: ``json`` looks it up.
-    names = [one.encode("utf-8", "backslashreplace") for one in (field, work) if one]
-    texts = JsonTexts(names, limit, KEY_BYTES)
+    names = [one.encode("utf-8", "backslashreplace") for one in ((field, work) if work else (field,))]
+    texts = JsonTexts(names, min(limit, UNCUT), KEY_BYTES)
     some = None if lines is None else ((number, texts.of(line)[0]) for number, line in lines)
     for number, item in some or reading.parsed_lines(file, texts.of):
         if isinstance(item, TextRun):

@@ -16,6 +16,7 @@ LONGEST_BLANK_LINE = 1000
 # UTF-8 bytes at the start of a document that identify it, wherever it is cut. They are more than a licence header,
 # which many source files share, and few enough to hold back. Documents that share them share a group.
 KEY_BYTES = 1 << 16
+UNCUT = 1 << 62  # bytes: what the core takes for no limit
 
 
 class Fragment(NamedTuple):

@@ -277,6 +277,11 @@ void content_digests(std::span<const std::string_view> texts, std::span<ContentD
   Hash<Word>(texts, digests, compress_one).run();
 }
 
+// Keys of up to 64 KiB are often one view.
+static bool same_text(std::string_view one, std::string_view other) {
+  return one.size() == other.size() && (one.data() == other.data() || one == other);
+}
+
 KeyedDigests keyed_digests(std::span<const std::string_view> texts, std::span<const std::string_view> keys,
                            InstructionSet instructions) {
   check_length(keys.size(), texts.size(), "keys");
@@ -286,7 +291,7 @@ KeyedDigests keyed_digests(std::span<const std::string_view> texts, std::span<co
     of_key[i] = i;
     const bool same = keys[i].data() == texts[i].data() && keys[i].size() == texts[i].size();
     if (same || keys[i] == texts[i]) continue;
-    const bool again = i > 0 && of_key[i - 1] != i - 1 && keys[i] == keys[i - 1];
+    const bool again = i > 0 && of_key[i - 1] != i - 1 && same_text(keys[i], keys[i - 1]);
     of_key[i] = again ? of_key[i - 1] : hashed.size();
     if (!again) hashed.push_back(keys[i]);
   }

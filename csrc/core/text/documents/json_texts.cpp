@@ -279,6 +279,13 @@ std::vector<std::variant<JsonTexts::Run, JsonTexts::Line>> JsonTexts::read(std::
     out = reader.out();
     begin = end + 1;
   }
+  // Runs live until their batch is full: short texts of long lines must not keep the room of the lines.
+  if (const auto used = static_cast<std::size_t>(out - room.get()); used < lines.size() / 2) {
+    const std::shared_ptr<char[]> own(new char[used + 1]);
+    std::memcpy(own.get(), room.get(), used);
+    for (auto& item : items)
+      if (Run* const run = std::get_if<Run>(&item)) run->texts.move_to(own);
+  }
   return items;
 }
 

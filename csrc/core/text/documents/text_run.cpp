@@ -87,6 +87,19 @@ void TextRun::set_work(std::string work) {
   for (ReadText& one : texts_) one.work = *work_;
 }
 
+void TextRun::move_to(const std::shared_ptr<const char[]>& room) {
+  const auto moved = [&](std::string_view text) {
+    if (text.data() == nullptr) return text;
+    return std::string_view(room.get() + (text.data() - room_.get()), text.size());
+  };
+  for (ReadText& one : texts_) {
+    one.text = moved(one.text);
+    one.beginning = moved(one.beginning);
+    one.work = moved(one.work);
+  }
+  room_ = room;
+}
+
 TextRun TextRun::first(std::size_t count) const {
   TextRun part(room_);
   part.work_ = work_;

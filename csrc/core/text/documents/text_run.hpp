@@ -40,6 +40,8 @@ class TextRun {
   std::span<const ReadText> texts() const { return texts_; }
   // Makes all documents parts of one work.
   void set_work(std::string work);
+  // Moves the texts to another room, which holds what their own one holds at the same places.
+  void move_to(const std::shared_ptr<const char[]>& room);
   // The first texts of the run, in the same memory.
   TextRun first(std::size_t count) const;
 
