@@ -142,7 +142,7 @@ def test_a_library_is_said_once_for_all_benchmarks(tmp_path: Path) -> None:
 
 
 def test_the_suite_in_the_docs_can_be_read_and_its_workloads_work(tmp_path: Path) -> None:
-    section = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").split("## A suite of one's own")[1]
+    section = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").split("## Your own suite")[1]
     blocks = dict(re.findall(r"```(toml|python)\n(.*?)```", section, re.DOTALL)[:2])
     (tmp_path / "mine.toml").write_text(blocks["toml"], encoding="utf-8")
     (tmp_path / "workloads.py").write_text(blocks["python"], encoding="utf-8")
