@@ -30,8 +30,8 @@ def plain(line: bytes) -> tuple[str, str] | None:
     if not isinstance(answer, TextRun):
         assert answer == line
         return None
-    ((text, beginning, opens, work),) = answer.pieces()
-    assert (beginning, opens) == (text, True)
+    ((text, beginning, opens, parted, work),) = answer.pieces()
+    assert (beginning, opens, parted) == (text, True, False)
     return text, work
 
 
@@ -106,7 +106,7 @@ def test_lines_are_read_one_by_one(rows: list[tuple[list[tuple[str, Any]], bool]
     assert [item for item in items if isinstance(item, bytes)] == [line for line in lines if plain(line) is None]
     runs = [(item.pieces(), number) for number, item in enumerate(items) if isinstance(item, TextRun)]
     for pieces, first in runs:
-        assert [(text, work) for text, _, _, work in pieces] == [plain(line) for line in lines[first:][: len(pieces)]]
+        assert [(text, work) for text, *_, work in pieces] == [plain(line) for line in lines[first:][: len(pieces)]]
         assert items[first + 1 : first + len(pieces)] == [None] * (len(pieces) - 1)
     assert sum(len(pieces) for pieces, _ in runs) == sum(plain(line) is not None for line in lines)
 
@@ -179,7 +179,7 @@ def test_documents_are_cut_as_in_python(texts: list[str], limit: int, beginning:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "KEY_BYTES", beginning)
         cuts = [one for one in splitting.pieces(fragments, limit) if isinstance(one, Cut)]
-    assert run.pieces() == [(one.text, one.key, one.opens, one.work) for one in cuts]
+    assert run.pieces() == cuts
     size = sum(len(one.text.encode()) for one in cuts)
     assert run.sums() == (size, sum(not one.text for one in cuts), sum(one.parted for one in cuts))
 
@@ -207,14 +207,14 @@ def test_batches_of_runs_are_those_of_their_texts(texts: list[str], limit: int, 
     for batch in batches:
         mine, pieces = pieces[: len(batch)], pieces[len(batch) :]
         again = ReadTexts()
-        for text, beginning, opens, work in mine:
+        for text, beginning, opens, _, work in mine:
             again.add(text, f"work {work}" if work else beginning, opens)
         for one in (batch, again):
             digests, keys = one.digests()
             assert list(map(bytes, digests)) == [digest_of(text) for text, *_ in mine]
-            wanted = [f"work {work}" if work else beginning for _, beginning, _, work in mine]
+            wanted = [f"work {work}" if work else beginning for _, beginning, *_, work in mine]
             assert list(map(bytes, keys)) == [digest_of(key) for key in wanted]
-            assert one.opens().tolist() == [opens for _, _, opens, _ in mine]
+            assert one.opens().tolist() == [piece[2] for piece in mine]
             assert one.sizes().tolist() == [len(text.encode()) for text, *_ in mine]
             assert one.characters == sum(len(text) for text, *_ in mine)
     with pytest.raises(IndexError):
