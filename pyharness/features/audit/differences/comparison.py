@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ DEFAULT_TEXTS = (
 )  # fmt: skip
 _CHARACTERS = 1 << 20  # of a batch
 _OF_GROUP = 60  # texts of a group that differ, whose cause is determined
+_ENOUGH = 1 << 12  # texts of a group that differ, to choose these from
 _MOST_KEPT = 1 << 21  # characters of documents that are kept to explain them
 
 
@@ -132,12 +134,30 @@ def _starts(
     """Return texts made to differ that do, by their cause, and the number of texts tried."""
     groups = {} if not listed and same(first, second) else candidates(first, second, listed)
     starts: dict[Cause, list[str]] = {}
-    for reading, texts in ((reading, texts) for texts in groups.values() for reading in readings):
-        differing = unequal(first, second, texts, reading)
-        for text in _choose([text for text, differs in zip(texts, differing, strict=True) if differs]):
-            if (cause := cause_of(first, second, text, reading)) is not None:
-                starts.setdefault(cause, []).append(text)
-    return starts, sum(map(len, groups.values()))
+    tried = 0
+    for texts in groups.values():
+        counts = [0]
+        for reading in readings:
+            differing, count = _differing(first, second, texts, reading)
+            counts.append(count)
+            for text in _choose(differing):
+                if (cause := cause_of(first, second, text, reading)) is not None:
+                    starts.setdefault(cause, []).append(text)
+        tried += max(counts)
+    return starts, tried
+
+
+def _differing(first: Side, second: Side, texts: Sequence[str], reading: Reading) -> tuple[list[str], int]:
+    """Return texts that differ, and how many were tried: parts from all over, until enough differ."""
+    differing: list[str] = []
+    tried, parts = 0, len(texts) // _ENOUGH + 1
+    for part in (texts[start::parts] for start in range(parts)):
+        differs = unequal(first, second, part, reading)
+        differing += itertools.compress(part, differs)
+        tried += len(part)
+        if len(differing) >= _ENOUGH:
+            break
+    return differing, tried
 
 
 def _choose(texts: Sequence[str]) -> list[str]:

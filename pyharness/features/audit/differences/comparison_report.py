@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +70,8 @@ def _answer(compared: TokenizerComparison) -> Sheet:
 def _changes(listed: Sequence[Change]) -> Sheet:
     rows = []
     for kind, count in counts(listed).items():
-        some = [_quoted(change.name) for change in listed if change.kind == kind][:_EXAMPLES]
+        names = (change.name for change in listed if change.kind == kind)
+        some = map(_quoted, itertools.islice(names, _EXAMPLES))
         rows.append((Cell(_kind(kind)), Cell(count, _COUNT), Cell(", ".join(some) + ", ..." * (count > _EXAMPLES))))
     headings = (Heading("kind", "word"), Heading("number"), Heading("examples", "prose"))
     return Sheet("What changed", headings, tuple(rows))

@@ -6,7 +6,8 @@ they become their ids, as many libraries do by default. ``template``: plain, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -131,8 +132,12 @@ class Side:
             return str(self.home.processor.Normalize(text))
         return text if isinstance(self.home, TiktokenTokenizer) else None
 
-    def pieces(self, text: str) -> list[tuple[int, int]] | None:
-        """Return where the split pattern cuts a normalised text; None where the library does not tell."""
+    def pieces(self, text: str) -> Iterable[tuple[int, int]] | None:
+        """Return where the split pattern cuts a normalised text; None where the library does not tell.
+
+        Raises:
+            TimeoutError: on reading them, a stranger's pattern takes too long.
+        """
         if isinstance(self.home, HuggingFaceTokenizer):
             splitter = self.home.library.pre_tokenizer
             return [(0, len(text))] if splitter is None else [span for _, span in splitter.pre_tokenize_str(text)]
@@ -140,15 +145,26 @@ class Side:
         return _matches(str(pattern), text) if isinstance(self.home, TiktokenTokenizer) else None
 
 
-def _matches(pattern: str, text: str) -> list[tuple[int, int]] | None:
+def _matches(pattern: str, text: str) -> Iterable[tuple[int, int]] | None:
     """Return the matches of a pattern in ``regex``, as tiktoken documents it; None where that cannot run it."""
     import regex
 
     flags = regex.VERSION1 if "&&" in pattern else regex.VERSION0  # intersections of classes, as Kimi's pattern has
     try:
-        return [match.span() for match in regex.compile(pattern, flags).finditer(text, timeout=_MOST_SECONDS)]
-    except (regex.error, TimeoutError):
+        return (match.span() for match in regex.compile(pattern, flags).finditer(text, timeout=_MOST_SECONDS))
+    except regex.error:
         return None
+
+
+def cut_otherwise(one: Side, other: Side, text: str) -> bool:
+    """Return whether the split patterns cut a normalised text at other places; False where a library does not tell."""
+    mine, theirs = one.pieces(text), other.pieces(text)
+    if mine is None or theirs is None:
+        return False
+    try:
+        return any(piece != another for piece, another in itertools.zip_longest(mine, theirs))
+    except TimeoutError:
+        return False
 
 
 def _special_spans(text: str, definition: Definition) -> list[Span]:

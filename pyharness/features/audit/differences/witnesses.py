@@ -12,6 +12,7 @@ import random
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias, TypeVar
@@ -20,7 +21,7 @@ import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
 from pyharness.features.audit.differences.definitions import NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
-from pyharness.features.audit.differences.sides import ADDED, Reading, Side, unequal
+from pyharness.features.audit.differences.sides import ADDED, Reading, Side, cut_otherwise, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
@@ -78,10 +79,8 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
     normal = [text if NORMALISER in one.equal_stages else side.normal(text) for side in (one, other)]
     if None not in normal and normal[0] != normal[1]:
         return Cause(NORMALISER, reading)
-    if PATTERN not in one.equal_stages:
-        pieces = [side.pieces(text if normal[0] is None else normal[0]) for side in (one, other)]
-        if None not in pieces and pieces[0] != pieces[1]:
-            return Cause(PATTERN, reading)
+    if PATTERN not in one.equal_stages and cut_otherwise(one, other, text if normal[0] is None else normal[0]):
+        return Cause(PATTERN, reading)
     return Cause(_of_tokens(one, other, one.keys(mine), other.keys(theirs)), reading)
 
 
@@ -172,19 +171,11 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
         group = f"{change.kind} {change.name}" if change.kind in OF_ADDED else change.kind
         texts = rules.around(change.rule) if change.rule is not None else tokens.around(change)
         groups.setdefault(group, {}).update(dict.fromkeys(texts))
+    chosen = {group: [text for text in texts if _is_text(text)] for group, texts in groups.items()}
     written_otherwise = not changes and one.definition != other.definition
     if written_otherwise or any(change.kind in STAGES for change in changes):
-        groups["tokens"] = dict.fromkeys(_texts_of(one, other))
-    return {group: [text for text in texts if _is_text(text)] for group, texts in groups.items()}
-
-
-def _texts_of(one: Side, other: Side) -> Iterator[str]:
-    """Yield the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
-    for string, _ in sorted(one.definition.by_bytes.keys() | other.definition.by_bytes.keys()):
-        try:
-            yield string.decode()
-        except UnicodeDecodeError:  # a part of a character
-            continue
+        chosen["tokens"] = tokens.texts()
+    return chosen
 
 
 def general_texts() -> Iterator[str]:
@@ -251,6 +242,14 @@ class Appearing:
         self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
         words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
         self._words = _spread([word.decode() for word in words], MOST_WORDS)
+
+    def texts(self) -> list[str]:
+        """Return the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
+        texts = []
+        for string in self._strings:
+            with suppress(UnicodeDecodeError):  # a part of a character
+                texts.append(string.decode())
+        return texts
 
     def around(self, change: Change) -> list[str]:
         """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
@@ -357,4 +356,4 @@ def _spellings(string: bytes) -> Iterator[str]:
 
 
 def _is_text(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
