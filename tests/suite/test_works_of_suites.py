@@ -45,7 +45,7 @@ WHOLE = {
 FAMILIES = {
     "sample": "a smoke test, which says so",
     "installed": "a module or a page of documentation each",
-    "motions": "a clip each, and intervals of their own (docs/measuring.md, Intervals over few clips)",
+    "motions": "a clip each, and intervals of their own (docs/measuring.md, CIs over few clips)",
 }
 TIMED = {"encoding"}  # times alone: no interval of these is of other text
 SHARD = re.compile(r"^(?:shard:[^:]+:)+")
@@ -90,7 +90,7 @@ def counted(spec: str) -> tuple[int, int, bool]:
 def rows() -> dict[str, list[str]]:
     """What docs/measuring.md says of the texts of full.toml, by label."""
     said = (ROOT / "docs/measuring.md").read_text(encoding="utf-8")
-    _, _, section = said.partition("## Which texts have intervals")
+    _, _, section = said.partition("## Which texts have CIs")
     lines = [line.strip("| ").split(" | ") for line in section.partition("\n## ")[0].splitlines() if line[:2] == "| "]
     return {cells[0].strip("`"): cells for cells in lines if cells[0].startswith("`")}
 
