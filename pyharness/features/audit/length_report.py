@@ -82,7 +82,7 @@ def sheets(facts: LengthFacts) -> list[Sheet]:
         ("ids", f"{facts.present:,} of {facts.ids:,}"),
         ("dummy space", "the first token has a space that is not in the text" if facts.dummy_space else "no"),
         ("lengths add up", _ADDS_UP[facts.claim]),
-        ("text", f"{', '.join(facts.corpora)}: {read.documents:,} documents, {read.unequal:,} do not add up"),
+        ("text", f"{', '.join(facts.corpora)}: {read.documents:,} texts read; sums differ in {read.unequal:,}"),
         ("bytes", f"{read.bytes:,} of the text; lengths give {read.total:,}{off}"),
         ("naive lengths", f"{len(facts.naive_wrong):,} ids are wrong if decoded alone"),
     ]

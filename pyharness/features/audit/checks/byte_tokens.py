@@ -27,7 +27,7 @@ def check_bytes(subject: AuditSubject) -> CheckResult:
     faults = [*_missing(subject, table), *_misread(subject, table)]
     never = [byte for byte in NEVER_IN_UTF8 if byte not in table]
     note = f"; {len(never)} bytes that UTF-8 never has are left out" if never else ""
-    return CheckResult(f"{len(table)} of 256 bytes have a token{note}", faults)
+    return CheckResult(f"{len(table)} of 256{note}", faults)
 
 
 def byte_ids(subject: AuditSubject) -> Mapping[int, int] | None:
