@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, PassRun, Work, notes
 from pyharness.kernels.text import ReadTexts, TextColumn
-from pyharness.metrics import compression, continued_words, corpus_metrics, counters
-from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
+from pyharness.metrics import compression, continued_words, corpus_metrics, counters, distribution
+from pyharness.metrics.counting import histograms, id_digests, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DIGEST_BYTES, DocumentSample
 from pyharness.metrics.counting.state import Batch, CorpusState, Facts, measure
@@ -132,7 +132,7 @@ class CorpusPass:
         """Count the sampled documents; pairs are counted on ``device``, with the same counts on any."""
         return Counted(
             self.state,
-            pairs.count(self._sampled()[0], threads, device),
+            distribution.count_pairs(self._sampled()[0], threads, device),
             Sampled.of(self.for_pairs),
             continued_words.WordCuts.of(self._word_counts()),
             Sampled.of(self.for_words),
@@ -244,7 +244,7 @@ class Counted:
     """All counts of a pass: its numbers are a function of them. Integers only."""
 
     state: CorpusState
-    pairs: pairs.PairCounts
+    pairs: distribution.PairCounts
     for_pairs: Sampled
     words: continued_words.WordCuts
     for_words: Sampled
@@ -254,7 +254,7 @@ class Counted:
         if not self.state.facts.vocab_size:
             return self._of_counts_alone()
         measurements = measure(self.state, corpus_metrics().values())
-        measurements += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
+        measurements += [self.for_pairs.unless_too_small(one) for one in distribution.measure_pairs(self.pairs)]
         return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
     def _of_counts_alone(self) -> list[Measurement]:
@@ -297,15 +297,15 @@ class Counted:
         spectra = [_spectrum(arrays, name) for name in ("pairs", "left ids", "right ids")]
         words = continued_words.WordCuts(*state_arrays.taken(arrays, "words", 4).tolist())
         state = state_arrays.corpus_state_of(arrays)
-        return cls(state, pairs.PairCounts(*spectra), for_pairs, words, for_words)
+        return cls(state, distribution.PairCounts(*spectra), for_pairs, words, for_words)
 
 
-def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
+def _spectrum(arrays: State, name: str) -> distribution.Spectrum:
     counts = state_arrays.taken(arrays, f"{name} counts")
     types = state_arrays.taken(arrays, f"{name} types", len(counts))
     if int(types.astype(object).sum()) > MOST_PAIRS:
         raise InputError(f"a spectrum of more than {MOST_PAIRS:,} {name}")
-    return pairs.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
+    return distribution.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
 
 
 def starts(work: Work) -> CorpusPass:

@@ -1,15 +1,35 @@
-"""Arrays of any library, as DLPack describes them."""
+"""Arrays: what DLPack says of those of any library, and the libraries of results and work.
+
+Results for NumPy, torch and cupy are arrays of that library, which has its own memory pool. For any other DLPack
+producer they are NumPy's on the host and cupy's on a GPU.
+"""
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.kernels.libraries import Device, exporting
-from pyharness.types import InputError
+from pyharness.plugins.libraries import load
+from pyharness.system.environment import available_memory_bytes
+from pyharness.types import InputError, Unsupported
 
 CPU, CUDA, CUDA_PINNED, CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
+
+
+class Device(NamedTuple):
+    """Location of memory: whether it is a CUDA device's, and the device number (0 for the host)."""
+
+    is_cuda: bool
+    number: int
+
+    def __str__(self) -> str:
+        return f"cuda:{self.number}" if self.is_cuda else "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +73,13 @@ def describe(array: Any, name: str) -> ArrayInfo:
     return ArrayInfo(device, dtype, itemsize, shape, strides, read_only, address)
 
 
+def on_host(array: Any, name: str) -> NDArray[Any]:
+    """Return a host array as NumPy's, without a copy; raise ``InputError`` for one on a device."""
+    if (where := describe(array, name).device).is_cuda:
+        raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
+    return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+
+
 def check_vector(array: Any, name: str, rows: int, dtypes: tuple[str, ...], device: Device) -> ArrayInfo:
     """Describe an array; refuse any but a contiguous [rows] of one of these dtypes on the device."""
     info = describe(array, name)
@@ -81,3 +108,217 @@ def check_apart(written: dict[str, Any], others: dict[str, Any]) -> None:
             theirs = extents[other]
             if max(mine.start, theirs.start) < min(mine.stop, theirs.stop):
                 raise InputError(f"{name} shares memory with {other}: pass memory of its own")
+
+
+# ---------------------------------------------------------------------------------------------- libraries
+
+
+class Library(Protocol):
+    """Library that makes the result and work arrays of a call."""
+
+    keeps_memory_of_graphs: bool  # memory allocated during a stream's capture is not reused afterwards
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        """Return an array with arbitrary contents."""
+
+    def own(self, array: Any) -> Any:
+        """Return the array as one of this library's, without a copy."""
+
+    def product_dtype(self, dtype: str) -> str:
+        """Return the dtype of ``linear`` for factors of this dtype."""
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        """Return the bytes that ``linear`` allocates in addition to its arguments, for factors of this dtype."""
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Compute ``out = hidden @ weight.T + bias``."""
+
+    def stream_handle(self, device: Device) -> int:
+        """Return the library's current stream on a CUDA device."""
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        """Keep the memory of ``array`` from reuse until this stream has passed the present point; only torch can."""
+
+    def free_bytes(self, device: Device) -> int:
+        """Return the bytes that could be allocated now."""
+
+
+def free_host_bytes() -> int:
+    """Return the bytes that could be allocated now; 1 GiB if the system does not say."""
+    available = available_memory_bytes()
+    return 1 << 30 if available is None else available
+
+
+def exporting(array: Any) -> AbstractContextManager[Any]:
+    """Let the array's library export it: torch does so only for tensors of its current CUDA device."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor) and array.is_cuda:
+        return torch.cuda.device(array.device)  # type: ignore[no-any-return]
+    return nullcontext()
+
+
+def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Return whether memory has run out. torch raises RuntimeError for it, and for failures of earlier kernels."""
+    # "CUDA out of memory", "DefaultCPUAllocator: can't allocate memory"; not "an illegal memory access".
+    return isinstance(error, MemoryError) or any(words in str(error) for words in ("out of memory", "can't allocate"))
+
+
+class _Numpy:
+    """Host arrays."""
+
+    keeps_memory_of_graphs = True  # there are no graphs
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        return np.empty(shape, dtype)
+
+    def own(self, array: Any) -> Any:
+        if isinstance(array, np.ndarray):
+            return array
+        try:
+            return np.from_dlpack(array)
+        except (BufferError, RuntimeError) as error:
+            raise InputError(f"NumPy cannot hold this array ({error}): pass torch tensors or float32") from None
+
+    def product_dtype(self, dtype: str) -> str:
+        return "float32"
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return 0 if dtype == "float32" else 4 * (rows * width + columns * (width + 1))
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        # NumPy has no BLAS for 16-bit floats; it would multiply them one by one.
+        np.matmul(hidden.astype(np.float32, copy=False), weight.astype(np.float32, copy=False).T, out=out)
+        if bias is not None:
+            np.add(out, bias.astype(np.float32, copy=False), out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        return 0
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        return
+
+    def free_bytes(self, device: Device) -> int:
+        return free_host_bytes()
+
+
+class _Torch:
+    """Tensors of the CPU and of CUDA devices."""
+
+    keeps_memory_of_graphs = True  # graphs have their own pools
+
+    def __init__(self) -> None:
+        import torch
+
+        self._torch: Any = torch
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        return self._torch.empty(shape, dtype=getattr(self._torch, dtype), device=str(device))
+
+    def own(self, array: Any) -> Any:
+        return array if isinstance(array, self._torch.Tensor) else self._torch.from_dlpack(array)
+
+    def product_dtype(self, dtype: str) -> str:
+        return dtype
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return 0
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        if bias is None:
+            self._torch.mm(hidden, weight.T, out=out)
+        else:
+            self._torch.addmm(bias, hidden, weight.T, out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        return int(self._torch.cuda.current_stream(device.number).cuda_stream)
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        cuda, stream = self._torch.cuda, self._stream(device, handle)
+        if handle != self.stream_handle(device):
+            stream.wait_stream(cuda.current_stream(device.number))
+        return cuda.stream(stream)  # type: ignore[no-any-return]
+
+    def _stream(self, device: Device, handle: int) -> Any:
+        cuda = self._torch.cuda
+        if handle == 0:
+            return cuda.default_stream(device.number)
+        return cuda.ExternalStream(handle, device=device.number)
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        if device.is_cuda and isinstance(array, self._torch.Tensor) and handle != self.stream_handle(device):
+            array.record_stream(self._stream(device, handle))
+
+    def free_bytes(self, device: Device) -> int:
+        if not device.is_cuda:
+            return free_host_bytes()
+        cuda = self._torch.cuda
+        cached = cuda.memory_reserved(device.number) - cuda.memory_allocated(device.number)
+        return int(cuda.mem_get_info(device.number)[0] + cached)
+
+
+class _Cupy:
+    """Device arrays of cupy and of libraries that only speak DLPack."""
+
+    keeps_memory_of_graphs = False
+
+    def __init__(self) -> None:
+        purpose = "a CUDA array that is not torch's"
+        self._cupy: Any = load(purpose, "cupy", "cuda", error=Unsupported, otherwise="pass torch tensors")
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        with self._cupy.cuda.Device(device.number):
+            return self._cupy.empty(shape, dtype)
+
+    def own(self, array: Any) -> Any:
+        return array if isinstance(array, self._cupy.ndarray) else self._cupy.from_dlpack(array)
+
+    def product_dtype(self, dtype: str) -> str:
+        return dtype
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return rows * columns * (4 if dtype == "float32" else 2)  # its matmul fills strided arrays by a copy
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        self._cupy.matmul(hidden, weight.T, out=out)
+        if bias is not None:
+            self._cupy.add(out, bias, out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        with self._cupy.cuda.Device(device.number):
+            return int(self._cupy.cuda.get_current_stream().ptr)
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        cuda, within = self._cupy.cuda, ExitStack()
+        within.enter_context(cuda.Device(device.number))
+        current = cuda.get_current_stream()
+        if handle != current.ptr:
+            stream = cuda.ExternalStream(handle, device.number)
+            stream.wait_event(current.record())
+            within.enter_context(stream)
+        return within
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        return  # cupy cannot do this: callers who pass a stream keep their arrays
+
+    def free_bytes(self, device: Device) -> int:
+        with self._cupy.cuda.Device(device.number):
+            pool = self._cupy.get_default_memory_pool()
+            return int(self._cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+
+
+def library_of(array: Any, device: Device) -> Library:
+    """Return the library of a call's results: torch for its tensors, else NumPy, or cupy on CUDA.
+
+    Raises:
+        Unsupported: cupy is needed and cannot be imported.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _Torch()
+    return _Cupy() if device.is_cuda else _Numpy()

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.kernels.arrays import describe
-from pyharness.kernels.libraries import Device, library_of
+from pyharness.kernels.arrays import Device, describe, library_of, on_host
 from pyharness.kernels.place import Place, module_for, stream_handle
 from pyharness.plugins.libraries import load
 from pyharness.types import Ids, InputError, Offsets, Unsupported
@@ -238,13 +237,6 @@ def uploads_for(place: Place) -> Uploads:
 
 
 MOST_POSITIONS = 1 << 26  # of a chunk: 256 MiB of ids; larger copies are no faster
-
-
-def on_host(array: Any, name: str) -> NDArray[Any]:
-    """Return a host array as NumPy's, without a copy; raise ``InputError`` for one on a device."""
-    if (where := describe(array, name).device).is_cuda:
-        raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
-    return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
 
 
 def bad_id(position: int, value: int) -> ValueError:

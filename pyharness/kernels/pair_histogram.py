@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.kernels.arrays import describe
-from pyharness.kernels.device_pairs import bad_id, count_on_device, on_host
-from pyharness.kernels.libraries import Device, library_of
+from pyharness.kernels.arrays import Device, describe, library_of, on_host
+from pyharness.kernels.device_pairs import bad_id, count_on_device
 from pyharness.plugins.registry import suggest
 from pyharness.types import Ids, InputError, Offsets
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.kernels.arrays import ArrayInfo
-from pyharness.kernels.libraries import Device, Library, is_out_of_memory, library_of
+from pyharness.kernels.arrays import ArrayInfo, Device, Library, is_out_of_memory, library_of
 from pyharness.system.environment import cores
 from pyharness.types import InputError
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backends import Backend, backend, module
 from pyharness import _core
-from pyharness.kernels import entropy, libraries, linear_entropy, pair_histogram, place
+from pyharness.kernels import arrays, entropy, linear_entropy, pair_histogram, place
 from pyharness.types import InputError
 
 __all__ = ["backend"]  # the fixture
@@ -98,7 +98,7 @@ def test_a_library_that_hands_the_memory_out_again_is_refused(
     backend: Backend, capture: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As cupy's does."""
-    assert not libraries._Cupy.keeps_memory_of_graphs
+    assert not arrays._Cupy.keeps_memory_of_graphs
     monkeypatch.setattr(place, "library_of", lambda *_: SimpleNamespace(keeps_memory_of_graphs=False))
     with pytest.raises(InputError, match="torch"):
         entropy(LOGITS)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from pyharness.kernels import devices, entropy, pair_histogram
+from pyharness.kernels.arrays import Device
 from pyharness.kernels.devices import CudaUnavailable, cuda_reason, device_info, require_cuda
-from pyharness.kernels.libraries import Device
 from pyharness.kernels.place import module_for
 from pyharness.types import Unsupported
 

@@ -7,7 +7,6 @@ import math
 import random
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from hypothesis import strategies as st
 from layout.thoroughness import examples
 from oracles import metrics as oracle
 from pyharness.metrics import distribution
-from pyharness.metrics.counting import pairs
 from pyharness.metrics.counting.state import Counts, Facts, Shares
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import TokenKind, Tokens, Vocabulary
+from pyharness.types import Measurement, TokenKind, Tokens, Vocabulary
 
 SUPPORT = Path(__file__).parents[1] / "support"
 VECTORS = json.loads((SUPPORT / "vectors.json").read_text(encoding="utf-8"))["vectors"]["metrics"]
@@ -220,7 +218,7 @@ def test_efficiency_counts_dead_tokens() -> None:
 def test_pair_metrics_follow_their_definitions(seed: int) -> None:
     tokens = random.Random(seed).choices(range(6), k=80)
     laid_out = Tokens.from_lists([tokens])
-    found = {m.metric: m.value for m in pairs.measure(pairs.count(laid_out))}
+    found = {m.metric: m.value for m in distribution.measure_pairs(distribution.count_pairs(laid_out))}
     conditional = oracle.conditional_entropy(tokens)
     assert found["bigram_entropy"] == pytest.approx(conditional, abs=1e-12)
     following = oracle.renyi_entropy(oracle.probabilities(tokens[1:]), 1)
@@ -228,12 +226,12 @@ def test_pair_metrics_follow_their_definitions(seed: int) -> None:
 
 
 def test_pairs_do_not_cross_documents() -> None:
-    apart = pairs.measure(pairs.count(Tokens.from_lists([[1], [2], [3]])))
-    assert [m.value for m in apart] == [None, None]
-    assert apart[0].reason is not None
-    assert (
-        SimpleNamespace(
-            **{m.metric: m.value for m in pairs.measure(pairs.count(Tokens.from_lists([[1, 2], [1, 3]])))}
-        ).bigram_entropy
-        == 1.0
-    )
+    apart = _measured([1], [2], [3])
+    assert [one.value for one in apart.values()] == [None, None]
+    assert apart["bigram_entropy"].reason is not None
+    assert _measured([1, 2], [1, 3])["bigram_entropy"].value == 1.0
+
+
+def _measured(*documents: list[int]) -> dict[str, Measurement]:
+    pairs = distribution.count_pairs(Tokens.from_lists(documents))
+    return {one.metric: one for one in distribution.measure_pairs(pairs)}

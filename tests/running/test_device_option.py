@@ -16,7 +16,7 @@ from pyharness.benchmarks import Work, benchmarks
 from pyharness.commands import session
 from pyharness.corpora import open_corpus
 from pyharness.kernels import devices
-from pyharness.metrics.counting import pairs
+from pyharness.metrics import distribution
 from pyharness.running.runner import Run
 from pyharness.running.schedule import Schedule
 from pyharness.tokenizers import load, resolve
@@ -92,7 +92,7 @@ def test_pairs_are_counted_there(device: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def counted(tokens: Tokens, device: str = "cpu") -> list[Measurement]:
-    return pairs.measure(pairs.count(tokens, device=device))
+    return distribution.measure_pairs(distribution.count_pairs(tokens, device=device))
 
 
 def test_the_kernels_count_what_the_core_counts() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from backends import Bfloat16Array
 from pyharness import _core
-from pyharness.kernels import entropy, libraries
+from pyharness.kernels import arrays, entropy
 from pyharness.kernels.arrays import describe
 from pyharness.kernels.entropy import OUTPUTS
 from pyharness.types import InputError, Unsupported
@@ -25,7 +25,7 @@ def test_out_of_memory_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing_left(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(libraries._Numpy, "empty", nothing_left)
+    monkeypatch.setattr(arrays._Numpy, "empty", nothing_left)
     with pytest.raises(MemoryError, match=r"entropy .*\b12 bytes.*cpu.* [0-9,]+ "):
         entropy(LOGITS)
 
@@ -37,7 +37,7 @@ def test_other_failures_are_not_taken_for_missing_memory(monkeypatch: pytest.Mon
         def empty(*_: Any) -> Any:
             raise RuntimeError(message)
 
-        monkeypatch.setattr(libraries._Numpy, "empty", empty)
+        monkeypatch.setattr(arrays._Numpy, "empty", empty)
 
     for message in ("CUDA out of memory. Tried to allocate", "DefaultCPUAllocator: can't allocate memory: you tried"):
         failing(message)
@@ -51,7 +51,7 @@ def test_other_failures_are_not_taken_for_missing_memory(monkeypatch: pytest.Mon
 def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(Unsupported, match=r"cupy.*'pyharness\[cuda\]'"):
-        libraries.library_of(LOGITS, libraries.Device(is_cuda=True, number=0))
+        arrays.library_of(LOGITS, arrays.Device(is_cuda=True, number=0))
 
 
 def test_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:

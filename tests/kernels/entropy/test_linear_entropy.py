@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from backends import Backend, Bfloat16Array, module
 from oracles import entropy as oracle
 from pyharness.kernels import EntropyOutputs, entropy, linear_entropy
-from pyharness.kernels.arrays import describe
+from pyharness.kernels.arrays import Device, describe
 from pyharness.kernels.entropy import OUTPUTS
-from pyharness.kernels.libraries import Device
 from pyharness.kernels.linear_entropy import ChunkMemory, Chunks
 from pyharness.kernels.place import Place
 from pyharness.types import InputError

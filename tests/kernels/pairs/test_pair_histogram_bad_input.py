@@ -11,7 +11,7 @@ import pytest
 from backends import Backend, backend, module
 from pair_counts import count, every_backend, kernels_only, small, tensor, where
 from pyharness.kernels import device_pairs, pair_histogram
-from pyharness.kernels.libraries import Device, library_of
+from pyharness.kernels.arrays import Device, library_of
 from pyharness.kernels.place import stream_handle
 from pyharness.types import InputError
 
