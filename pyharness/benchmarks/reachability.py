@@ -160,21 +160,17 @@ def _list_pipeline(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[
     wanted: Ids = np.flatnonzero(np.isin(pipeline.verdicts, (*UNREACHABLE, Verdict.NO_WITNESS_FOUND))).astype(np.uint32)
     spelled = [_spell(vocabulary, token) for token in wanted.tolist()[:LISTED]]
     instead = pipeline.tokenizer.encode_batch(spelled)
+    arguments = {token: {"argument": one.kind, "because": one.text} for token, one in pipeline.arguments.items()}
     return [
         {
             "id": token,
             "token": text,
             "verdict": Verdict(pipeline.verdicts[token]).name.lower(),
             "instead": instead.document(index).tolist(),
-            **_argument(pipeline, token),
+            **arguments.get(token, {}),
         }
         for index, (token, text) in enumerate(zip(wanted.tolist(), spelled, strict=False))
     ]
-
-
-def _argument(pipeline: PipelineTest, token: int) -> dict[str, Any]:
-    argument = pipeline.arguments.get(token)
-    return {} if argument is None else {"argument": argument.kind, "because": argument.text}
 
 
 def _list_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:

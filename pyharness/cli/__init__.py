@@ -34,7 +34,7 @@ class Commands(click.Group):
         examples = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
         with formatter.indentation():
             for one in sorted(examples, key=lambda one: one.place):
-                line = f"{one.name:{_COLUMN}}{one.about}".rstrip()
+                line = f"{one.name:{_COLUMN - 1}} {one.about}".rstrip()
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     @reports_errors

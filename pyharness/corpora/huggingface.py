@@ -54,13 +54,11 @@ class Source:
         # The library raises errors of a dozen other libraries; none of them is a defect of ours.
         except Exception as error:
             detail = " ".join(str(error).split())[:300]
+            options = f"config={self.config or 'default'}, split={self.split}, revision={self.revision or 'latest'}"
             raise InputError(
-                f"dataset {self.name!r} ({self._options()}) cannot be read after row {number}: "
+                f"dataset {self.name!r} ({options}) cannot be read after row {number}: "
                 f"{type(error).__name__}: {detail}; check name and options, or read a local copy with path:"
             ) from error
-
-    def _options(self) -> str:
-        return f"config={self.config or 'default'}, split={self.split}, revision={self.revision or 'latest'}"
 
     def _rows(self, library: Any) -> Any:
         if self.local is not None and (saved := _describe_saved(self.local)):

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.files.reading import CorpusFile, Extent, FileState, state_of
-from pyharness.corpora.files.splitting import Cut, pieces
+from pyharness.corpora.files.splitting import Cut, pieces, unrolled
 from pyharness.corpora.path import FileCorpus
-from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed, unrolled
+from pyharness.corpora.streaming import DerivedCorpus, admitted, keyed
 from pyharness.kernels.text import TextRun
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
@@ -108,15 +108,15 @@ class PartCorpus(DerivedCorpus):
         if isinstance(whole, RepeatedCorpus):
             passes = listing.passes_of(self.index, self.count, len(whole.passes))
             return replace(whole, passes=passes).keyed_documents(tally)
-        return admitted(unrolled(self._documents(listing, whole)), None, tally)
+        return admitted(unrolled(self._cuts(listing, whole)), None, tally)
 
     def text_runs(self, tally: Tally) -> Iterator[Piece | TextRun]:
         """Stream the documents of ``keyed_documents`` in runs, which the tally counts as a whole: read all of them."""
         if isinstance(self.whole, RepeatedCorpus):
             return self.keyed_documents(tally)
-        return admitted(self._documents(FileListing.of(self.whole), self.whole), None, tally)
+        return admitted(self._cuts(FileListing.of(self.whole), self.whole), None, tally)
 
-    def _documents(self, listing: FileListing, whole: FileCorpus) -> Iterator[Cut | TextRun]:
+    def _cuts(self, listing: FileListing, whole: FileCorpus) -> Iterator[Cut | TextRun]:
         return pieces(whole.fragments(listing.part(self.index, self.count)), whole.max_document_bytes)
 
 

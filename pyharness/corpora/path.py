@@ -19,7 +19,7 @@ from pathlib import Path
 from pyharness.corpora import families
 from pyharness.corpora.files import jsonl, parquet, reading
 from pyharness.corpora.files.reading import CorpusFile, Extent, blocks, compression, decoded, named_errors
-from pyharness.corpora.files.splitting import SPLITS, UNCUT, Fragment
+from pyharness.corpora.files.splitting import SPLITS, UNCUT, Fragment, unrolled
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.kernels.text import TextRun
@@ -67,16 +67,11 @@ def _of_work(one: Fragment | TextRun, work: str) -> Fragment | TextRun:
 
 def _of_rows(rows: Iterable[Fragment | TextRun], split: str) -> Iterator[Fragment | TextRun]:
     """Split each row into documents, which remain parts of the row's work."""
-    for row in rows:
-        if split == WHOLE:
-            yield row
-            continue
-        texts = (
-            [(row.text, row.work)]
-            if isinstance(row, Fragment)
-            else [(text, work) for text, _, _, _, work in row.pieces()]
-        )
-        yield from (part._replace(work=work) for text, work in texts for part in SPLITS[split]((text,)))
+    if split == WHOLE:
+        yield from rows
+        return
+    for row in unrolled(rows):
+        yield from (part._replace(work=row.work) for part in SPLITS[split]((row.text,)))
 
 
 def _plain(file: CorpusFile, split: str, binary: bool) -> Iterator[Fragment]:

@@ -11,9 +11,9 @@ from itertools import chain
 
 from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
 from pyharness.corpora.files import jsonl
-from pyharness.corpora.files.splitting import Cut, Fragment, pieces
+from pyharness.corpora.files.splitting import Cut, Fragment, pieces, unrolled
 from pyharness.corpora.options import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
-from pyharness.corpora.streaming import TextCorpus, admitted, never_empty, unrolled
+from pyharness.corpora.streaming import TextCorpus, admitted, never_empty
 from pyharness.kernels.text import TextRun
 from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally

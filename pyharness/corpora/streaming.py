@@ -1,17 +1,16 @@
 """Rules that all corpora share: empty documents, invalid text, limits, counts, and corpora without text.
 
-``batches`` is the only function that groups documents, or rows and parts of them.
+``read_batches`` groups the documents of a corpus, and ``batches`` anything else: rows, words, parts of documents.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from pyharness.corpora.files.splitting import UNCUT, Cut, Fragment, pieces
+from pyharness.corpora.files.splitting import UNCUT, Cut, Fragment, R, pieces, unrolled
 from pyharness.kernels.text import ReadTexts, TextRun, utf8_size
 from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally
 
@@ -78,24 +77,7 @@ class DerivedCorpus:
         return (piece.text for piece in keyed(self, tally))
 
 
-def unrolled(items: Iterable[Cut | TextRun]) -> Iterator[Cut]:
-    """Stream the texts of runs one by one."""
-    for item in items:
-        if isinstance(item, TextRun):
-            yield from itertools.starmap(Cut, item.pieces())
-        else:
-            yield item
-
-
-@overload
-def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]: ...
-
-
-@overload
-def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: Tally) -> Iterator[Piece | TextRun]: ...
-
-
-def admitted(documents: Iterable[Cut | TextRun], max_bytes: int | None, tally: Tally) -> Iterator[Piece | TextRun]:
+def admitted(documents: Iterable[Cut | R], max_bytes: int | None, tally: Tally) -> Iterator[Piece | R]:
     """Pass documents on up to ``max_bytes``; count the empty, cut and replaced among them."""
     total, key = 0, ""
     for document in documents:

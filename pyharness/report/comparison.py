@@ -276,11 +276,12 @@ def _documents(record: Record, wanted: CaseResult) -> tuple[int, ...] | None:
 def _difference(
     title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any], *, in_turn: bool
 ) -> Difference:
-    interval = paired_interval(mine, match)
+    no_interval = None
     if in_turn:  # of the median, over rounds, of the second's excess over the first
         excesses = [other - one for one, other in zip(mine.samples, match.samples, strict=False)]
         interval = median_interval(excesses[:MOST_SAMPLES])
-    no_interval = None if in_turn or interval is not None else paired_lack(mine, match)
+    elif (interval := paired_interval(mine, match)) is None:
+        no_interval = paired_lack(mine, match)
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
         title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],

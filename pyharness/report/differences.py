@@ -206,7 +206,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: equal values, and {counted(hidden, 'metric')} not better, worse or inconclusive (see --all)."
+        yield f"Not shown (see --all): {counted(hidden, 'metric')} under other verdicts, and equal values."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:

@@ -145,15 +145,6 @@ def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def check_texts(plan: Plan, texts: TextsRead) -> None:
-    """Raise ``InputError`` if a corpus has changed since the finished cases read it."""
-    for label, part in texts.parts.items():
-        if part.read_again(plan.corpora[label]) != part.tally.digest:
-            raise InputError(
-                f"cannot resume: corpus {label!r} is no longer the text that was measured (digests differ)"
-            )
-
-
 def with_relative(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult]:
     """Return the results, with added metrics relative to the same case of the reference row.
 
@@ -232,6 +223,15 @@ class TextsRead:
         elif benchmark.role is Role.VERIFIES:
             self.parts.setdefault(corpus, Part(tally, whole=False, limit=result.case.parameters.get("bytes")))
         return result
+
+
+def check_texts(plan: Plan, texts: TextsRead) -> None:
+    """Raise ``InputError`` if a corpus has changed since the finished cases read it."""
+    for label, part in texts.parts.items():
+        if part.read_again(plan.corpora[label]) != part.tally.digest:
+            raise InputError(
+                f"cannot resume: corpus {label!r} is no longer the text that was measured (digests differ)"
+            )
 
 
 def _digests(case: Case, tally: TextRead) -> dict[str, str]:

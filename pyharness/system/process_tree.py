@@ -1,6 +1,7 @@
-"""The descendants of a process: the memory they hold, and how to end them all.
+"""A process and its descendants: the memory they hold, and how to end them all. The peak is of this process alone.
 
-Read from ``/proc`` (Linux: proc(5)). Elsewhere a tree is its root, its memory counts as 0, and a group is ended whole.
+Read from ``/proc`` (Linux: proc(5)). Elsewhere a tree is its root, its memory counts as 0, a group is ended whole, and
+the peak is what the system says of its use of resources.
 psutil scans all processes of a machine for the children of one. With 90 of them it takes 2.6 ms of a processor where
 this takes 0.1 ms, ten times a second during what is timed.
 """

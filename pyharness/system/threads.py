@@ -1,4 +1,4 @@
-"""Threads of this process: the pools of native libraries, and lanes that each wait for a child.
+"""Threads of this process: pools of native libraries, units done in their order, and lanes that each wait for a child.
 
 Some libraries size their pool once, at first use, from an environment variable. A process can therefore measure such a
 library on one number of threads: the first that is requested. A library with a separate call for one thread can also be
@@ -73,25 +73,27 @@ def in_order(do: Callable[[Unit], Result], units: Iterable[Unit], threads: int) 
         yield from map(do, units)
         return
     begun = deque[Future[Result]]()
-    waiting = iter(units)
     with ThreadPoolExecutor(threads) as pool:
         try:
-            while True:
-                try:
-                    unit = next(waiting)
-                except StopIteration:
-                    break
-                except Exception:
-                    while begun:
-                        yield begun.popleft().result()  # what failed before comes first
-                    raise
-                begun.append(pool.submit(do, unit))
+            for future in _begin(pool, do, units):
+                begun.append(future)
                 if len(begun) > 2 * threads:  # none waits for this thread to take the next
                     yield begun.popleft().result()
             while begun:
                 yield begun.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(pool: ThreadPoolExecutor, do: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Future[Result]]:
+    """Yield a future for each unit, and for an error of reading: what failed before comes first."""
+    try:
+        for unit in units:
+            yield pool.submit(do, unit)
+    except Exception as error:
+        failed = Future[Result]()
+        failed.set_exception(error)
+        yield failed
 
 
 class Stopped(Exception):

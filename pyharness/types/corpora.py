@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-if TYPE_CHECKING:  # as in tokens.py
+if TYPE_CHECKING:  # as in vocabularies.py
     import numpy as np
     from numpy.typing import NDArray
 

@@ -16,7 +16,8 @@ from click.shell_completion import get_completion_class
 from cases.command_line import call, completed, program
 from pyharness import suite
 from pyharness.benchmarks import benchmarks
-from pyharness.cli import main
+from pyharness.cli import main, usage
+from pyharness.plugins import registry
 
 # Values that nothing stands in for: what is not written, compared or taken unless it is named.
 ONLY_IF_GIVEN = {
@@ -110,6 +111,14 @@ def test_help_that_is_cut_would_be_found() -> None:
     (line,) = cut(click.Context(group, terminal_width=80).get_help())
     assert line.strip().startswith("one")
     assert cut("Usage\n" + "x" * 81) == ["x" * 81]
+
+
+def test_descriptions_of_examples_stand_apart() -> None:
+    lines = main.get_help(click.Context(main, info_name="pyharness", terminal_width=80)).splitlines()
+    told = [one for one in (*usage.EXAMPLES, *registry.of_features("pyharness.cli", "EXAMPLES").values()) if one.about]
+    assert any(len(one.name) >= 40 for one in told)
+    for one in told:
+        assert any(re.fullmatch(f" +{re.escape(one.name)} +{re.escape(one.about)}", line) for line in lines)
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from pyharness.corpora.options import size
 from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import admitted
 from pyharness.plugins.specification import CORPUS
-from pyharness.types import Piece, Tally
+from pyharness.types import Tally
 from texts import documents, read, write
 
 
@@ -132,7 +132,7 @@ def whole_decode(data: bytes) -> tuple[str, int]:
 def streamed(data: bytes, split: str, block: int, limit: int) -> tuple[list[str], Tally]:
     tally = Tally()
     cuts = admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)
-    return [piece.text for piece in cuts if isinstance(piece, Piece)], tally
+    return [piece.text for piece in cuts], tally
 
 
 @given(mostly_text, st.integers(1, 40), st.integers(4, 60))
@@ -216,7 +216,7 @@ def test_shards_add_up_to_the_whole(texts: list[str], count: int) -> None:
 
         def documents(self, tally: Tally) -> Iterator[str]:
             cuts = admitted(pieces(map(Fragment, texts), 16), None, tally)
-            return (piece.text for piece in cuts if isinstance(piece, Piece))
+            return (piece.text for piece in cuts)
 
     whole, tally = documents(Given())
     merged, shards = Tally(), []

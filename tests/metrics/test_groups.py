@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -116,19 +116,13 @@ def test_a_key_does_not_depend_on_where_a_document_is_cut(texts: list[str], limi
                 yield Fragment(text[start : start + block], ends=False)
             yield Fragment("")
 
-    cuts = list(cuts_of(fragments(), limit))
+    cuts = list(pieces(fragments(), limit))
     together = _by_document(cuts)
     assert ["".join(cut.text for cut in document) for document in together] == texts
     assert all(cut.key == text for document, text in zip(together, texts, strict=True) for cut in document)
     assert [sum(cut.parted for cut in document) for document in together] == [
         int(len(text.encode()) > limit) for text in texts
     ]
-
-
-def cuts_of(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
-    for cut in pieces(fragments, limit):
-        assert isinstance(cut, Cut)
-        yield cut
 
 
 def _by_document(found: list[Cut]) -> list[list[Cut]]:
@@ -145,13 +139,13 @@ def test_documents_alike_for_64_kib_share_a_group_and_others_do_not(limit: int) 
     licence = "# A licence that heads every file\n" * 1900
     assert len(licence) < KEY_BYTES < 2 * len(licence)
     texts = [licence + "one", licence + "two", 2 * licence + "three", 2 * licence + "four"]
-    keys = [document[0].key for document in _by_document(list(cuts_of(map(Fragment, texts), limit)))]
+    keys = [document[0].key for document in _by_document(list(pieces(map(Fragment, texts), limit)))]
     assert keys[:2] == texts[:2]
     assert keys[2] == keys[3] == (2 * licence)[:KEY_BYTES]
 
 
 def test_a_key_ends_between_two_code_points() -> None:
-    cut = next(cuts_of([Fragment("a" + "é" * KEY_BYTES)], 100))
+    cut = next(pieces([Fragment("a" + "é" * KEY_BYTES)], 100))
     assert cut.key == "a" + "é" * ((KEY_BYTES - 1) // 2)
 
 
@@ -164,7 +158,7 @@ def test_an_endless_document_is_passed_on_as_it_comes() -> None:
             asked += 1
             yield Fragment("word " * 200, ends=False)
 
-    stream = cuts_of(endless(), 1000)
+    stream = pieces(endless(), 1000)
     first = next(stream)
     assert asked * 1000 <= KEY_BYTES + 1000
     assert all(cut.key == first.key and not cut.opens for cut in itertools.islice(stream, 5000))

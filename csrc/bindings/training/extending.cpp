@@ -9,7 +9,7 @@ namespace {
 
 using PieceRuleArrays = std::tuple<py::object, py::array, py::array, py::array>;
 
-// Fields of a pyharness.features.adaptation.bpe.piece_rules.PieceRules, and code points, scripts and
+// Fields of a pyharness.features.adaptation.bpe.model_pieces.PieceRules, and code points, scripts and
 // digits of characters.
 std::optional<PieceRules> piece_rules_of(const std::optional<PieceRuleArrays>& given) {
   if (!given) return std::nullopt;

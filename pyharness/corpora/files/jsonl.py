@@ -77,10 +77,8 @@ def documents(
     for number, item in some or reading.parsed_lines(file, texts.of):
         if isinstance(item, TextRun):
             yield item
-        elif (
-            item is not None and (row := _row(file, number, decode(item))) is not None
-        ):  # not plain: json says what it is
-            yield _document(file, number, row, field, work)
+        elif item is not None and (row := _row(file, number, decode(item))) is not None:
+            yield _document(file, number, row, field, work)  # not plain: json says what it is
 
 
 def _document(file: Readable, number: int, row: dict[str, Any], field: str, work: str) -> Fragment:

@@ -6,10 +6,14 @@ its beginning, so that intervals know which belong together.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pyharness.kernels.text import TextRun, utf8_size
+
+T = TypeVar("T")
+R = TypeVar("R", bound=TextRun)  # none of them where a corpus is read text by text
 
 # Longer runs of spaces are text: a possible blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
@@ -86,7 +90,7 @@ SPLITS: Mapping[str, Callable[[Iterable[str]], Iterator[Fragment]]] = {
 }
 
 
-def pieces(fragments: Iterable[Fragment | TextRun], limit: int) -> Iterator[Cut | TextRun]:
+def pieces(fragments: Iterable[Fragment | R], limit: int) -> Iterator[Cut | R]:
     """Join fragments to documents of at most ``limit`` UTF-8 bytes, cutting longer ones.
 
     Pieces end after the last newline that fits, else after the last space, else between two code points. The key of a
@@ -118,6 +122,15 @@ def pieces(fragments: Iterable[Fragment | TextRun], limit: int) -> Iterator[Cut 
         if ends:
             yield Cut(_unpack(rest), key, opens, parted=False, work=work)
         held, size, key = ([], 0, None) if ends else ([rest], len(rest), key)
+
+
+def unrolled(items: Iterable[T | TextRun]) -> Iterator[T | Cut]:
+    """Stream the texts of runs one by one."""
+    for item in items:
+        if isinstance(item, TextRun):
+            yield from itertools.starmap(Cut, item.pieces())
+        else:
+            yield item
 
 
 def _parts(data: bytes, limit: int) -> list[bytes]:

@@ -101,7 +101,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
     a model to it.
 
     \b
-    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 terminated.
     If the text gives fewer tokens than asked, the summary says so.
     """
     _run(_numbers(folder, tokens, sizes), **options)
@@ -121,7 +121,7 @@ def prune(folder: Path, **options: Any) -> None:
     id_map.json with the new id of each old one.
 
     \b
-    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 terminated.
     """
     _run([(folder, {})], **options)
 
@@ -276,7 +276,7 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
     DIR appears whole, when all is done. The plan in it is embedding_plan.json.
 
     \b
-    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 terminated.
     """
     from pyharness.cli.progress import training_listener
     from pyharness.features.adaptation.surgery import vocabulary_transfer as adapting

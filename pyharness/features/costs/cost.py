@@ -43,11 +43,13 @@ from pyharness.types import (
     digest_of,
 )
 
+_SETTLED = ("currency", "input", "output", "window")
+_EXAMPLE = '["o200k_base"] with input = 2.5, output = 10.0 and window = 128000'
+_ROWS = 64  # at once
 _MOST_BYTES = 1 << 20
 _MOST = 1e9  # of a price: above it, a unit is wrong
 _LARGEST_WINDOW = 1 << 40
 _LONGEST_CURRENCY = 8
-EXAMPLE = '["o200k_base"] with input = 2.5, output = 10.0 and window = 128000'
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,10 @@ def read_prices(file: str, row: str) -> TokenPrices:
     if not isinstance(currency, str) or not currency.isprintable() or not 0 < len(currency) <= _LONGEST_CURRENCY:
         raise InputError(f'{label}: currency = {short(currency)} is no name of a currency: write currency = "EUR"')
     if not content:
-        raise InputError(f"{label} has no prices: write a table for each tokenizer, {EXAMPLE}")
+        raise InputError(f"{label} has no prices: write a table for each tokenizer, {_EXAMPLE}")
     table = content.get(row) or pick("tokenizer with prices", tokenizers.without_engine(row).text, content)
     if not isinstance(table, dict):
-        raise InputError(f"{label}: {row!r} is {short(table)}, not a table: {EXAMPLE}")
+        raise InputError(f"{label}: {row!r} is {short(table)}, not a table: {_EXAMPLE}")
     where = f"{label}, {row!r}"
     if unknown := sorted(table.keys() - {"input", "output", "window"}):
         raise InputError(f"{where}: unknown key {unknown[0][:40]!r}; known: input, output, window")
@@ -170,10 +172,6 @@ REPORTED = (
 )  # fmt: skip
 
 
-_ROWS = 64  # at once
-_SETTLED = ("currency", "input", "output", "window")
-
-
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
     """Replace the file of prices by the prices of the row.
 
@@ -186,7 +184,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
     return asdict(read_prices(str(parameters["prices"]), row.name))
 
 
-def _prices(case: Case) -> TokenPrices:
+def _prices_of(case: Case) -> TokenPrices:
     return TokenPrices(*(case.parameters[name] for name in _SETTLED))
 
 
@@ -201,7 +199,7 @@ def run(work: Work) -> Findings:
             work.progress(tally.bytes)
     except NotSpelled as reason:
         return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
-    return replace(_findings(state, _prices(work.case)), tally=tally, state=state.arrays())
+    return replace(_findings(state, _prices_of(work.case)), tally=tally, state=state.arrays())
 
 
 def _add_words(state: CostState, rows: Sequence[Mapping[str, str]], threads: int) -> None:
@@ -214,7 +212,7 @@ def _add_words(state: CostState, rows: Sequence[Mapping[str, str]], threads: int
 
 def rederive(state: State, case: Case) -> Findings:
     """Compute every number again, from the counts by group and the prices of the case."""
-    return _findings(CostState.of_arrays(state), _prices(case))
+    return _findings(CostState.of_arrays(state), _prices_of(case))
 
 
 def _findings(state: CostState, prices: TokenPrices) -> Findings:

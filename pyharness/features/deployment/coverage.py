@@ -143,7 +143,7 @@ def sheets(cells: Sequence[CoverageCell], corpora: Sequence[str]) -> list[Sheet]
     parts = [Sheet("Engines and tokenizers", headings, rows, (f"Text: {', '.join(corpora)}.",))]
     if differing := [cell for cell in cells if cell.state == "differs"]:
         parts.append(_sheet(
-            "Other ids", ("tokenizer", "engine", "documents", "first witness", "expected", "got"),
+            "Different ids", ("tokenizer", "engine", "documents", "first witness", "expected", "got"),
             [(cell.tokenizer, cell.engine, f"{cell.differing:,} of {cell.documents:,}",
               f"'{shorten(visible(cell.witness), _LONGEST)}'", _ids(cell.expected), _ids(cell.got))
              for cell in differing],

@@ -44,7 +44,7 @@ _COUNTERS = (
     Counter("tokens", lambda batch: batch.lengths),
 )
 _RARE = "cut characters are rare: too few samples gave a CI to say how often it holds"
-_WIDE_RANKS = "CIs of mean ranks are too wide: they hold in 98 % of samples of FLORES, of differences in 99 %"
+_WIDE_RANKS = "CIs of mean ranks are too wide: they hold in 98 % of samples, those of differences in 99 %"
 _WIDE_ENTROPIES = "CIs of differences in this entropy are too wide: they hold in 98 % of samples of Wikipedia"
 _SAMPLED = "successors are counted on one sample of documents, not by group"
 

@@ -24,7 +24,7 @@ from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
 from pyharness.features.gate.builds.names import Pair, Revision, absent
 from pyharness.features.gate.types import GateBenchmark, normalised
 from pyharness.plugins.registry import pick, suggest
-from pyharness.store import json_values as shape
+from pyharness.store import json_values
 from pyharness.suite.files import PACKAGED
 from pyharness.system import bounded_file
 from pyharness.types import InputError
@@ -101,12 +101,12 @@ def read(path: Path) -> GateSuite:
 
 def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
     _check_keys(data, _KEYS)
-    workloads = path.parent / own if (own := shape.get(data, "workloads", str, default="")) else WORKLOADS
+    workloads = path.parent / own if (own := json_values.get(data, "workloads", str, default="")) else WORKLOADS
     source = _source(workloads)
-    corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
+    corpora = {**CORPORA, **json_values.get(data, "corpora", dict, default={})}
     code = _code(source, f"workloads {workloads} is")
-    entries = shape.get(data, "benchmarks", list)
-    library = shape.get(data, "library", str, default="")
+    entries = json_values.get(data, "benchmarks", list)
+    library = json_values.get(data, "library", str, default="")
     benchmarks = tuple(_benchmark(entry, library, corpora, code) for entry in entries)
     if not benchmarks:
         raise InputError("it has no benchmarks: nothing could be compared")
@@ -115,10 +115,10 @@ def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
         raise InputError(f"more than one benchmark is called {twice[0]!r}")
     kinds_read = dict.fromkeys(kind for benchmark in benchmarks for kind in kinds(benchmark.text, benchmark.options))
     return GateSuite(
-        name=shape.get(data, "name", str, default=path.stem),
-        summary=shape.get(data, "summary", str, default=""),
+        name=json_values.get(data, "name", str, default=path.stem),
+        summary=json_values.get(data, "summary", str, default=""),
         benchmarks=benchmarks,
-        corpora={kind: shape.get(corpora, kind, str) for kind in kinds_read},
+        corpora={kind: json_values.get(corpora, kind, str) for kind in kinds_read},
         workloads=workloads,
         digest=digest_of(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
         work=_work(data, code),
@@ -126,19 +126,19 @@ def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
 
 
 def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], code: Mapping[str, str]) -> GateBenchmark:
-    name = shape.get(entry, "name", str)
+    name = json_values.get(entry, "name", str)
     if not _NAME.fullmatch(name):
         raise InputError(f"benchmark name {name!r}: use up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
     try:
         _check_keys(entry, _BENCHMARK_KEYS)
         benchmark = GateBenchmark(
             name=name,
-            workload=shape.get(entry, "workload", str),
-            library=shape.get(entry, "library", str, default=library),
-            text=shape.get(entry, "text", str, default="english"),
+            workload=json_values.get(entry, "workload", str),
+            library=json_values.get(entry, "library", str, default=library),
+            text=json_values.get(entry, "text", str, default="english"),
             bytes=_within(entry, "bytes", 0, MOST_TEXT, 0),
             threads=_within(entry, "threads", 1, MOST_THREADS, 1),
-            options=shape.get(entry, "options", dict, default={}),
+            options=json_values.get(entry, "options", dict, default={}),
             budget=budget_of(entry),
         )
         _check(benchmark, corpora, code)
@@ -161,7 +161,7 @@ def _check(benchmark: GateBenchmark, corpora: Mapping[str, Any], code: Mapping[s
 
 def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
     """Return the kinds of text that a benchmark needs: for its calls, and for its vocabulary."""
-    learned_from = shape.get(options, "learned_from", str, default="")
+    learned_from = json_values.get(options, "learned_from", str, default="")
     return [kind for kind in (text, learned_from) if kind]
 
 
@@ -171,14 +171,14 @@ def budget_of(entry: Mapping[str, Any]) -> float | None:
     Raises:
         InputError: it is no number above 0 and below 10.
     """
-    budget = shape.number_or_null(entry.get("budget"), "budget")
+    budget = json_values.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
         raise InputError(f"budget is {budget}; it must be a slowdown above 0 and below 10, such as 0.05 for 5 %")
     return None if budget is None else float(budget)
 
 
 def _within(entry: Mapping[str, Any], key: str, least: int, most: int, default: int) -> int:
-    value: int = shape.get(entry, key, int, default=default)
+    value: int = json_values.get(entry, key, int, default=default)
     if not least <= value <= most:
         raise InputError(f"{key!r} is {value:,}; it must be in {least:,}..{most:,}")
     return value
@@ -265,7 +265,7 @@ def plain_tree(source: bytes, whose: str) -> ast.Module:
         raise InputError(f"{whose} not valid Python: {error}") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            texts = [one for one in node.body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+            texts = {one for one in node.body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)}
             node.body = [one for one in node.body if one not in texts] or [ast.Pass()]
     return tree
 
@@ -285,14 +285,14 @@ def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
     Raises:
         InputError: the data has another shape.
     """
-    corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
-    library = shape.get(data, "library", str, default="")
+    corpora = {**CORPORA, **json_values.get(data, "corpora", dict, default={})}
+    library = json_values.get(data, "library", str, default="")
     work: dict[str, Work] = {}
-    for entry in shape.get(data, "benchmarks", list):
-        plain = {key: shape.get(entry, key, type(default), default=default) for key, default in _PARTS.items()}
+    for entry in json_values.get(data, "benchmarks", list):
+        plain = {key: json_values.get(entry, key, type(default), default=default) for key, default in _PARTS.items()}
         own = {kind: corpora.get(kind) for kind in kinds(plain["text"], plain["options"])}
         measured = {"library": entry.get("library", library), "corpora": own, "code": code.get(plain["workload"])}
-        work[shape.get(entry, "name", str)] = {**plain, **measured}
+        work[json_values.get(entry, "name", str)] = {**plain, **measured}
     return work
 
 
@@ -317,7 +317,7 @@ def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateS
         return suite
     try:
         data = _parse(content)
-        entries = {shape.get(entry, "name", str): entry for entry in shape.get(data, "benchmarks", list)}
+        entries = {json_values.get(entry, "name", str): entry for entry in json_values.get(data, "benchmarks", list)}
         suite = _apply_smaller_budgets(suite, {name: budget_of(entry) for name, entry in entries.items()}, budget)
     except InputError as error:
         note = f"suite {suite.name!r} of the base cannot be read ({error}): a removed benchmark goes unnoticed"
@@ -351,7 +351,7 @@ def changes(before: Work, now: Work) -> str:
 
 def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]) -> bytes:
     """Return the base's source of the workloads; a file outside of the checkout as it is now."""
-    own = shape.get(earlier, "workloads", str, default="")
+    own = json_values.get(earlier, "workloads", str, default="")
     file = Path(os.path.normpath(path.parent / own)) if own else WORKLOADS.resolve()
     if not file.is_relative_to(top):
         try:

@@ -236,10 +236,8 @@ class CorpusState:
 
     def add(self, name: str, sums: NDArray[Any]) -> None:
         """Add integers [GROUPS] to a counter."""
-        sums_before = self.counters.get(name)
-        self.counters[name] = (
-            sums.astype(np.object_) if sums_before is None else sums_before + sums
-        )  # of Python's integers
+        before = self.counters.get(name)
+        self.counters[name] = sums.astype(np.object_) if before is None else before + sums
 
     def total(self) -> Counts:
         """Return the sum of all groups."""

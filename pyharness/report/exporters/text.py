@@ -78,7 +78,7 @@ def _width(text: str) -> int:
 
 
 def _style(heading: Heading, text: str) -> str:
-    """Return the style of a verdict, which also has a sign. Names are not styled, even if a row is called "worse"."""
+    """Return the style of a text whose last word is a verdict. A name has none, even if a row is called "worse"."""
     return STYLES.get(text.rpartition(" ")[2], "") if heading.kind == "word" else ""
 
 

@@ -44,7 +44,7 @@ def _distribution(module: str) -> str | None:
 
 
 def said_by(error: BaseException) -> str:
-    """Describe an exception in one line: type, first line of the message, and innermost function that is not ours."""
+    """Describe an exception in one line: type, start of the message, and innermost function that is not ours."""
     try:
         message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
     except Exception:  # a stranger's __str__

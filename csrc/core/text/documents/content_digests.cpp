@@ -289,8 +289,7 @@ KeyedDigests keyed_digests(std::span<const std::string_view> texts, std::span<co
   std::vector<std::size_t> of_key(keys.size());  // which of the hashed
   for (std::size_t i = 0; i < keys.size(); ++i) {
     of_key[i] = i;
-    const bool same = keys[i].data() == texts[i].data() && keys[i].size() == texts[i].size();
-    if (same || keys[i] == texts[i]) continue;
+    if (same_text(keys[i], texts[i])) continue;
     const bool again = i > 0 && of_key[i - 1] != i - 1 && same_text(keys[i], keys[i - 1]);
     of_key[i] = again ? of_key[i - 1] : hashed.size();
     if (!again) hashed.push_back(keys[i]);

@@ -32,8 +32,8 @@ std::size_t begun_characters(std::string_view text) {
   return text.size() - continuations;
 }
 
-// Bytes of ASCII at the beginning, in steps of 32.
-std::size_t ascii_bytes(std::string_view text, std::size_t at) {
+// Where the ASCII ends that goes on at `at`, in steps of 32.
+std::size_t ascii_end(std::string_view text, std::size_t at) {
   for (; text.size() - at >= 32; at += 32) {
     std::uint64_t words[4];
     std::memcpy(words, text.data() + at, sizeof words);
@@ -48,7 +48,7 @@ std::size_t characters_of(std::string_view text) {
   std::size_t count = 0;
   try {
     for (std::size_t at = 0; at < text.size();) {
-      if (const std::size_t plain = ascii_bytes(text, at); plain > at) {
+      if (const std::size_t plain = ascii_end(text, at); plain > at) {
         count += plain - at;
         at = plain;
         continue;

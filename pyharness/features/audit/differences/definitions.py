@@ -35,6 +35,7 @@ Form: TypeAlias = Literal["bytes", "pieces", "word pieces"]
 NORMALISER, PATTERN, POST_PROCESSOR, DECODER, OPTIONS = (
     "normaliser", "split pattern", "post-processor", "decoder", "model option",
 )  # fmt: skip
+ADDED = "added token"  # the stage that matches added tokens
 LIMITS = ("truncation", "padding")  # rows switch both off, so no text shows them: other programs may obey them
 _OF_STAGES = dict(zip((*STAGES, *LIMITS), (NORMALISER, PATTERN, POST_PROCESSOR, DECODER, *LIMITS), strict=True))
 _NO_OPTIONS = ("vocab", "merges")

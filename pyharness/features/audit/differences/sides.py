@@ -16,7 +16,7 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.features.audit.differences import definitions, sources
 from pyharness.features.audit.differences.changes import keys_of
-from pyharness.features.audit.differences.definitions import NORMALISER, PATTERN, Definition, Key
+from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, PATTERN, Definition, Key
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
@@ -24,7 +24,6 @@ from pyharness.tokenizers.source import refusing
 from pyharness.types import HasVocabulary, Ids, Tokenizer, TokenKind, Tokens, Unsupported
 
 Reading: TypeAlias = Literal["plain", "control", "template"]
-ADDED = "added token"  # the stage that matches added tokens
 _MOST_SECONDS = 5.0  # a stranger's pattern may take for ever on some text
 Span: TypeAlias = tuple[int, int, str]  # start and end in characters, and the content of an added token
 

@@ -20,8 +20,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
-from pyharness.features.audit.differences.definitions import NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
-from pyharness.features.audit.differences.sides import ADDED, Reading, Side, cut_otherwise, unequal
+from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
+from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
