@@ -276,6 +276,6 @@ BENCHMARKS = (
         ),
         place=5,
         metrics=(*reachability.REPORTED, "invalid_utf8_vocabulary"),
-        underivable="they count verdicts on single tokens; those that are not alive are listed in the record's details",
+        underivable="they count verdicts on single tokens; the record's details list those without a witness",
     ),
 )

@@ -177,7 +177,7 @@ def _winner(rows: Sequence[Steady]) -> str:
     (best, speed), *others = sorted(rows, key=lambda row: -(row[1].value or 0))
     tied = [result.case.tokenizer for result, one in others if not _differs(speed, one)]
     next_best, slower = others[0]
-    behind = f" (tied with {listed(tied)})" if tied else f", then {_speed(next_best, slower)}"
+    behind = f", tied with {listed(tied)}" if tied else f", then {_speed(next_best, slower)}"
     return _speed(best, speed) + behind
 
 

@@ -64,7 +64,7 @@ TABLES = (
             Column("redundancy", "redundancy", interval=True),
         ),
         notes=(
-            "For differences, whose intervals are paired and narrower: pyharness compare.",
+            "pyharness compare shows differences; their CIs are paired and narrower.",
             notes.lossy,
             notes.provenance,
         ),

@@ -269,6 +269,8 @@ def compare(
     if others:
         pairs = comparison.pairs_of_rows(first, a, *others)
     else:
+        if a in first.data.get("tokenizers", ()) and not Path(a).exists():
+            raise InputError(f"rows of one record are compared in pairs: name a candidate after {a!r}")
         sources.append(pages.RecordFile(Path(a).name, store.read(Path(a)), Path(a)))
         pairs = comparison.pairs_of_records(first, sources[1].record)
     if fail_on is not None:

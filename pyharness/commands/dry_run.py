@@ -186,9 +186,9 @@ def _notes(run: DryRun) -> Iterator[str]:
     guess = run.estimate
     if guess.most:
         yield (
-            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now. Rates "
-            f"are of a quiet machine, times {guess.process_starts_in / STARTED_IN:.1f}: a process takes "
-            f"{guess.process_starts_in:.2f} s to start here now, and {STARTED_IN} s there."
+            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now. It takes "
+            f"{guess.process_starts_in / STARTED_IN:.1f} times as long as a quiet one: a process takes "
+            f"{guess.process_starts_in:.2f} s to start, not {STARTED_IN} s."
         )
     kinds = ("training", "download")
     lacking = {kind: sum(row.lacking == kind for row in run.tokenizers) for kind in kinds}

@@ -59,7 +59,7 @@ def _entropy(alpha: float) -> Callable[[Counts], float]:
 
 
 def hartley_entropy(counts: Counts) -> float:
-    """Return the Renyi entropy of order 0: log2 V_obs."""
+    """Return the Rényi entropy of order 0: log2 V_obs."""
     if counts.types == 0:
         raise Undefined("no tokens were produced")
     return math.log2(counts.types)
@@ -111,20 +111,20 @@ METRICS = (
         Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the types that occur", grows_with_text=True),
         hartley_entropy,
     ),
-    CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Renyi entropy, alpha = 2"), _entropy(2)),
-    CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Renyi entropy, alpha = 2.5"), _entropy(ALPHA)),
+    CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Rényi entropy, alpha = 2"), _entropy(2)),
+    CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Rényi entropy, alpha = 2.5"), _entropy(ALPHA)),
     CorpusMetric(
         Metric("renyi_entropy_inf", "bit", "none", "-log2 of the commonest token's share"), _entropy(math.inf)
     ),
     CorpusMetric(
-        Metric("renyi_efficiency", "share", "higher", "Renyi entropy (2.5) / log2 V", primary=True), renyi_efficiency
+        Metric("renyi_efficiency", "share", "higher", "Rényi entropy (2.5) / log2 V", primary=True), renyi_efficiency
     ),
     CorpusMetric(
         Metric(
             "renyi_efficiency_observed",
             "share",
             "higher",
-            "Renyi entropy (2.5) / log2 of observed types",
+            "Rényi entropy (2.5) / log2 of observed types",
             grows_with_text=True,
         ),
         renyi_efficiency_observed,

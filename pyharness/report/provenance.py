@@ -100,7 +100,7 @@ def foot_blocks(record: Record) -> Iterator[Block]:
         yield Verbatim(line)
     yield _facts("Machine and versions", flat(data.get("environment", {})))
     if texts := [_text(label, about) for label, about in data["corpora"].items()]:
-        counts = Heading("documents"), Heading("bytes", unit="bytes")
+        counts = Heading("documents or pieces"), Heading("bytes", unit="bytes")
         yield Sheet("Texts", (Heading("text", "name"), Heading("specification", "prose"), *counts,
                               Heading("digest", "prose")), tuple(texts))  # fmt: skip
     if rows := data["tokenizers"]:

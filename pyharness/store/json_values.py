@@ -41,11 +41,11 @@ def load(path: Path) -> Any:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"record {str(path)!r} does not exist") from None
+        raise InputError(f"record {str(path)!r} does not exist: check the spelling") from None
     except OSError as error:
         raise InputError(f"record {str(path)!r} cannot be read: {error.strerror or error}") from None
     except (ValueError, lzma.LZMAError) as error:
-        raise InputError(f"record {str(path)!r} cannot be read: {error}") from None
+        raise InputError(f"record {str(path)!r} cannot be read: {error}; is it a record, and whole?") from None
 
 
 def parsed(content: bytes, errors: str = "strict") -> Any:

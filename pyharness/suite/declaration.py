@@ -137,7 +137,7 @@ def entries(
     declared = [replace(entry, spec=grammar.of_path(entry.spec, names)) for entry in written]
     for label, times in Counter(entry.label for entry in declared).items():
         if times > 1:
-            raise InputError(f'the name {label!r} is used twice; give one of them another: NAME=SPEC, or name = "..."')
+            raise InputError(f'the name {label!r} is used twice; rename one: NAME=SPEC, or name = "..." in a suite')
     _refuse_spellings(declared, key)
     return tuple(declared)
 

@@ -181,7 +181,7 @@ REPORTED = (
     Metric("action_chunks", "chunk", "none", "chunks of motion that were measured", format=COUNT),
     Metric("tokens_per_chunk", "token", "lower", "ids of a chunk", primary=True, format=Format("{:.1f}")),
     Metric(
-        "values_per_token", "value", "higher", "values of chunks (frames times dimensions) by ids; 1 for bins",
+        "values_per_token", "value", "higher", "values of chunks (frames times dimensions) per id; 1 for bins",
         primary=True, format=Format("{:.2f}"),
     ),
     Metric("action_rmse", "half range", "lower", "root mean square error of decoded values", primary=True,

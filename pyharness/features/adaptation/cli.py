@@ -230,7 +230,7 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 @click.argument("model")
 @click.option("--out", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Folder to make.")
 @click.option("--tokenizer", metavar="PATH", help="The new tokenizer: a file, or a folder of one. Its files are copied "
-              "into DIR. With --map or --plan they are only copied.")  # fmt: skip
+              "into DIR. With --map or --plan, nothing else is done with them.")  # fmt: skip
 @click.option("--old-tokenizer", metavar="PATH", help="What MODEL was trained with [default: its own file].")
 @click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Take the new id of each old "
               "one from JSON: [0, -1, 1] (-1: removed) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
@@ -259,7 +259,7 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Seed for random [default: 0].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary, only errors.")
 @reports_errors
 def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool, **options: Any) -> None:
     """Fit the embeddings of a model to another tokenizer.

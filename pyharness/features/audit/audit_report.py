@@ -30,6 +30,7 @@ def verdict(audited: TokenizerAudit) -> str:
     """Return one sentence on all checks."""
     counts = Counter(line.result.status for line in audited.lines)
     parts = [f"{counts[status]} {WORDS[status].lower()}" for status in STATUSES if counts[status] and status != "none"]
+    parts += [f"{counts['none']} not checked"] * (0 < counts["none"] < len(audited.lines))
     seconds = sum(line.seconds for line in audited.lines)
     return f"{counted(len(audited.lines), 'check')} in {seconds:.0f} s: {', '.join(parts) or 'nothing to check'}"
 

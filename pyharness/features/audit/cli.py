@@ -25,7 +25,7 @@ _SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
 @click.option("--at-start", is_flag=True, help="In an array: lengths of ids that are the first of a text, without the "
               "dummy space.")  # fmt: skip
 @click.option("--special", type=click.Choice(["spelled", "zero"]), default="spelled", show_default=True,
-              help="Length of special and unknown ids: that of their string, or 0 as in losses by byte.")  # fmt: skip
+              help="Length of special and unknown ids: that of their string, or 0 as in losses per byte.")  # fmt: skip
 @click.option("--check", "table", type=click.Path(path_type=Path), metavar="FILE",
               help="Audit this table of lengths: an array (npy), a JSON list or CSV.")  # fmt: skip
 @click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,

@@ -233,7 +233,7 @@ REPORTED = (
     Metric("tool_tokens", "token/tool", "lower", "tokens of each further tool", exact=True, format=Format("{:,.0f}")),
     Metric("tools_overhead", "token", "lower", "tokens that a list of tools adds, beyond each tool", exact=True,
            format=Format("{:,.0f}")),
-    Metric("tool_tokens_per_byte", "token/byte", "lower", "tokens of a tool by byte of its schema", exact=True),
+    Metric("tool_tokens_per_byte", "token/byte", "lower", "tokens of a tool per byte of its schema", exact=True),
     Metric("kept_ids_share", "share", "higher", "ids of a prompt from its beginning that a change keeps", exact=True,
            format=PERCENT),
 )  # fmt: skip

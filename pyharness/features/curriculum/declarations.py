@@ -27,7 +27,9 @@ class CurriculumOptions(Unknown):
     )
     rounds: int = option("Rounds of training a model and adding what it predicts well", default=5, most=1000)
     epsilon: float = option("Bound of the signal, in nats, below which a token is easy", default=0.3)
-    per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
+    per_round: int = option(
+        "Groups (runs of ever easier tokens) whose beginnings a round adds", default=3000, most=1 << 24
+    )
     order: int = option("Order of the n-gram model", default=5, most=5)  # a symbol model has no higher one
     signal: Literal["entropy", "nll"] = option(
         "Signal: entropy of the prediction, or its error on the actual token", default="entropy"

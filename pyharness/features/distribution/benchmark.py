@@ -185,11 +185,11 @@ def _cut(width: int) -> Callable[[Counts], float]:
 
 
 REPORTED = (
-    Metric("renyi_entropy_alpha", "bit", "none", "Renyi entropy of the order in the part", grows_with_text=True),
+    Metric("renyi_entropy_alpha", "bit", "none", "Rényi entropy of the order of the part", grows_with_text=True),
     Metric("renyi_efficiency_alpha", "share", "none", "this entropy / log2 of observed types", grows_with_text=True),
     Metric("mattr", "type/token", "none", "mean of types / tokens in all windows of consecutive tokens", primary=True),
     Metric("mean_rank", "rank", "none", "mean frequency rank of a token", grows_with_text=True),
-    Metric("successor_entropy", "share", "none", "mean entropy of what follows a token, of its largest",
+    Metric("successor_entropy", "share", "none", "mean entropy of what follows a token, as a share of the largest",
            grows_with_text=True),
     Metric("wide_character_splits", "share", "lower", "characters of 2, 3 or 4 bytes inside which a token ends"),
     Metric("document_bytes_per_token", "byte/token", "higher", "quantile over documents of their bytes per token"),
@@ -205,7 +205,7 @@ TABLES = (
         "Variety of tokens",
         (_MATTR, Column("mean_rank", "mean rank"), Column("successor_entropy", "successors")),
         ("MATTR: mean over windows of a text of different ids / tokens; -: no text is as long as a window.",
-         "mean rank: of a token; the commonest id has 1. successors: entropy of what follows, of its largest."),
+         "mean rank: of a token; the commonest id has 1. successors: entropy of what follows, of the largest."),
         joined=_SETTLED,
     ),
     Table(

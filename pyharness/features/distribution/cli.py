@@ -57,4 +57,4 @@ def documents(record: Path, form: str | None, output: Path | None, force: bool) 
 
 
 COMMANDS = (documents,)
-EXAMPLES = (Example("pyharness documents run.json -o documents.parquet", "one row per document", 97),)
+EXAMPLES = (Example("pyharness documents run.json -o d.csv", "one row per document", 97),)

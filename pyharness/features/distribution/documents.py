@@ -108,7 +108,7 @@ def sheets_of(record: Record, benchmark: str) -> Iterator[Sheet]:
                     empty = False
                     yield Sheet("documents", _HEADINGS, tuple(_cells(result, rows, start)))
     if empty:
-        raise InputError(f"the record has no rows of documents: run -b {benchmark} first")
+        raise InputError(f"the record has no rows of documents: measure again with -b {benchmark}")
 
 
 def _cells(result: CaseResult, rows: DocumentRows, start: int) -> Iterator[tuple[Cell, ...]]:

@@ -283,7 +283,7 @@ REPORTED = (
            "standard deviation over languages of the used share of V / its mean", grows_with_text=True),
     Metric("languages_per_token", "language", "none",
            "languages in which a used token of two bytes or more occurs", primary=True, grows_with_text=True),
-    Metric("lorenz_share", "share", "none", "tokens of the cheapest languages, of all: the part says how many"),
+    Metric("lorenz_share", "share", "none", "share of all tokens in the cheapest languages: the part says how many"),
     Metric("script_parity", "ratio", "lower", "mean tokens of the languages of a script, relative to the reference"),
     Metric("level_parity", "ratio", "lower", "mean tokens of the languages of a level, relative to the reference"),
 )  # fmt: skip

@@ -93,7 +93,7 @@ def minutes(text: str | None) -> float | None:
     "--with", "requirements", multiple=True, metavar="REQ", help="Packages that the tests need; may be repeated."
 )
 @click.option("--library", metavar="NAME", help="Library under test [default: the one that is built, or that differs].")
-@click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
+@click.option("--budget", default="3%", metavar="PERCENT", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
 @click.option("--launches", type=click.IntRange(2, 100), metavar="N",
               help="Launches of every benchmark, whatever the first shows: for a history [default: up to 10, of what "
@@ -104,7 +104,7 @@ def minutes(text: str | None) -> float | None:
               help="Stop after so many minutes: what was not measured is inconclusive, and a gate that still builds is "
               "incomparable [default: no limit].")  # fmt: skip
 @click.option("--counter", type=click.Choice(["instructions"]), help="Count instructions as well, with valgrind: slow.")
-@click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
+@click.option("--declared", type=_FILE, metavar="FILE", help="Accept what it declares [default: gate.toml, if any].")
 @click.option("--calibrate", is_flag=True, help="Measure the minimum detectable effect of this machine, and keep it.")
 @click.option("-o", "--output", type=_FILE, help="Write a record with all raw samples.")
 @click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
@@ -126,9 +126,9 @@ def gate(**given: Any) -> None:
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
     pyharness gate --base HEAD --calibrate
 
-    It also fails if memory grows or work changes. Revisions are built before anything is timed, into equal
-    environments. Base and head are interleaved; in a suite, each call gets new text. What looks slower is measured
-    again in fresh processes before it is a regression. A build runs the code of its revision.
+    It also fails if memory grows, and for results or work that differ. Revisions are built before anything is timed,
+    into equal environments. Base and head are interleaved; in a suite, each call gets new text. What looks slower is
+    measured again in fresh processes before it is a regression. A build runs the code of its revision.
 
     \b
     Exit status:

@@ -227,9 +227,9 @@ def _legend(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
 INDICATOR = Format("{:.4g}")
 REPORTED = (
     Metric("glitch_candidates", "token", "lower", "ids whose rows are hardly trained", primary=True, exact=True),
-    Metric("glitch_causes", "token", "none", "the same by cause"),
+    Metric("glitch_causes", "token", "none", "candidates by cause"),
     Metric("glitch_asked", "token", "none", "candidates that the model was asked about"),
-    Metric("glitch_verified", "token", "lower", "those to which no prompt gives 1 %", exact=True),
+    Metric("glitch_verified", "token", "lower", "candidates to which no prompt gives a probability of 1 %", exact=True),
     Metric("glitch_unused_level", "1", "none", "median indicator of unused ids", tolerance=1e-6, format=INDICATOR),
     Metric("glitch_median", "1", "none", "median indicator of all ids", tolerance=1e-6, format=INDICATOR),
     Metric("glitch_threshold", "1", "none", "where candidates begin", tolerance=1e-6, format=INDICATOR),

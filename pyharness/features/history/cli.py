@@ -53,7 +53,7 @@ def history() -> None:
 @click.argument("records", metavar="RECORD...", nargs=-1, required=True)
 @DB
 @BRANCH
-@click.option("--revision", default="", metavar="COMMIT", help="What a record measured that names no commit.")
+@click.option("--revision", default="", metavar="COMMIT", help="The commit measured, for records that name none.")
 @reports_errors
 def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) -> None:
     """Add records of gates and runs, or other histories.
@@ -182,9 +182,8 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
     "--since", metavar="REV", help="Count changes at this revision and later: a name of git, or the beginning of an id."
 )
 @click.option("--confirm", is_flag=True, help="Ask a gate about what is suspected; this builds both revisions.")
-@click.option("--budget", default=BUDGET, show_default=True, help="Slowdown that such a gate allows.")
-@click.option("--declared", type=_FILE, metavar="FILE", help="Changes that it accepts [default: gate.toml if it is "
-              "there].")  # fmt: skip
+@click.option("--budget", default=BUDGET, metavar="PERCENT", show_default=True, help="Slowdown that it allows.")
+@click.option("--declared", type=_FILE, metavar="FILE", help="Accept what it declares [default: gate.toml, if any].")
 @BRANCH
 @asks_for_gates
 @click.option("--strict", is_flag=True, help="End with 3 where something is suspected.")

@@ -26,7 +26,9 @@ DB = click.option("--db", metavar="PLACE", help="The history: a file, or the add
                   "[default: PYHARNESS_HISTORY, or pyharness-history.db].")  # fmt: skip
 BRANCH = click.option("--branch", default="HEAD", show_default=True, metavar="NAME",
                       help="The branch whose first-parent line orders the revisions.")  # fmt: skip
-EFFECT = click.option("--effect", default="1.5%", show_default=True, help="Smaller steps of times are left out.")
+EFFECT = click.option(
+    "--effect", default="1.5%", metavar="PERCENT", show_default=True, help="Leave out smaller steps of times."
+)
 _OF_GATES = (
     click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate]."),
     click.option("--pytest", "tests", metavar="PATH", help="Run these tests, not a suite [default: a suite]."),
@@ -90,7 +92,7 @@ def gates_of(
 @click.option("--anchor", required=True, metavar="REV", help="The revision that all are measured against.")
 @click.option("--wheel", metavar="FILE", help="A wheel of the anchor, where it no longer builds [default: a build].")
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Of each N revisions, from the oldest on, measure one, and the newest.")  # fmt: skip
+              help="Measure one in N revisions, from the oldest on, and the newest.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(2, 100), default=5, show_default=True, metavar="N",
               help="Launches of every benchmark.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Try revisions that gave no point before, too.")
@@ -102,7 +104,7 @@ def fill(
     wanted: str, anchor: str, wheel: str | None, every: int, launches: int, again: bool, db: str | None, branch: str,
     gates: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """Run the gates that are missing in a RANGE, as v1.0..main.
+    """Run the gates that are missing in a RANGE, such as v1.0..main.
 
     The newest and the oldest come first, then the middle of the widest gap, again and again. Two fills at once do not
     measure the same revision. What is measured is added at once, so an interrupted fill goes on where it ended.

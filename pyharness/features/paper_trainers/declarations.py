@@ -22,8 +22,10 @@ class ParityOptions(MinFrequency, ByteLevelOptions):
         "Bytes that a token should have in a corpus; repeat it for each. Only their proportions count", default=()
     )
     global_merges: int = option("Merges of plain BPE before the languages take turns", default=0, least=0, most=1 << 24)
-    variant: Literal["base", "window"] = option("Whether a language waits its turn", default="base")
-    window_size: int = option("With variant 'window': turns that are looked back on", default=100, most=1 << 24)
+    variant: Literal["base", "window"] = option(
+        "window: who had many of the last turns waits; base: none", default="base"
+    )
+    window_size: int = option("With variant 'window': how many of the last turns count", default=100, most=1 << 24)
     alpha: float = option(
         "With variant 'window': share of turns beyond which one waits", default=2.0, least=0, most=1e6
     )
@@ -82,10 +84,10 @@ class KnockoutOptions(Options):
         metavar="FILE", example="tokenizer.json",
     )  # fmt: skip
     threshold: float = option(
-        "Knock a token out if this share of the boundaries that its merge closes, or more, are of morphemes",
+        "Knock a token out if at least this share of the boundaries that its merge closes are of morphemes",
         default=0.5, least=0, most=1,
     )  # fmt: skip
-    iterations: int = option("Knock out so often, if there is still something to blame", default=1, most=1000)
+    iterations: int = option("Rounds of knocking out, while a token is still to blame", default=1, most=1000)
     space: bool = option("Gold words stand behind a space, as in text", default=True)
 
     def check(self) -> None:

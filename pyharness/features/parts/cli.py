@@ -39,7 +39,7 @@ def plan(
     \b
     pyharness plan suite.toml --parts 100 -o DIR      write DIR/plan.json
     pyharness plan DIR --script slurm --at-once 20    submit the missing parts
-    pyharness plan DIR --cost --workers 20            what they take
+    pyharness plan DIR --cost --workers 20            time, memory and folder
 
     Every text must be files of "path:". Parts of JSON Lines and Parquet are of equal size. Anything compressed, and
     plain text, is divided between files. Then each "pyharness work DIR --part I" reads its share alone, and
@@ -59,7 +59,7 @@ def plan(
         raise InputError("--workers and --price are of --cost")
     if cost:
         if any(one is not None for one in (parts, output, script, at_once)):
-            raise InputError("--cost is of a folder that has a plan: it takes --workers and --price alone")
+            raise InputError("--cost is for a folder that has a plan: it takes --workers and --price alone")
         if price is not None and not math.isfinite(price):
             raise InputError(f"--price {price} is no price of an hour: write a number such as 0.05")
         check_output()
@@ -68,13 +68,13 @@ def plan(
         return
     if script is not None:
         if parts is not None or output is not None:
-            raise InputError("--script is of a folder that has a plan: leave --parts and --output out")
+            raise InputError("--script is for a folder that has a plan: leave --parts and --output out")
         check_output()
         run = planning.opened(Path(suite_name))
         show(executors.SCRIPTS[script](run.folder.path, run.folder.missing(), at_once))
         return
     if parts is None or output is None or at_once is not None:
-        raise InputError("a plan needs --parts N and --output DIR; --at-once is of a --script")
+        raise InputError("a plan needs --parts N and --output DIR, and takes no --at-once (which belongs to --script)")
     run = planning.made(suite.read(suite.find(suite_name)), parts, output)
     folder = shlex.quote(str(output))
     complain(f"plan: {counted(parts, 'part')} of {counted(len(run.cases), 'case')} in {folder}")

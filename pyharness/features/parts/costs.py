@@ -19,7 +19,7 @@ from pyharness.features.parts.planning import PartsRun
 from pyharness.report.sheet import Cell, Heading, Sheet, size
 from pyharness.running.progress import foretold, in_words
 from pyharness.system.environment import cores
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 UNPACKED = 30e6  # bytes of files of parts that are added up in a second
 FINISHED = 3.0  # seconds in which a case is loaded, verified and computed once its parts are added up
@@ -148,13 +148,13 @@ def _lines(rest: RunCost, price: float | None) -> Iterator[tuple[str, str]]:
     if price is not None:
         yield "price", f"{hours * price:,.2f}"
     yield "time", in_words(rest.seconds)
-    yield "of it merging", in_words(rest.merge_seconds)
+    yield "of which merging", in_words(rest.merge_seconds)
     yield "memory of the merge", "not known" if rest.merge_memory is None else size(rest.merge_memory)
     yield "folder", size(round(rest.folder))
 
 
 def _source(part: PartCost) -> str:
     if part.measured:
-        return f"A part takes what {part.measured:,} took that are done: {part.seconds:,.1f} s."
+        return f"Time of a part: {part.seconds:,.1f} s, from {counted(part.measured, 'part')} already done."
     about = "No part is done without a failure. So rates are declared ones and may be off by half."
     return f"{about} A part takes about {part.seconds:,.1f} s."

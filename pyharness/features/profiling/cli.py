@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "-c", "--corpus", metavar="SPEC", shell_complete=usage.corpora, help="Real text for pair_histogram; needs -t."
 )
 @click.option("-t", "--tokenizer", metavar="SPEC", shell_complete=usage.tokenizers, help="What encodes that text.")
-@click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
+@click.option("--max-seconds", type=float, metavar="S", help="Time limit of each table [default: 15; on a CPU 12].")
 @click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
 @click.option("--once", is_flag=True, help="One launch per shape and dtype, and no timing, for Nsight Compute.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")

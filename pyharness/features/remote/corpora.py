@@ -100,7 +100,7 @@ _SUMMARIES = {
     "gs": "files of Google Cloud Storage: one, a folder or a glob",
     "hf": "files of repositories of the Hugging Face Hub: one, a folder or a glob",
     "https": "a file of a web server that sends ranges of bytes",
-    "http": "the same, unencrypted",
+    "http": "like https, unencrypted",
 }
 CORPORA = tuple(
     CorpusFamily(

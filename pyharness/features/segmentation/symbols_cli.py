@@ -30,7 +30,7 @@ def symbols() -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="File to make.")
 @click.option("--held-out", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
               help="Judge on this text, which shares no document with the corpus; repeatable "
-              "[default: the front of the corpus, which flatters].")  # fmt: skip
+              "[default: the front of the corpus, which flatters it].")  # fmt: skip
 @click.option("--allow-overlap", is_flag=True, help="Allow documents that corpus and --held-out share.")
 @click.option("--max-bytes", metavar="SIZE", help="Bytes of text to read, such as 100MB or 2GiB [default: all].")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
@@ -48,11 +48,12 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
       --held-out shard:0/5:path:books.jsonl --out books.symbols
 
     The model gives the probability and the entropy of the next symbol. Memory grows with the distinct n-grams and not
-    with the text. The file is the same for any number of threads. A document knows nothing of the one before. FILE
+    with the text. The file is the same for any number of threads. No n-gram crosses documents. FILE
     appears whole, when all is done.
 
     \b
-    Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
+    Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted,
+    143 terminated.
     """
     from pyharness.cli.progress import training_listener
     from pyharness.corpora.options import size

@@ -272,9 +272,11 @@ def becoming(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator
     for (_, library), entry in every.items():
         does[next(kind for kind in does if entry[2].startswith(kind))][library] = None
     by_default = "; ".join(f"{kind} in {listed(list(names))}" for kind, names in does.items() if names)
-    unsafe = [f"{row} in {library}" for (row, library), entry in every.items() if entry[3].startswith("none")]
-    ending = f"No call is safe for {listed(unsafe)}." if unsafe else "Each has a safe call."
-    yield Answer("Users write control tokens", f"by default text {by_default}. {ending}", "alarm" if unsafe else "")
+    unsafe = {row: [library for (of, library), entry in every.items() if of == row and entry[3].startswith("none")]
+              for row in dict.fromkeys(row for row, _ in every)}  # fmt: skip
+    rows = [f"{row} in {listed(libraries)}" for row, libraries in unsafe.items() if libraries]
+    ending = f"No call is safe for {'; '.join(rows)}." if rows else "Each has a safe call."
+    yield Answer("Users write control tokens", f"by default, text {by_default}. {ending}", "alarm" if rows else "")
 
 
 def _left(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

@@ -35,7 +35,8 @@ pyharness train {name} -c {corpus} \\
 {about}
 
 \b
-Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted, 143 ended.
+Exit status: 0 trained, 2 bad input, 129 hung up, 130 interrupted,
+143 terminated.
 If the text gives fewer tokens than asked, the summary says so.
 """
 OF_TEXT = """DIR gets the tokenizer (model.json, tokenizer.json, tokenizer.model or the base's format). Its

@@ -8,7 +8,8 @@ from typing import Any
 
 from pyharness.corpora.files.reading import kind
 from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
-from pyharness.types import PERCENT, Case, CaseResult, counted
+from pyharness.report.sheet.columns import documents_in_words
+from pyharness.types import PERCENT, Case, CaseResult
 from pyharness.types.results import TRAINED_ON_TOO_MUCH
 
 _AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters that the name of a case shows
@@ -63,7 +64,7 @@ def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
 
 TRAINED_MARK = "†"
 _LEAST_SHOWN = 0.0001
-_NO_RANK = f" Rows with {TRAINED_ON_TOO_MUCH:.0%} or more have no rank."
+_NO_RANK = f" Rows with {100 * TRAINED_ON_TOO_MUCH:.0f} % or more have no rank."
 
 
 def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
@@ -108,12 +109,7 @@ def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label:
     text = label
     if tally:
         groups = results[0].groups if results else {}
-        # The documents before any was cut; older records do not tell.
-        uncut = sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
-        read = counted(tally["documents"], "piece" if uncut is None else "document")
-        if uncut not in (None, tally["documents"]):
-            read = f"{counted(uncut, 'document')} in {counted(tally['documents'], 'piece')}"
-        text += f" ({size(tally['bytes'])}, {read})"
+        text += f" ({size(tally['bytes'])}, {documents_in_words(tally['documents'], groups, 'piece')})"
     return text + (" [smoke test]" if corpus.get("smoke_test") else "")
 
 

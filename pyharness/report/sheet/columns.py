@@ -143,8 +143,16 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
 def amount(result: CaseResult, one: Measurement) -> str | None:
     """Return the size of a number's sample: repetitions, or documents of the text; None if the record does not tell."""
     if one.samples:
-        return f"{len(one.samples):,} repetitions"
-    return None if result.tally is None else counted(result.tally.documents, "document")
+        return counted(len(one.samples), "repetition")
+    return None if result.tally is None else documents_in_words(result.tally.documents, result.groups, "document")
+
+
+def documents_in_words(count: int, groups: Mapping[str, Sequence[int]], unknown: str) -> str:
+    """Say how many documents were read, and in how many pieces if some were cut; ``unknown``: if the groups lack it."""
+    if not {"pieces", "documents"} <= groups.keys():
+        return counted(count, unknown)
+    uncut = sum(groups["documents"])
+    return counted(uncut, "document") + (f" in {counted(count, 'piece')}" if uncut != count else "")
 
 
 def _pick(column: Column, measured: Sequence[Measured]) -> Measured:

@@ -58,7 +58,7 @@ def find(argument: str) -> Path:
         raise InputError(f"no tokenizer file in {path}; looked for {', '.join(NAMES)}")
     if not path.exists():
         near = next((parent for parent in path.parents if parent.exists()), Path("/"))
-        raise InputError(f"no file {path}; {near} is as far as the path exists")
+        raise InputError(f"there is no file or directory {str(path.relative_to(near))!r} in {near.absolute()}")
     return path
 
 

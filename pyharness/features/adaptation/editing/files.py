@@ -70,4 +70,4 @@ def _not_editable(kind: vocabulary_file.Kind, label: str) -> InputError:
     if kind in ("curriculum", "events"):
         return InputError(f"{label} is a model of {kind}: it can neither be edited, nor exported to a format that can")
     what = "a model of this program" if kind == "pyharness" else "a minbpe model"
-    return InputError(f"{label} is {what}, which is not edited: export it as tokenizer.json first, and give that")
+    return InputError(f"{label} is {what}, which is not edited: train with --export tokenizer.json, and give that")

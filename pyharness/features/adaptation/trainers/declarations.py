@@ -78,7 +78,7 @@ class ExtensionOptions(AdaptingOptions):
 
     tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
     reuse: str | None = option(
-        "First reuse gaps, and the ids of added or unused tokens that fully match, such as "
+        "New tokens first get the ids that no token has, and those of added or unused tokens that fully match, such as "
         "'<.reserved_special_token_[0-9]+.>'",
         default=None, metavar="REGEX",
     )  # fmt: skip

@@ -93,7 +93,7 @@ def _witnesses(compared: TokenizerComparison) -> Sheet:
         for one in compared.witnesses
     ]
     causes = [f"{_in_words(cause)} {count:,}" for cause, count in compared.causes.items()]
-    notes = (f"Causes of the first documents that differ: {'; '.join(causes)}.",) if causes else ()
+    notes = (f"Of the first documents that differ, by cause: {'; '.join(causes)}.",) if causes else ()
     return Sheet("The shortest text of each cause", _headings("cause", "text", "first", "second"), tuple(rows), notes)
 
 

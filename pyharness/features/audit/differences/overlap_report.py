@@ -106,7 +106,7 @@ class VocabularyReport:
         )
         headings = (Heading("tokenizer", "name"), Heading("script", "word"), Heading("tokens"),
                     Heading("of the vocabulary %"), Heading("of the text %"))  # fmt: skip
-        return Sheet("Scripts of tokens", headings, rows, (f"Of a row, the first {MOST_SCRIPTS} at most.",))
+        return Sheet("Scripts of tokens", headings, rows, (f"Of each row, the {MOST_SCRIPTS} most frequent scripts.",))
 
     def _matrix(self, measure: _Measure) -> Sheet:
         rows = tuple(

@@ -72,8 +72,8 @@ class BpeOptions(Unknown, OwnOptions):
         "Written after the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
     )
     tie_rule: TieRule = option(
-        "Which of equally frequent pairs is merged first: as tokenizers (which numbers bytes in another order), "
-        "minbpe, by bytes, or as SentencePiece",
+        "Which of equally frequent pairs is merged first. smallest_ids: as tokenizers (which numbers bytes in another "
+        "order); first_seen: as minbpe; lexicographic: by bytes; sentencepiece: as SentencePiece",
         default="smallest_ids",
     )
 
