@@ -135,9 +135,13 @@ def said_of(ranks: SignedRanks) -> str:
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
-_MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
-             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-             OTHER: "without a better direction or a CI, or the sign changes with the text's size"}  # fmt: skip
+_MEANINGS = {
+    "differs": "significant, without a better direction",
+    INCONCLUSIVE: "a primary metric without CI or test",
+    NOT_SIGNIFICANT: "the CI includes 0",
+    OTHER: "no better direction, or not primary and no CI, or the sign changes with the text's size",
+    EQUAL: "equal values",
+}
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -206,7 +210,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: equal values, and {counted(hidden, 'metric')} not better, worse or inconclusive (see --all)."
+        yield f"Not shown: equal values, and {counted(hidden, 'metric')} counted under other verdicts (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -225,9 +229,11 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
          *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
-    meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
-    return [Sheet("Summary: metrics by verdict", headings, tuple(rows), (meanings,) * bool(meanings))]
+    changing = [" / ".join(sorted(first))] if first else []
+    headings = (Heading("pair", "prose"), *map(Heading, [*changing, *columns]))
+    known = dict.fromkeys(changing, "its change") | _MEANINGS
+    meanings = " ".join(f"{one}: {known[one]}." for one in (*changing, *columns) if one in known)
+    return [Sheet("Summary: number of metrics by verdict", headings, tuple(rows), (meanings,) * bool(meanings))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
@@ -241,7 +247,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"{', '.join(dict.fromkeys(of))}: no CI. One test of their token counts decides: {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI. Token counts by document decide instead: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 
