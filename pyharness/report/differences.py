@@ -135,13 +135,9 @@ def said_of(ranks: SignedRanks) -> str:
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
-_MEANINGS = {
-    "differs": "significant, without a better direction",
-    INCONCLUSIVE: "a primary metric without CI or test",
-    NOT_SIGNIFICANT: "the CI includes 0",
-    OTHER: "no better direction, or not primary and no CI, or the sign changes with the text's size",
-    EQUAL: "equal values",
-}
+_MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
+             OTHER: "no better direction, or not primary and no CI, or the sign changes with the text's size",
+             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -171,9 +167,7 @@ _CHANGE = "A: named first. B: named second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _RANKS = "Independent documents: copies count once, and so do all documents of one work."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
-_OUT_OF_TURN = (
-    "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
-)
+_OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
 
 def difference_sheets(differences: Sequence[Difference], every: bool = True) -> list[Sheet]:
@@ -229,11 +223,10 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
          *(Cell(count[one], COUNT) for one in columns))
         for title, count in counts.items()
     ]  # fmt: skip
-    changing = [" / ".join(sorted(first))] if first else []
-    headings = (Heading("pair", "prose"), *map(Heading, [*changing, *columns]))
-    known = dict.fromkeys(changing, "its change") | _MEANINGS
-    meanings = " ".join(f"{one}: {known[one]}." for one in (*changing, *columns) if one in known)
-    return [Sheet("Summary: number of metrics by verdict", headings, tuple(rows), (meanings,) * bool(meanings))]
+    headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
+    meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
+    title = f"Summary: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
+    return [Sheet(title, headings, tuple(rows), (meanings,) * bool(meanings))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:

@@ -225,9 +225,8 @@ def _few_carry(squares: Sequence[float]) -> str:
         carried, count = carried + square / total, count + 1
         if carried > 1 / 2:
             break
-    carry = "carries" if count == 1 else "carry"
-    share = f"{100 * carried:.0f} % of the variance"
-    return f"{count} of {len(squares)} groups of documents {carry} {share}, too much for a CI"
+    few = f"{count} of {len(squares)} groups of documents {'carries' if count == 1 else 'carry'}"
+    return f"{few} {100 * carried:.0f} % of the variance, too much for a CI"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
