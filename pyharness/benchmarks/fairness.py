@@ -162,8 +162,8 @@ def costliest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterato
         most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
         if most:
             (least, easy, best), (premium, dear, worst) = most[0], most[-1]
-            text = f"{dear} with {worst}: {premium:.2f}x {own[0].details.get('reference')}"
-            text += f". With {best}, no language is above {least:.2f}x ({easy})" if len(most) > 1 else ""
+            text = f"{dear} with {worst}: {premium:.2f}x the tokens of {own[0].details.get('reference')}"
+            text += f". Lowest maximum: {best}, {least:.2f}x ({easy})" if len(most) > 1 else ""
             yield Answer("Costliest language", f"{text}.")
 
 

@@ -136,8 +136,8 @@ SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
-             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-             OTHER: "without a better direction or a CI, or the sign changes with the text's size"}  # fmt: skip
+             OTHER: "no better direction, or not primary and no CI, or the sign changes with the text's size",
+             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values"}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -167,9 +167,7 @@ _CHANGE = "A: named first. B: named second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _RANKS = "Independent documents: copies count once, and so do all documents of one work."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
-_OUT_OF_TURN = (
-    "Times without a CI have no verdict: they are of two records, or of fewer than 6 interleaved rounds (rounds=10)."
-)
+_OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
 
 def difference_sheets(differences: Sequence[Difference], every: bool = True) -> list[Sheet]:
@@ -206,7 +204,7 @@ def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown (see --all): {counted(hidden, 'metric')} under other verdicts, and equal values."
+        yield f"Not shown: equal values, and {counted(hidden, 'metric')} counted under other verdicts (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -227,7 +225,8 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     ]  # fmt: skip
     headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
-    return [Sheet("Summary: metrics by verdict", headings, tuple(rows), (meanings,) * bool(meanings))]
+    title = f"Summary: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
+    return [Sheet(title, headings, tuple(rows), (meanings,) * bool(meanings))]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
@@ -241,7 +240,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"{', '.join(dict.fromkeys(of))}: no CI. One test of their token counts decides: {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI. Token counts by document decide instead: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "leaving out any one group of documents changes nothing, and a spread of 0 gives no CI"
+NO_SPREAD = "the value is the same whichever group of documents is left out, and a spread of 0 gives no CI"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -225,8 +225,8 @@ def _few_carry(squares: Sequence[float]) -> str:
         carried, count = carried + square / total, count + 1
         if carried > 1 / 2:
             break
-    carry = "carries" if count == 1 else "carry"
-    return f"only {count} of {len(squares)} groups of documents {carry} {100 * carried:.0f} % of the variance"
+    few = f"{count} of {len(squares)} groups of documents {'carries' if count == 1 else 'carry'}"
+    return f"{few} {100 * carried:.0f} % of the variance, too much for a CI"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

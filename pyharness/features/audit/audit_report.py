@@ -17,7 +17,7 @@ from pyharness.types import counted
 WORDS: Mapping[CheckStatus, str] = {"pass": "pass", "warn": "warn", "fail": "FAIL", "open": "open", "none": "-"}
 _SIGNS: Mapping[CheckStatus, str] = {"pass": "calm", "fail": "alarm"}
 _LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
-_CHECKS = (Heading("check", "name", whole=True), Heading("result", "word"), Heading("what should hold", "prose"))
+_CHECKS = (Heading("check", "name", whole=True), Heading("result", "word"), Heading("should hold: tested on", "prose"))
 _FAULTS = (
     Heading("check", "name", whole=True), Heading("result", "word"), Heading("finding", "prose"),
     Heading("witness", "prose"), Heading("what to do", "prose"),

@@ -90,7 +90,7 @@ def sheets(facts: LengthFacts) -> list[Sheet]:
     if facts.losses:
         rows = [(one.cause, _brief(one.text), f"{one.bytes}", f"{one.total}") for one in facts.losses]
         parts.append(
-            _sheet("What changes bytes, and a text that shows it", ("cause", "text", "bytes", "lengths"), rows)
+            _sheet("Why lengths do not add up, with a text for each cause", ("cause", "text", "bytes", "lengths"), rows)
         )
     if facts.naive_wrong:
         rows = [(f"{token}", _brief(text), f"{length}", f"{naive}") for token, text, length, naive in facts.naive_wrong]

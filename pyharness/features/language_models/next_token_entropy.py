@@ -369,7 +369,7 @@ TABLE = Table(
     notes=(
         _note_unchecked,
         "NLL and entropy: bits per token. Only bits/byte compares tokenizers.",
-        "NLL 0, 1, 2, 3+: by tokens since the word's start. NLL outside: tokens without a letter or digit of a word.",
+        "NLL 0, 1, 2, 3+: by place in the word. NLL outside: tokens without a letter or digit of a word.",
     ),
 )
 

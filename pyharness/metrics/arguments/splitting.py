@@ -80,7 +80,7 @@ def _all_in(word: Word, classes: int) -> bool:
 
 def _text(form: TokenForm) -> str:
     if form.starts is False:
-        return "the pre-tokenizer always cuts it or right before it, and it starts no word"
+        return "the pre-tokenizer always cuts the token's text or right before it, and the token starts no word"
     if form.goes_on:
-        return "the pre-tokenizer always cuts it or right after it, and it ends no word"
-    return "the pre-tokenizer always cuts it, whatever its neighbours are"
+        return "the pre-tokenizer always cuts the token's text or right after it, and the token ends no word"
+    return "the pre-tokenizer always cuts the token's text, whatever surrounds it"

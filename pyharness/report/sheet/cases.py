@@ -148,4 +148,4 @@ def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
     specification = str(data["corpora"].get(label, {}).get("spec", ""))
     head, _, options = specification.partition("?")
     if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:
-        yield f"For a CI, add documents. Unrelated paragraphs can count as documents: {head}?split=paragraph (or line)."
+        yield f"For a CI, add documents. Unrelated paragraphs can be documents: {head}?split=paragraph (or split=line)."

@@ -209,4 +209,5 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         whose = "" if len(reasons) == len(rows) else f" for {names}"
         (row, first), different = next(iter(reasons.items())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}. For {row}: {first}; similarly for the others." if different else f"No CI{whose}: {first}."
+        alike = "; for the rest, only the figures differ"
+        yield f"No CI{whose}. For {row}: {first}{alike}." if different else f"No CI{whose}: {first}."

@@ -32,7 +32,7 @@ _MEASURES = (
     _Measure("Jaccard", "Tokens of both vocabularies, divided by those of either.", lambda one: one.tokens.jaccard),
     _Measure("Share of the row's tokens that the column has",
              "Tokens of both vocabularies, divided by those of the row.", lambda one: one.share),
-    _Measure("Share, weighted by use", "Share of the row's tokens in the text that the column also has.",
+    _Measure("Share, weighted by use", "Of the row's tokens of the text: the share that the column also has.",
              lambda one: one.used),
 )  # fmt: skip
 
