@@ -186,8 +186,8 @@ def _notes(run: DryRun) -> Iterator[str]:
     guess = run.estimate
     if guess.most:
         yield (
-            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now. It takes "
-            f"{guess.process_starts_in / STARTED_IN:.1f} times as long as a quiet one: a process takes "
+            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now. It "
+            f"takes {guess.process_starts_in / STARTED_IN:.1f} times as long as a quiet one: a process takes "
             f"{guess.process_starts_in:.2f} s to start, not {STARTED_IN} s."
         )
     kinds = ("training", "download")
