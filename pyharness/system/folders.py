@@ -105,7 +105,7 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
     ``force`` allows to replace a folder that was made here: it contains the file ``marker`` and no folder.
     """
     if not path.name or path.name == "..":
-        raise InputError(f"{str(path)!r} cannot be a new folder: name the folder to make")
+        raise InputError(f"{str(path)!r} cannot name a new folder: give another name")
     try:
         present = path.is_symlink() or path.exists()
         made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
