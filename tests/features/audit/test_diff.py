@@ -184,6 +184,20 @@ def test_patterns_that_another_engine_reads_otherwise_are_explained_as_far_as_it
         assert [*(sides._matches("(a+)+$", "a" * 40 + "b") or ())] == []
 
 
+def test_a_longer_run_of_digits_is_a_witness(tmp_path: Path) -> None:
+    content = {**small(), "added_tokens": []}
+    model = content["model"]
+    model["vocab"]["11"] = len(model["vocab"])
+    model["merges"].append("1 1")
+    level = content["pre_tokenizer"]["pretokenizers"][1]
+    one, other = (
+        {**content, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [plants.split(pattern), level]}}
+        for pattern in (r"\p{N}{1,3}", r"\p{N}{1,4}")
+    )
+    result = compared(tmp_path, one, other)
+    assert [(shown.cause.stage, shown.text) for shown in result.witnesses] == [("split pattern", "1111")]
+
+
 def test_texts_that_differ_are_sought_all_over_until_enough_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = rank_data((b"11", b"111", b"1111", b"\n\n", b" a"))
     specs = [write(tmp_path, "a.tiktoken", ranks) + f"?pattern={name}" for name in ("cl100k_base", "r50k_base")]
