@@ -98,11 +98,22 @@ def connected(path: Path, mode: str) -> Iterator[FileConnection]:
     """Open a file of SQLite; ``mode`` is that of its URI.
 
     Raises:
-        InputError: SQLite refuses, now or in the block, or it is a pipe or a device.
+        InputError: SQLite refuses, now or in the block, or the file is damaged, or it is a pipe or a device.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{str(path)!r} is no regular file: name a history of pyharness")
     with reporting(path):
         address = f"{Path(os.path.realpath(path)).as_uri()}?mode={mode}"
         with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+            _check_pages(path, connection)
             yield FileConnection(path, connection)
+
+
+def _check_pages(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a damaged file: where pages are lost, SQLite may read fewer rows without an error."""
+    try:
+        whole = connection.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]
+    except UnicodeDecodeError:  # SQLite's message quotes damaged bytes
+        whole = False
+    if not whole:
+        raise InputError(f"history {str(path)!r}: {_REFUSALS['SQLITE_CORRUPT']}")

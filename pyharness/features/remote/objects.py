@@ -75,7 +75,8 @@ class StoredFile:
 
     def _handle(self) -> Any:
         if not self.handles:
-            handle = self.store.open(self.path, "rb", cache_type="none", block_size=MOST_BYTES)
+            asking = PROVIDERS[self.scheme].asking(self.state.size)
+            handle = self.store.open(self.path, "rb", cache_type="none", block_size=MOST_BYTES, **asking)
             if getattr(handle, "size", None) is None:
                 raise NoRanges
             self.handles.append(handle)

@@ -204,6 +204,28 @@ def test_files_that_are_no_history_are_refused(tmp_path: Path) -> None:
         list(database.entries())
 
 
+def test_bytes_of_a_disk_that_were_lost_are_damage_and_not_fewer_points(tmp_path: Path) -> None:
+    whole = filled(tmp_path / "whole.db", entries([0.0] * 30), line_of(30)).read_bytes()
+    path, refused = tmp_path / "history.db", list[str]()
+    for start in range(512, len(whole), 1024):
+        path.write_bytes(whole[:start] + bytes(1024) + whole[start + 1024 :])
+        try:
+            with opened(path) as database:
+                assert len(database.rows("SELECT 1 FROM points")) == 30, start
+        except InputError as error:
+            refused.append(str(error))
+    assert len(refused) > 20
+    assert all("history.db" in one for one in refused)
+
+
+def test_damaged_names_of_tables_are_refused(tmp_path: Path) -> None:
+    content = filled(tmp_path / "whole.db", ENTRIES, LINE).read_bytes()
+    path = tmp_path / "history.db"
+    path.write_bytes(content.replace(b"CREATE TABLE records", b"CR\x9dATE TABLE records"))  # SQLite quotes it
+    with pytest.raises(InputError, match=r"history\.db.*damaged"), opened(path):
+        pass
+
+
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     path = filled(tmp_path / "history.db", ENTRIES, LINE)
     with sqlite3.connect(path) as connection:

@@ -121,14 +121,15 @@ def _answered(status: int, asked: str, size: int | None, **headers: str) -> Any:
         (False, _answered(206, "bytes=10-19", None)),
         (False, _answered(200, "bytes=0-9", None, Content_Range="bytes 0-9/30")),
         (False, _answered(206, "bytes=10-19", 11, Content_Range="bytes 10-19/30")),
+        (False, _answered(206, "bytes=10-19", 10, Content_Range="bytes 10-19/31")),
     ],
 )
 def test_an_answer_of_another_range_is_not_read(right: bool, answer: Any) -> None:
     if right:
-        asyncio.run(providers.check_range(answer))
+        asyncio.run(providers.check_range(30, answer))
         return
     with pytest.raises((faults.ShortAnswer, faults.NoRanges)):
-        asyncio.run(providers.check_range(answer))
+        asyncio.run(providers.check_range(30, answer))
 
 
 def test_an_address_is_no_path() -> None:

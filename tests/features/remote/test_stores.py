@@ -173,6 +173,13 @@ def test_a_file_that_changes_under_a_part_fails_it_by_name(stored: Stored, schem
     assert spec in str(refusal.value)
 
 
+def test_a_length_that_is_out_of_date_is_an_error_and_not_a_shorter_text(stored: Stored) -> None:
+    stored.objects["b/a.jsonl"] = as_lines(rows(40))
+    stored.fault = lambda number, method, path: "stale" if method == "HEAD" else None
+    with pytest.raises(InputError, match=r"a\.jsonl has [\d,]+ bytes in one answer and [\d,]+ in another"):
+        read(at(stored, "http", "b/a.jsonl"))
+
+
 def test_a_name_that_does_not_resolve_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs", reason="s3fs is not installed")
     for name, value in {**KEYS, "AWS_ENDPOINT_URL": "http://nowhere.invalid"}.items():

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-Fault = Literal["cut", "stall", "short", "503", "403", "404", "region", "whole"]
+Fault = Literal["cut", "stall", "short", "503", "403", "404", "region", "whole", "stale"]
 
 
 @dataclass
@@ -89,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, path: str, body: bool, fault: Fault | None) -> None:
         data = self.stored.objects[path]
+        if fault == "stale":  # as it was before its last line was added
+            data = data[: data.rindex(b"\n", 0, -1) + 1]
         etag, start, stop, status = self.stored.etag(path), 0, len(data), 200
         if (wanted := self.headers.get("If-Match")) and wanted.strip('"') != etag:
             return self._refuse(412, "PreconditionFailed", body)
@@ -96,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
             first, _, last = asked.removeprefix("bytes=").partition("-")
             start, stop, status = int(first), min(int(last) + 1, len(data)), 206
         part = data[start:stop]
-        if fault == "short":
+        if fault == "short" and body:
             part = part[: len(part) // 2]
         self.send_response(status)
         self.send_header("Content-Length", str(len(part)))
