@@ -107,6 +107,13 @@ def test_a_changed_alternative_is_named(tmp_path: Path) -> None:
     assert [(witness.cause.stage, witness.text) for witness in result.witnesses] == [("split pattern", "123")]
 
 
+def test_a_space_that_only_one_split_pattern_adds_is_its_cause(tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] = True
+    result = compared(tmp_path, one, other)
+    assert {witness.cause.stage for witness in result.witnesses} == {"split pattern"}
+
+
 def test_several_causes_have_a_witness_each(tmp_path: Path) -> None:
     one, other = small(), small()
     other["normalizer"] = None

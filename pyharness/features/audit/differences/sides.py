@@ -131,15 +131,21 @@ class Side:
             return str(self.home.processor.Normalize(text))
         return text if isinstance(self.home, TiktokenTokenizer) else None
 
+    def written_pieces(self, text: str) -> list[tuple[str, tuple[int, int]]] | None:
+        """Return the pieces of a normalised text as the model reads them; None where the library does not tell."""
+        if not isinstance(self.home, HuggingFaceTokenizer):
+            return None
+        splitter = self.home.library.pre_tokenizer
+        return [(text, (0, len(text)))] if splitter is None else splitter.pre_tokenize_str(text)
+
     def pieces(self, text: str) -> Iterable[tuple[int, int]] | None:
         """Return where the split pattern cuts a normalised text; None where the library does not tell.
 
         Raises:
             TimeoutError: on reading them, a stranger's pattern takes too long.
         """
-        if isinstance(self.home, HuggingFaceTokenizer):
-            splitter = self.home.library.pre_tokenizer
-            return [(0, len(text))] if splitter is None else [span for _, span in splitter.pre_tokenize_str(text)]
+        if (written := self.written_pieces(text)) is not None:
+            return [span for _, span in written]
         pattern = self.definition.settings.get(PATTERN)
         return _matches(str(pattern), text) if isinstance(self.home, TiktokenTokenizer) else None
 
@@ -156,7 +162,15 @@ def _matches(pattern: str, text: str) -> Iterable[tuple[int, int]] | None:
 
 
 def cut_otherwise(one: Side, other: Side, text: str) -> bool:
-    """Return whether the split patterns cut a normalised text at other places; False where a library does not tell."""
+    """Return whether the split patterns make other pieces of a normalised text; False where a library does not tell.
+
+    The places of cuts are compared. Where both sides spell pieces alike, so is what stands in them, such as a space that
+    one side adds.
+    """
+    if one.definition.form == other.definition.form:
+        written = one.written_pieces(text), other.written_pieces(text)
+        if None not in written:
+            return written[0] != written[1]
     mine, theirs = one.pieces(text), other.pieces(text)
     if mine is None or theirs is None:
         return False
