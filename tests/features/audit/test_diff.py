@@ -114,6 +114,33 @@ def test_a_space_that_only_one_split_pattern_adds_is_its_cause(tmp_path: Path) -
     assert {witness.cause.stage for witness in result.witnesses} == {"split pattern"}
 
 
+def test_cuts_are_those_of_the_normalised_text(tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(GPT2_RELEASE.replace(r"\p{L}+", r"[\p{L}\p{M}]+"))
+    vocab = other["model"]["vocab"]
+    vocab["Ã"], vocab["Ġ"] = vocab["Ġ"], vocab["Ã"]  # the first byte of é
+    first, second = sides.pair(write(tmp_path, "one.json", one), write(tmp_path, "other.json", other))
+    assert cause_of(first, second, "e\u0301", "plain") == Cause("id moved", "plain")  # NFC: no mark is left
+
+
+def test_a_pattern_that_cuts_otherwise_only_before_some_words_is_shown(tmp_path: Path) -> None:
+    one, other = small(), small()
+    pattern = GPT2_RELEASE.replace(r" ?\p{L}+", r"'?\p{L}+")
+    one["pre_tokenizer"]["pretokenizers"][0] = plants.split(pattern)
+    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(pattern.replace("'ll|", ""))
+    result = compared(tmp_path, one, other)
+    assert [(one.cause.stage, one.text) for one in result.witnesses] == [("split pattern", "'llo")]
+
+
+@pytest.mark.parametrize("letter", ["\u1e9e", "\ua66e"])
+def test_a_letter_that_a_changed_stage_names_is_tried(letter: str, tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["normalizer"] = {"type": "Replace", "pattern": {"String": letter}, "content": "x"}
+    one["normalizer"] = None
+    (witness,) = compared(tmp_path, one, other).witnesses
+    assert (witness.cause.stage, witness.text) == ("normaliser", letter)
+
+
 def test_several_causes_have_a_witness_each(tmp_path: Path) -> None:
     one, other = small(), small()
     other["normalizer"] = None

@@ -162,11 +162,13 @@ def _matches(pattern: str, text: str) -> Iterable[tuple[int, int]] | None:
 
 
 def cut_otherwise(one: Side, other: Side, text: str) -> bool:
-    """Return whether the split patterns make other pieces of a normalised text; False where a library does not tell.
+    """Return whether the split patterns make other pieces of a text, normalised by the first side.
 
-    The places of cuts are compared. Where both sides spell pieces alike, so is what stands in them, such as a space that
+    False where a library does not tell. The places of cuts are compared. Where both sides spell pieces alike, so is what stands in them, such as a space that
     one side adds.
     """
+    normal = one.normal(text)
+    text = text if normal is None else normal
     if one.definition.form == other.definition.form:
         written = one.written_pieces(text), other.written_pieces(text)
         if None not in written:

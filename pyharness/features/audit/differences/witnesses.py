@@ -11,11 +11,11 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,9 @@ MOST_NEIGHBOURS = 40  # rules next to a changed one, on each side
 MOST_ATTRIBUTED = 300  # texts that differ, whose cause is determined
 OF_ADDED = (ADDED, "special flag", "added token flags")  # changes whose cause is one added token
 MOST_WORDS = 1024  # words of the vocabulary that are put before a piece, until its id appears
+MOST_OF_A_PLACE = 128  # of these words, at each place of a text that is cut otherwise
+MOST_CUT = 16  # texts that are cut otherwise, to which words are added
+MOST_LETTERS = 256  # of the strings of a changed stage
 MOST_PLACES = 64  # of a long text that are varied, from all over it
 LONGEST_VARIED = 512  # characters of a text that is varied at places, or shrunk from several starts
 OF_TOKENS = ("token added", "token gone", "id moved")  # changes of one token, whose id a text must have to show it
@@ -76,10 +79,11 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
         spans = [side.added(text, reading) for side in (one, other)]
         if None not in spans and spans[0] != spans[1]:
             return Cause(ADDED, reading, _first_of_one(spans[0] or [], spans[1] or []))
-    normal = [text if NORMALISER in one.equal_stages else side.normal(text) for side in (one, other)]
-    if None not in normal and normal[0] != normal[1]:
-        return Cause(NORMALISER, reading)
-    if PATTERN not in one.equal_stages and cut_otherwise(one, other, text if normal[0] is None else normal[0]):
+    if NORMALISER not in one.equal_stages:
+        normal = [side.normal(text) for side in (one, other)]
+        if None not in normal and normal[0] != normal[1]:
+            return Cause(NORMALISER, reading)
+    if PATTERN not in one.equal_stages and cut_otherwise(one, other, text):
         return Cause(PATTERN, reading)
     return Cause(_of_tokens(one, other, one.keys(mine), other.keys(theirs)), reading)
 
@@ -175,7 +179,40 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
     written_otherwise = not changes and one.definition != other.definition
     if written_otherwise or any(change.kind in STAGES for change in changes):
         chosen["tokens"] = tokens.texts()
+    chosen["stages"] = [text for change in changes if change.kind in STAGES for text in _of_stage(change)]
+    if PATTERN not in one.equal_stages:
+        chosen["cuts"] = tokens.with_words(_cut_texts(one, other, [*chosen["general"], *chosen["stages"]]))
     return chosen
+
+
+def _of_stage(change: Change) -> Iterator[str]:
+    """Yield the strings that a changed stage is written with, and their characters, next to all classes."""
+    strings = dict.fromkeys((*_strings(change.before), *_strings(change.after)))
+    letters = [*dict.fromkeys("".join(strings))]
+    for text in dict.fromkeys((*strings, *_spread(letters, MOST_LETTERS))):
+        if len(text) <= LONGEST_VARIED and _is_text(text):
+            yield from (text, f"{text}{text}")
+            yield from (f"{one}{text}{another}" for one in REPRESENTATIVES for another in ("", one))
+            yield from (f"{text}{one}" for one in REPRESENTATIVES)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(part)
+
+
+def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
+    """Return texts that the split patterns cut otherwise, shrunk: their ids may be equal only by their letters."""
+
+    def holds(some: Sequence[str]) -> list[bool]:
+        return [cut_otherwise(one, other, text) for text in some]
+
+    found = sorted(itertools.compress(texts, holds(texts)), key=len)
+    return [*dict.fromkeys(shrink(text, holds) for text in _spread(found, MOST_CUT) if text)]
 
 
 def general_texts() -> Iterator[str]:
@@ -250,6 +287,11 @@ class Appearing:
             with suppress(UnicodeDecodeError):  # a part of a character
                 texts.append(string.decode())
         return texts
+
+    def with_words(self, texts: Sequence[str]) -> list[str]:
+        """Return each text with words of the vocabulary at each of its places."""
+        places = [(text[:at], text[at:]) for text in texts for at in range(len(text) + 1)]
+        return [before + word + after for before, after in places for word in _spread(self._words, MOST_OF_A_PLACE)]
 
     def around(self, change: Change) -> list[str]:
         """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
