@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,14 @@ def test_unreadable_things(tmp_path: Path) -> None:
         tokenizers.load("file:/tmp/\0")
     with pytest.raises(InputError, match="/dev/null"):
         tokenizers.load("file:/dev/null")
+
+
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    refused(tmp_path, "Permission denied")
 
 
 def lines(*extra: bytes) -> bytes:
