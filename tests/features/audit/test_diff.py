@@ -114,6 +114,16 @@ def test_a_space_that_only_one_split_pattern_adds_is_its_cause(tmp_path: Path) -
     assert {witness.cause.stage for witness in result.witnesses} == {"split pattern"}
 
 
+def test_what_follows_an_added_token_is_cut_by_itself(tmp_path: Path) -> None:
+    one, other = small(), small()
+    for content in (one, other):
+        content["added_tokens"][2]["content"] = "  "
+        del content["pre_tokenizer"]["pretokenizers"][0]
+    other["pre_tokenizer"]["pretokenizers"][0]["add_prefix_space"] = True
+    first, second = sides.pair(write(tmp_path, "one.json", one), write(tmp_path, "other.json", other))
+    assert cause_of(first, second, "  w", "plain") == Cause("split pattern", "plain")
+
+
 def test_cuts_are_those_of_the_normalised_text(tmp_path: Path) -> None:
     one, other = small(), small()
     other["pre_tokenizer"]["pretokenizers"][0] = plants.split(GPT2_RELEASE.replace(r"\p{L}+", r"[\p{L}\p{M}]+"))

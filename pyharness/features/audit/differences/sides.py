@@ -122,6 +122,14 @@ class Side:
                 spans.append((start, end, one.content))
         return spans
 
+    def between(self, text: str, reading: Reading) -> list[str]:
+        """Return the parts of a text between added tokens: each is normalised and cut by itself."""
+        spans = self.added(text, reading)
+        if not spans:
+            return [text]
+        starts, ends = [0, *(end for _, end, _ in spans)], [*(start for start, _, _ in spans), len(text)]
+        return [text[start:end] for start, end in zip(starts, ends, strict=True) if start < end]
+
     def normal(self, text: str) -> str | None:
         """Return a text after the normaliser; None where the library does not tell."""
         if isinstance(self.home, HuggingFaceTokenizer):
@@ -159,6 +167,12 @@ def _matches(pattern: str, text: str) -> Iterable[tuple[int, int]] | None:
         return (match.span() for match in regex.compile(pattern, flags).finditer(text, timeout=_MOST_SECONDS))
     except regex.error:
         return None
+
+
+def normalised_otherwise(one: Side, other: Side, text: str) -> bool:
+    """Return whether the normalisers make different texts; False where a library does not tell."""
+    normal = one.normal(text), other.normal(text)
+    return None not in normal and normal[0] != normal[1]
 
 
 def cut_otherwise(one: Side, other: Side, text: str) -> bool:

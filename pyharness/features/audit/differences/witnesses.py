@@ -21,7 +21,7 @@ import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
 from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
-from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, unequal
+from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, normalised_otherwise, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
@@ -79,11 +79,10 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
         spans = [side.added(text, reading) for side in (one, other)]
         if None not in spans and spans[0] != spans[1]:
             return Cause(ADDED, reading, _first_of_one(spans[0] or [], spans[1] or []))
-    if NORMALISER not in one.equal_stages:
-        normal = [side.normal(text) for side in (one, other)]
-        if None not in normal and normal[0] != normal[1]:
-            return Cause(NORMALISER, reading)
-    if PATTERN not in one.equal_stages and cut_otherwise(one, other, text):
+    parts = one.between(text, reading)
+    if NORMALISER not in one.equal_stages and any(normalised_otherwise(one, other, part) for part in parts):
+        return Cause(NORMALISER, reading)
+    if PATTERN not in one.equal_stages and any(cut_otherwise(one, other, part) for part in parts):
         return Cause(PATTERN, reading)
     return Cause(_of_tokens(one, other, one.keys(mine), other.keys(theirs)), reading)
 
