@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -50,7 +49,7 @@ def find(argument: str) -> Path:
     path = folders.expanded(argument)
     try:
         if path.exists() and path.is_dir():
-            os.listdir(path)  # glob passes over a folder that may not be read
+            next(path.iterdir(), None)  # glob passes over a folder that may not be read
     except OSError as error:
         raise InputError(f"cannot look for {argument[:200]!r}: {error.strerror}") from None
     if path.is_dir():

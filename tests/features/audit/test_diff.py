@@ -151,6 +151,17 @@ def test_a_letter_that_a_changed_stage_names_is_tried(letter: str, tmp_path: Pat
     assert (witness.cause.stage, witness.text) == ("normaliser", letter)
 
 
+def test_a_score_shows_where_another_token_wants_a_part_of_its_own(tmp_path: Path) -> None:
+    scores = {"<unk>": 0.0, "p": -5.0, "q": -5.0, "r": -5.0, "pq": -2.0, "qr": -1.0}
+    one, other = (
+        {"added_tokens": [], "normalizer": None, "pre_tokenizer": None,
+         "model": {"type": "Unigram", "unk_id": 0, "vocab": [[*piece] for piece in {**scores, "pq": score}.items()]}}
+        for score in (-2.0, -0.5)
+    )  # fmt: skip
+    (witness,) = compared(tmp_path, one, other).witnesses
+    assert (witness.cause.stage, witness.text) == ("rules", "pqr")
+
+
 def test_several_causes_have_a_witness_each(tmp_path: Path) -> None:
     one, other = small(), small()
     other["normalizer"] = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -198,6 +198,15 @@ def expressions(setting: Any) -> list[str]:
     if isinstance(setting, Mapping):
         return [text for key, value in setting.items() if key in ("pattern", "Regex") for text in expressions(value)]
     return [text for step in setting or () for text in expressions(step)]
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from strings_of(part)
 
 
 def alternatives(expression: str) -> Sequence[str]:

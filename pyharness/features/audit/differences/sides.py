@@ -178,8 +178,8 @@ def normalised_otherwise(one: Side, other: Side, text: str) -> bool:
 def cut_otherwise(one: Side, other: Side, text: str) -> bool:
     """Return whether the split patterns make other pieces of a text, normalised by the first side.
 
-    False where a library does not tell. The places of cuts are compared. Where both sides spell pieces alike, so is what stands in them, such as a space that
-    one side adds.
+    False where a library does not tell. The places of cuts are compared. Where both sides spell pieces alike, so is
+    what stands in them, such as a space that one side adds.
     """
     normal = one.normal(text)
     text = text if normal is None else normal

@@ -11,16 +11,24 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
-from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
+from pyharness.features.audit.differences.characters import completed, spread
+from pyharness.features.audit.differences.definitions import (
+    ADDED,
+    NORMALISER,
+    OPTIONS,
+    PATTERN,
+    POST_PROCESSOR,
+    Rule,
+    strings_of,
+)
 from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, normalised_otherwise, unequal
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
@@ -39,7 +47,6 @@ OF_TOKENS = ("token added", "token gone", "id moved")  # changes of one token, w
 STAGES = (NORMALISER, PATTERN, OPTIONS, "kind of file")  # changes that may be of any text
 _AT_ONCE = 64
 _LENGTH, _USUAL_LENGTH, _LONGEST_WORD = "max_input_chars_per_word", 100, 1 << 10  # an option of WordPiece
-_END_OF_CHARACTERS = 0x20000  # rare ideographs come after it
 # One character of each class that split patterns and normalisers distinguish, and the ends of contractions.
 REPRESENTATIVES = (
     "a", "A", "1", " ", "\n", "\r", "\t", ".", "'", "/", "_", "é", "\u0301", "中", "ا", "ﬁ", "Ａ", "K", "か", "\u3000",
@@ -186,22 +193,13 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
 
 def _of_stage(change: Change) -> Iterator[str]:
     """Yield the strings that a changed stage is written with, and their characters, next to all classes."""
-    strings = dict.fromkeys((*_strings(change.before), *_strings(change.after)))
+    strings = dict.fromkeys((*strings_of(change.before), *strings_of(change.after)))
     letters = [*dict.fromkeys("".join(strings))]
-    for text in dict.fromkeys((*strings, *_spread(letters, MOST_LETTERS))):
+    for text in dict.fromkeys((*strings, *spread(letters, MOST_LETTERS))):
         if len(text) <= LONGEST_VARIED and _is_text(text):
             yield from (text, f"{text}{text}")
             yield from (f"{one}{text}{another}" for one in REPRESENTATIVES for another in ("", one))
             yield from (f"{text}{one}" for one in REPRESENTATIVES)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(part)
 
 
 def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
@@ -211,7 +209,7 @@ def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
         return [cut_otherwise(one, other, text) for text in some]
 
     found = sorted(itertools.compress(texts, holds(texts)), key=len)
-    return [*dict.fromkeys(shrink(text, holds) for text in _spread(found, MOST_CUT) if text)]
+    return [*dict.fromkeys(shrink(text, holds) for text in spread(found, MOST_CUT) if text)]
 
 
 def general_texts() -> Iterator[str]:
@@ -244,10 +242,10 @@ def _normalised(text: str) -> Iterator[str]:
         yield from (other, f"a{other}a")
     if len(text) > LONGEST_VARIED:
         return
-    yield from (text[:at] + "\u0301" + text[at:] for at in _spread(range(1, len(text)), MOST_PLACES))
+    yield from (text[:at] + "\u0301" + text[at:] for at in spread(range(1, len(text)), MOST_PLACES))
     wide: dict[int, str | int] = {ord(" "): "\u3000", **{code: code + 0xFEE0 for code in range(0x21, 0x7F)}}
     yield text.translate(wide)
-    for at in _spread(range(len(text)), MOST_PLACES):
+    for at in spread(range(len(text)), MOST_PLACES):
         yield text[:at] + text[at].translate(wide) + text[at + 1 :]
         if text[at] == "K":
             yield text[:at] + "\u212a" + text[at + 1 :]
@@ -261,23 +259,16 @@ def _of_lengths(change: Change) -> Iterator[str]:
             yield from (letter * count for letter in "aA1" for count in (length, length + 1))
 
 
-_T = TypeVar("_T")
-
-
-def _spread(items: Sequence[_T], most: int) -> Sequence[_T]:
-    """Return at most so many items, from all over."""
-    return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
-
-
 class Appearing:
     """Texts in which the id of a changed token appears: most pieces do so alone, others only behind a word."""
 
     def __init__(self, one: Side, other: Side) -> None:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
+        self._backwards = sorted(string[::-1] for string in self._strings)
         self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
         words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
-        self._words = _spread([word.decode() for word in words], MOST_WORDS)
+        self._words = spread([word.decode() for word in words], MOST_WORDS)
 
     def texts(self) -> list[str]:
         """Return the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
@@ -290,11 +281,13 @@ class Appearing:
     def with_words(self, texts: Sequence[str]) -> list[str]:
         """Return each text with words of the vocabulary at each of its places."""
         places = [(text[:at], text[at:]) for text in texts for at in range(len(text) + 1)]
-        return [before + word + after for before, after in places for word in _spread(self._words, MOST_OF_A_PLACE)]
+        return [before + word + after for before, after in places for word in spread(self._words, MOST_OF_A_PLACE)]
 
     def around(self, change: Change) -> list[str]:
         """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
         texts = [*dict.fromkeys(_around(change))]
+        if change.kind == "score changed":
+            texts += (text for string in self._overlapping(change.token or b"") for text in _spellings(string))
         if change.kind not in OF_TOKENS or self._first_with(change, texts) is not None:
             return texts
         token = change.token or b""
@@ -330,36 +323,23 @@ class Appearing:
                 yield self._strings[index]
             at = self._joined.find(part, self._ends[index] if is_inside else at + 1)
 
+    def _overlapping(self, token: bytes) -> Iterator[bytes]:
+        """Yield strings in which another token wants a part of this one: its end, or its beginning."""
+        token = token.replace("▁".encode(), b" ")
+        for at in range(1, len(token)):
+            head, tail = token[:at], token[at:]
+            yield from (head + string for string in _beginning(self._strings, tail))
+            yield from (string[::-1] + tail for string in _beginning(self._backwards, head[::-1]))
+
     def _behind_words(self, token: bytes) -> Iterator[str]:
         bare = shown(token).removeprefix("##").removesuffix("</w>").replace("▁", " ")
         return (word + bare for word in self._words)
 
 
-@cache
-def _characters() -> Sequence[bytes]:
-    codes = (chr(code) for code in range(0x80, _END_OF_CHARACTERS))
-    return [letter.encode() for letter in codes if unicodedata.category(letter) not in ("Cs", "Cn", "Co")]
-
-
-def completed(token: bytes) -> Iterator[bytes]:
-    """Yield spellings of whole characters that contain bytes which start or end within a character.
-
-    >>> "中".encode() in completed("中".encode()[:2])
-    True
-    """
-    head = token[: len(token) - len(token.lstrip(bytes(range(0x80, 0xC0))))]
-    if head == token:  # the end of a character, or its middle
-        yield from (letter for letter in _characters() if token in letter)
-        return
-    body, tail = token[len(head) :], b""
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        body, tail = body[: error.start], body[error.start :]
-    heads = [letter[: len(letter) - len(head)] for letter in _characters() if letter.endswith(head)] if head else [b""]
-    tails = [letter[len(tail) :] for letter in _characters() if letter.startswith(tail)] if tail else [b""]
-    for before, after in itertools.product(_spread(heads, MOST_PLACES), _spread(tails, MOST_PLACES)):
-        yield before + head + body + tail + after
+def _beginning(strings: Sequence[bytes], head: bytes) -> Sequence[bytes]:
+    """Return some of the sorted strings that begin with these bytes."""
+    some = strings[bisect.bisect_left(strings, head) : bisect.bisect_left(strings, head + b"\xff")]
+    return spread(some, MOST_NEIGHBOURS)
 
 
 class _Neighbours:
