@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from audited import plants
 from cases.command_line import call
+from deployed.gguf import gguf, of_pieces
 from pyharness.features.audit.differences import sides, witnesses
 from pyharness.features.audit.differences.changes import Change
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
 from pyharness.features.audit.differences.definitions import definition
-from tokenizer_files import byte_level, write
+from tokenizer_files import byte_level, sentencepiece_data, write
 
 
 def compared(tmp_path: Path, one: Any, other: Any) -> TokenizerComparison:
@@ -111,6 +112,29 @@ def test_left_out_defaults_of_truncation_are_no_change(tmp_path: Path) -> None:
     one, other = byte_level(), byte_level()
     del other["truncation"]["direction"]
     assert compared(tmp_path, one, other).same_definition
+
+
+def test_a_piece_that_is_no_longer_used_is_a_change(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    data = sentencepiece_data(2, byte_fallback=False)
+    unused = data.replace(b"hell\x15\x00\x00\x40\xc0\x18\x01", b"hell\x15\x00\x00\x40\xc0\x18\x05")
+    assert unused != data
+    result = compare(*sides.pair(write(tmp_path, "a.model", data), write(tmp_path, "b.model", unused)))
+    assert kinds(result) == {"model option"}
+    assert "hell" in {witness.text for witness in result.witnesses}
+
+
+def test_what_is_not_known_of_a_row_is_no_proof(tmp_path: Path) -> None:
+    pieces = [("<unk>", 0, 2), *(("▁abc"[at], -9, 1) for at in range(4)), ("ab", -1, 1), ("bc", -2, 1), ("abcc", -9, 1)]
+    other = [(piece, -2.5 if piece == "ab" else score, kind) for piece, score, kind in pieces]
+    paths = [tmp_path / name for name in ("one.gguf", "other.gguf")]
+    for path, content in zip(paths, (pieces, other), strict=True):
+        path.write_bytes(gguf(of_pieces(content)))
+    one, two = (f"gguf:{path}" for path in paths)
+    result = compare(*sides.pair(one, two))
+    assert not result.same_definition
+    assert not result.equal
+    assert compare(*sides.pair(one, one)).same_definition
 
 
 def in_lower_case(*contents: str, normalized: bool = True) -> dict[str, Any]:

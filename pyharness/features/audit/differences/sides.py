@@ -16,7 +16,7 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.features.audit.differences import definitions, sources
 from pyharness.features.audit.differences.changes import keys_of
-from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, PATTERN, Definition, Key
+from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OTHER, PATTERN, Definition, Key
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
@@ -45,6 +45,7 @@ class Side:
     tokenizer: Tokenizer
     home: Tokenizer
     definition: Definition
+    vocabulary: str | None = None  # rows that claim one vocabulary give equal ids
     spelled: Mapping[int, Key] = field(default_factory=dict)  # by id, as both sides of the comparison spell
     known: frozenset[Key] = frozenset()  # all spellings
     unknown: frozenset[int] = frozenset()  # ids of the unknown token
@@ -222,7 +223,7 @@ def load(spec: str) -> Side:
     unknown: frozenset[int] = frozenset()
     if isinstance(home, HasVocabulary):
         unknown = frozenset(np.flatnonzero(home.vocabulary().kinds == TokenKind.UNKNOWN).tolist())
-    return Side(spec, row.library, tokenizer, home, definitions.definition(home), unknown=unknown)
+    return Side(spec, row.library, tokenizer, home, definitions.definition(home), row.vocabulary, unknown=unknown)
 
 
 def pair(first: str, second: str) -> tuple[Side, Side]:
@@ -264,8 +265,10 @@ def unequal(one: Encoder, other: Encoder, texts: Sequence[str], reading: Reading
 
 def same(one: Side, other: Side) -> bool:
     """Return whether files and library say the same: then all ids are equal, whatever the text."""
+    all_known = one.definition.kind != OTHER or (one.vocabulary is not None and one.vocabulary == other.vocabulary)
     return (
-        one.definition == other.definition
+        all_known
+        and one.definition == other.definition
         and (one.library, one.has_engine) == (other.library, other.has_engine)
         and (one.is_settled and other.is_settled)
     )

@@ -24,6 +24,7 @@ from pyharness.features.audit.differences.definitions import (
     ADDED,
     NORMALISER,
     OPTIONS,
+    OTHER,
     PATTERN,
     POST_PROCESSOR,
     Rule,
@@ -182,7 +183,7 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
         texts = rules.around(change.rule) if change.rule is not None else tokens.around(change)
         groups.setdefault(group, {}).update(dict.fromkeys(texts))
     chosen = {group: [text for text in texts if _is_text(text)] for group, texts in groups.items()}
-    written_otherwise = not changes and one.definition != other.definition
+    written_otherwise = not changes and (one.definition != other.definition or one.definition.kind == OTHER)
     if written_otherwise or any(change.kind in STAGES for change in changes):
         chosen["tokens"] = tokens.texts()
     chosen["stages"] = [text for change in changes if change.kind in STAGES for text in _of_stage(change)]
