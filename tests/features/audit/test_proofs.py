@@ -124,6 +124,16 @@ def test_a_piece_that_is_no_longer_used_is_a_change(tmp_path: Path) -> None:
     assert "hell" in {witness.text for witness in result.witnesses}
 
 
+def test_an_added_token_of_a_model_with_scores_is_shown_where_pieces_compete(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    data = sentencepiece_data(2, byte_fallback=False)
+    added = data.replace(b"ll\x15\x00\x00\x00\xc0\x18\x01", b"ll\x15\x00\x00\x00\xc0\x18\x04")
+    assert added != data
+    result = compare(*sides.pair(write(tmp_path, "a.model", data), write(tmp_path, "b.model", added)))
+    assert kinds(result) == {"added token"}
+    assert {witness.text for witness in result.witnesses} == {"hell"}
+
+
 def test_what_is_not_known_of_a_row_is_no_proof(tmp_path: Path) -> None:
     pieces = [("<unk>", 0, 2), *(("▁abc"[at], -9, 1) for at in range(4)), ("ab", -1, 1), ("bc", -2, 1), ("abcc", -9, 1)]
     other = [(piece, -2.5 if piece == "ab" else score, kind) for piece, score, kind in pieces]

@@ -287,7 +287,8 @@ class Appearing:
     def around(self, change: Change) -> list[str]:
         """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
         texts = [*dict.fromkeys(_around(change))]
-        if change.kind == "score changed":
+        is_scored = bool(self._sides[0].definition.scores)  # its pieces compete, those of an added token among them
+        if change.kind == "score changed" or (change.kind in OF_ADDED and is_scored):
             texts += (text for string in self._overlapping(change.token or b"") for text in _spellings(string))
         if change.kind not in OF_TOKENS or self._first_with(change, texts) is not None:
             return texts
