@@ -214,10 +214,11 @@ def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
 
 
 def general_texts() -> Iterator[str]:
-    """Yield short texts over all classes of characters: all of up to three, and drawn longer ones."""
+    """Yield short texts over all classes of characters: all of up to three, runs of one, and drawn longer ones."""
     for count in (1, 2):
         yield from map("".join, itertools.product(REPRESENTATIVES, repeat=count))
     yield from map("".join, itertools.product(REPRESENTATIVES[:13], repeat=3))
+    yield from (letter * count for letter in REPRESENTATIVES for count in range(4, _LONGEST_DRAWN + 1))
     draw = random.Random(0)  # noqa: S311 -- the same texts each time
     for _ in range(_DRAWN):
         yield "".join(draw.choices(REPRESENTATIVES, k=draw.randint(4, _LONGEST_DRAWN)))
