@@ -153,12 +153,12 @@ def test_a_letter_that_a_changed_stage_names_is_tried(letter: str, tmp_path: Pat
 
 def test_a_score_shows_where_another_token_wants_a_part_of_its_own(tmp_path: Path) -> None:
     scores = {"<unk>": 0.0, "p": -5.0, "q": -5.0, "r": -5.0, "pq": -2.0, "qr": -1.0}
-    one, other = (
+    contents: list[dict[str, Any]] = [
         {"added_tokens": [], "normalizer": None, "pre_tokenizer": None,
          "model": {"type": "Unigram", "unk_id": 0, "vocab": [[*piece] for piece in {**scores, "pq": score}.items()]}}
         for score in (-2.0, -0.5)
-    )  # fmt: skip
-    (witness,) = compared(tmp_path, one, other).witnesses
+    ]  # fmt: skip
+    (witness,) = compared(tmp_path, contents[0], contents[1]).witnesses
     assert (witness.cause.stage, witness.text) == ("rules", "pqr")
 
 

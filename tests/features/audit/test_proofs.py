@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from audited import plants
 from cases.command_line import call
 from deployed.gguf import gguf, of_pieces
-from pyharness.features.audit.differences import characters, sides, witnesses
+from pyharness.features.audit.differences import sides, texts_of_changes, witnesses
 from pyharness.features.audit.differences.changes import Change
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
 from pyharness.features.audit.differences.definitions import definition
@@ -135,7 +135,9 @@ def test_an_added_token_of_a_model_with_scores_is_shown_where_pieces_compete(tmp
 
 
 def test_what_is_not_known_of_a_row_is_no_proof(tmp_path: Path) -> None:
-    pieces = [("<unk>", 0, 2), *(("▁abc"[at], -9, 1) for at in range(4)), ("ab", -1, 1), ("bc", -2, 1), ("abcc", -9, 1)]
+    pieces: list[tuple[str, float, int]] = [
+        ("<unk>", 0, 2), *((letter, -9, 1) for letter in "▁abc"), ("ab", -1, 1), ("bc", -2, 1), ("abcc", -9, 1)
+    ]  # fmt: skip
     other = [(piece, -2.5 if piece == "ab" else score, kind) for piece, score, kind in pieces]
     paths = [tmp_path / name for name in ("one.gguf", "other.gguf")]
     for path, content in zip(paths, (pieces, other), strict=True):
@@ -202,7 +204,7 @@ LETTERS = st.characters(min_codepoint=0x80, max_codepoint=0x1FFFF, categories=["
 def test_completed_spellings_are_text_that_contains_the_part(text: str, start: int, end: int) -> None:
     part = text.encode()[start:-end]
     assume(part)
-    spellings = [*itertools.islice(characters.completed(part), 200)]
+    spellings = [*itertools.islice(texts_of_changes.completed(part), 200)]
     assert spellings
     assert all(part in spelling and spelling.decode() for spelling in spellings)
 
@@ -227,8 +229,8 @@ def test_a_longest_word_that_changed_has_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [400, 1600])
 def test_long_added_tokens_have_few_texts(length: int) -> None:
     text = "xyzK" * (length // 4)
-    made = list(witnesses._around(Change("added token", text, None, {}, text.encode())))
-    assert len(made) < 4 * witnesses.MOST_PLACES
+    made = list(texts_of_changes.around(Change("added token", text, None, {}, text.encode())))
+    assert len(made) < 4 * texts_of_changes.MOST_PLACES
     assert text in made
 
 
