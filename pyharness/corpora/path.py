@@ -100,6 +100,8 @@ def walk(directory: Path) -> Iterator[Path]:
 
 def check_file(file: Path) -> None:
     """Check a file as far as its name and the file system allow; raise ``InputError`` if it cannot be read."""
+    if file.is_dir():
+        raise InputError(f"{file} is a directory, and one file is read; name a file in it")
     if not file.is_file():
         raise InputError(
             f"{file} is neither a file nor a directory; a corpus is read again and again: save it to a file"

@@ -54,6 +54,14 @@ def test_unreadable_things(tmp_path: Path) -> None:
         tokenizers.load("file:/dev/null")
 
 
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    refused(tmp_path, "Permission denied")
+
+
 def lines(*extra: bytes) -> bytes:
     return rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}) + b"".join(extra)
 

@@ -20,6 +20,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import visible, writable
 from pyharness.system import bounded_file
 from pyharness.types import InputError, TokenKind, cut
+from pyharness.vocabularies.files.json_file import unique
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 BIGGEST_TABLE = 256 << 20
@@ -132,9 +133,10 @@ def _array(data: bytes, label: str) -> list[int]:
 
 def _of_json(data: bytes, label: str) -> Iterator[tuple[Any, Any]]:
     try:
-        content = json.loads(data)
+        content = json.loads(data, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{label!r} is not valid JSON: {str(error)[:120]}") from None
+        reason = str(error).partition("; use sys.")[0]  # what follows is for programmers
+        raise InputError(f"{label!r} is not valid JSON: {reason[:120]}") from None
     if isinstance(content, dict) and isinstance(content.get("bytes"), list):
         content = content["bytes"]  # our own
     if isinstance(content, list):

@@ -24,7 +24,7 @@ def parse_json(data: bytes, label: str) -> dict[str, Any]:
         InputError: the data is refused, or is not a JSON object.
     """
     try:
-        content = json.loads(data, object_pairs_hook=_unique)
+        content = json.loads(data, object_pairs_hook=unique)
     except RecursionError:
         raise InputError(f"{label} is nested too deeply to be a tokenizer") from None
     except json.JSONDecodeError as error:
@@ -38,7 +38,8 @@ def parse_json(data: bytes, label: str) -> dict[str, Any]:
     return content
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object from its members, for ``json``; a double key is a ``ValueError``."""
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()

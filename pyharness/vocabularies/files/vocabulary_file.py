@@ -48,7 +48,8 @@ def find(argument: str) -> Path:
     """
     path = folders.expanded(argument)
     try:
-        path.exists()
+        if path.exists() and path.is_dir():
+            next(path.iterdir(), None)  # glob passes over a folder that may not be read
     except OSError as error:
         raise InputError(f"cannot look for {argument[:200]!r}: {error.strerror}") from None
     if path.is_dir():

@@ -107,6 +107,61 @@ def test_a_changed_alternative_is_named(tmp_path: Path) -> None:
     assert [(witness.cause.stage, witness.text) for witness in result.witnesses] == [("split pattern", "123")]
 
 
+def test_a_space_that_only_one_split_pattern_adds_is_its_cause(tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] = True
+    result = compared(tmp_path, one, other)
+    assert {witness.cause.stage for witness in result.witnesses} == {"split pattern"}
+
+
+def test_what_follows_an_added_token_is_cut_by_itself(tmp_path: Path) -> None:
+    one, other = small(), small()
+    for content in (one, other):
+        content["added_tokens"][2]["content"] = "  "
+        del content["pre_tokenizer"]["pretokenizers"][0]
+    other["pre_tokenizer"]["pretokenizers"][0]["add_prefix_space"] = True
+    first, second = sides.pair(write(tmp_path, "one.json", one), write(tmp_path, "other.json", other))
+    assert cause_of(first, second, "  w", "plain") == Cause("split pattern", "plain")
+
+
+def test_cuts_are_those_of_the_normalised_text(tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(GPT2_RELEASE.replace(r"\p{L}+", r"[\p{L}\p{M}]+"))
+    vocab = other["model"]["vocab"]
+    vocab["Ã"], vocab["Ġ"] = vocab["Ġ"], vocab["Ã"]  # the first byte of é
+    first, second = sides.pair(write(tmp_path, "one.json", one), write(tmp_path, "other.json", other))
+    assert cause_of(first, second, "e\u0301", "plain") == Cause("id moved", "plain")  # NFC: no mark is left
+
+
+def test_a_pattern_that_cuts_otherwise_only_before_some_words_is_shown(tmp_path: Path) -> None:
+    one, other = small(), small()
+    pattern = GPT2_RELEASE.replace(r" ?\p{L}+", r"'?\p{L}+")
+    one["pre_tokenizer"]["pretokenizers"][0] = plants.split(pattern)
+    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(pattern.replace("'ll|", ""))
+    result = compared(tmp_path, one, other)
+    assert [(one.cause.stage, one.text) for one in result.witnesses] == [("split pattern", "'llo")]
+
+
+@pytest.mark.parametrize("letter", ["\u1e9e", "\ua66e"])
+def test_a_letter_that_a_changed_stage_names_is_tried(letter: str, tmp_path: Path) -> None:
+    one, other = small(), small()
+    other["normalizer"] = {"type": "Replace", "pattern": {"String": letter}, "content": "x"}
+    one["normalizer"] = None
+    (witness,) = compared(tmp_path, one, other).witnesses
+    assert (witness.cause.stage, witness.text) == ("normaliser", letter)
+
+
+def test_a_score_shows_where_another_token_wants_a_part_of_its_own(tmp_path: Path) -> None:
+    scores = {"<unk>": 0.0, "p": -5.0, "q": -5.0, "r": -5.0, "pq": -2.0, "qr": -1.0}
+    contents: list[dict[str, Any]] = [
+        {"added_tokens": [], "normalizer": None, "pre_tokenizer": None,
+         "model": {"type": "Unigram", "unk_id": 0, "vocab": [[*piece] for piece in {**scores, "pq": score}.items()]}}
+        for score in (-2.0, -0.5)
+    ]  # fmt: skip
+    (witness,) = compared(tmp_path, contents[0], contents[1]).witnesses
+    assert (witness.cause.stage, witness.text) == ("rules", "pqr")
+
+
 def test_several_causes_have_a_witness_each(tmp_path: Path) -> None:
     one, other = small(), small()
     other["normalizer"] = None

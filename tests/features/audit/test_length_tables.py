@@ -159,6 +159,7 @@ BROKEN = {
     "negative ids": b'{"-1": 3}',
     "a huge id": b"id,bytes\n99999999,1\n",
     "an id twice": b"id,bytes\n1,1\n1,1\n",
+    "a key twice": b'{"0": 1, "0": 7}',
     "a negative length": b"id,bytes\n1,-7\n",
     "no number": b"id,bytes\n1,x\n",
     "not UTF-8": b"\xff\xfe\x00",

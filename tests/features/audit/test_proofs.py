@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from audited import plants
 from cases.command_line import call
-from pyharness.features.audit.differences import sides, witnesses
+from deployed.gguf import gguf, of_pieces
+from pyharness.features.audit.differences import sides, texts_of_changes, witnesses
 from pyharness.features.audit.differences.changes import Change
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
 from pyharness.features.audit.differences.definitions import definition
-from tokenizer_files import byte_level, write
+from tokenizer_files import byte_level, sentencepiece_data, write
 
 
 def compared(tmp_path: Path, one: Any, other: Any) -> TokenizerComparison:
@@ -113,6 +114,41 @@ def test_left_out_defaults_of_truncation_are_no_change(tmp_path: Path) -> None:
     assert compared(tmp_path, one, other).same_definition
 
 
+def test_a_piece_that_is_no_longer_used_is_a_change(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    data = sentencepiece_data(2, byte_fallback=False)
+    unused = data.replace(b"hell\x15\x00\x00\x40\xc0\x18\x01", b"hell\x15\x00\x00\x40\xc0\x18\x05")
+    assert unused != data
+    result = compare(*sides.pair(write(tmp_path, "a.model", data), write(tmp_path, "b.model", unused)))
+    assert kinds(result) == {"model option"}
+    assert "hell" in {witness.text for witness in result.witnesses}
+
+
+def test_an_added_token_of_a_model_with_scores_is_shown_where_pieces_compete(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    data = sentencepiece_data(2, byte_fallback=False)
+    added = data.replace(b"ll\x15\x00\x00\x00\xc0\x18\x01", b"ll\x15\x00\x00\x00\xc0\x18\x04")
+    assert added != data
+    result = compare(*sides.pair(write(tmp_path, "a.model", data), write(tmp_path, "b.model", added)))
+    assert kinds(result) == {"added token"}
+    assert {witness.text for witness in result.witnesses} == {"hell"}
+
+
+def test_what_is_not_known_of_a_row_is_no_proof(tmp_path: Path) -> None:
+    pieces: list[tuple[str, float, int]] = [
+        ("<unk>", 0, 2), *((letter, -9, 1) for letter in "▁abc"), ("ab", -1, 1), ("bc", -2, 1), ("abcc", -9, 1)
+    ]  # fmt: skip
+    other = [(piece, -2.5 if piece == "ab" else score, kind) for piece, score, kind in pieces]
+    paths = [tmp_path / name for name in ("one.gguf", "other.gguf")]
+    for path, content in zip(paths, (pieces, other), strict=True):
+        path.write_bytes(gguf(of_pieces(content)))
+    one, two = (f"gguf:{path}" for path in paths)
+    result = compare(*sides.pair(one, two))
+    assert not result.same_definition
+    assert not result.equal
+    assert compare(*sides.pair(one, one)).same_definition
+
+
 def in_lower_case(*contents: str, normalized: bool = True) -> dict[str, Any]:
     content = word_piece("a", *contents)
     content["normalizer"] = {"type": "Lowercase"}
@@ -168,7 +204,7 @@ LETTERS = st.characters(min_codepoint=0x80, max_codepoint=0x1FFFF, categories=["
 def test_completed_spellings_are_text_that_contains_the_part(text: str, start: int, end: int) -> None:
     part = text.encode()[start:-end]
     assume(part)
-    spellings = [*itertools.islice(witnesses.completed(part), 200)]
+    spellings = [*itertools.islice(texts_of_changes.completed(part), 200)]
     assert spellings
     assert all(part in spelling and spelling.decode() for spelling in spellings)
 
@@ -193,8 +229,8 @@ def test_a_longest_word_that_changed_has_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [400, 1600])
 def test_long_added_tokens_have_few_texts(length: int) -> None:
     text = "xyzK" * (length // 4)
-    made = list(witnesses._around(Change("added token", text, None, {}, text.encode())))
-    assert len(made) < 4 * witnesses.MOST_PLACES
+    made = list(texts_of_changes.around(Change("added token", text, None, {}, text.encode())))
+    assert len(made) < 4 * texts_of_changes.MOST_PLACES
     assert text in made
 
 

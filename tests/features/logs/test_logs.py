@@ -189,6 +189,11 @@ def test_bad_entries_are_refused_by_line(name: str, row: str, tmp_path: Path) ->
     assert "\n" not in str(error.value)
 
 
+def test_a_directory_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a directory"):
+        open_corpus(f"ids:{tmp_path}")
+
+
 def test_a_log_is_read_in_any_shape(tmp_path: Path) -> None:
     path = log(tmp_path / "log.jsonl", [{"tok": [1, 2], "out": {"x": 1}}, {"tok": [3], "said": "c"}])
     corpus = open_corpus(f"ids:{path}?ids=tok&field=said")

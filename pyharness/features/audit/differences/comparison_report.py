@@ -9,8 +9,9 @@ from typing import Any
 
 from pyharness.features.audit.differences.changes import Change, counts
 from pyharness.features.audit.differences.comparison import TextCount, TokenizerComparison
+from pyharness.features.audit.differences.texts_of_changes import OF_ADDED
 from pyharness.features.audit.differences.versions import VersionComparison
-from pyharness.features.audit.differences.witnesses import OF_ADDED, Cause, Witness
+from pyharness.features.audit.differences.witnesses import Cause, Witness
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.strings import shorten, visible, writable
 from pyharness.system.environment import version_of

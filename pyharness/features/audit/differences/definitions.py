@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,7 @@ Form: TypeAlias = Literal["bytes", "pieces", "word pieces"]
 NORMALISER, PATTERN, POST_PROCESSOR, DECODER, OPTIONS = (
     "normaliser", "split pattern", "post-processor", "decoder", "model option",
 )  # fmt: skip
+OTHER = "other"  # kind of a row without a file that is known here
 ADDED = "added token"  # the stage that matches added tokens
 LIMITS = ("truncation", "padding")  # rows switch both off, so no text shows them: other programs may obey them
 _OF_STAGES = dict(zip((*STAGES, *LIMITS), (NORMALISER, PATTERN, POST_PROCESSOR, DECODER, *LIMITS), strict=True))
@@ -48,7 +49,7 @@ _DEFAULTS: Mapping[str, Any] = {  # of a model in tokenizer.json: leaving one ou
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a file defines. ``kind`` is that of the file, "other" for a row without one that is known here."""
+    """What a file defines. ``kind`` is that of the file; of a row that is ``OTHER``, not all of it is here."""
 
     kind: str
     form: Form
@@ -165,9 +166,16 @@ def _of_sentencepiece(model: SentencePieceModel, by_bytes: Mapping[Key, int]) ->
     digest = hashlib.sha256(normalizer.charsmap).hexdigest()[:12]
     settings = {
         NORMALISER: {**steps, "charsmap": f"{len(normalizer.charsmap)} bytes, {digest}"},
-        OPTIONS: {"model_type": model.model_type.name, "byte_fallback": model.byte_fallback},
+        OPTIONS: {"model_type": model.model_type.name, "byte_fallback": model.byte_fallback, **_unlike_others(model)},
     }
     return Definition("SentencePiece model", "pieces", tokens, by_bytes, scores=scores, added=added, settings=settings)
+
+
+def _unlike_others(model: SentencePieceModel) -> dict[str, list[str]]:
+    """Return the pieces that are neither ordinary nor added tokens, by their type: the library reads them otherwise."""
+    typed = list(zip(model.pieces, model.types, strict=True))
+    kinds = (PieceType.UNKNOWN, PieceType.UNUSED, PieceType.BYTE)
+    return {f"{kind.name.lower()} pieces": [piece for piece, one in typed if one == kind] for kind in kinds}
 
 
 def _of_other(tokenizer: Tokenizer, by_bytes: Mapping[Key, int]) -> Definition:
@@ -181,7 +189,7 @@ def _of_other(tokenizer: Tokenizer, by_bytes: Mapping[Key, int]) -> Definition:
         settings = {PATTERN: [step.expression for step in stages.splits]}
         if stages.normalizer is not None:
             settings[NORMALISER] = [dict(step) for step in stages.normalizer]
-    return Definition("other", "bytes", by_bytes, by_bytes, rules, settings=settings)
+    return Definition(OTHER, "bytes", by_bytes, by_bytes, rules, settings=settings)
 
 
 def _utf8(text: str) -> bytes:
@@ -198,6 +206,15 @@ def expressions(setting: Any) -> list[str]:
     if isinstance(setting, Mapping):
         return [text for key, value in setting.items() if key in ("pattern", "Regex") for text in expressions(value)]
     return [text for step in setting or () for text in expressions(step)]
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from strings_of(part)
 
 
 def alternatives(expression: str) -> Sequence[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.features.audit.differences import definitions, sources
 from pyharness.features.audit.differences.changes import keys_of
-from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, PATTERN, Definition, Key
+from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OTHER, PATTERN, Definition, Key
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTokenizer
 from pyharness.tokenizers.families.tiktoken import TiktokenTokenizer
@@ -45,6 +45,7 @@ class Side:
     tokenizer: Tokenizer
     home: Tokenizer
     definition: Definition
+    vocabulary: str | None = None  # rows that claim one vocabulary give equal ids
     spelled: Mapping[int, Key] = field(default_factory=dict)  # by id, as both sides of the comparison spell
     known: frozenset[Key] = frozenset()  # all spellings
     unknown: frozenset[int] = frozenset()  # ids of the unknown token
@@ -122,6 +123,14 @@ class Side:
                 spans.append((start, end, one.content))
         return spans
 
+    def between(self, text: str, reading: Reading) -> list[str]:
+        """Return the parts of a text between added tokens: each is normalised and cut by itself."""
+        spans = self.added(text, reading)
+        if not spans:
+            return [text]
+        starts, ends = [0, *(end for _, end, _ in spans)], [*(start for start, _, _ in spans), len(text)]
+        return [text[start:end] for start, end in zip(starts, ends, strict=True) if start < end]
+
     def normal(self, text: str) -> str | None:
         """Return a text after the normaliser; None where the library does not tell."""
         if isinstance(self.home, HuggingFaceTokenizer):
@@ -131,15 +140,21 @@ class Side:
             return str(self.home.processor.Normalize(text))
         return text if isinstance(self.home, TiktokenTokenizer) else None
 
+    def written_pieces(self, text: str) -> list[tuple[str, tuple[int, int]]] | None:
+        """Return the pieces of a normalised text as the model reads them; None where the library does not tell."""
+        if not isinstance(self.home, HuggingFaceTokenizer):
+            return None
+        splitter = self.home.library.pre_tokenizer
+        return [(text, (0, len(text)))] if splitter is None else splitter.pre_tokenize_str(text)
+
     def pieces(self, text: str) -> Iterable[tuple[int, int]] | None:
         """Return where the split pattern cuts a normalised text; None where the library does not tell.
 
         Raises:
             TimeoutError: on reading them, a stranger's pattern takes too long.
         """
-        if isinstance(self.home, HuggingFaceTokenizer):
-            splitter = self.home.library.pre_tokenizer
-            return [(0, len(text))] if splitter is None else [span for _, span in splitter.pre_tokenize_str(text)]
+        if (written := self.written_pieces(text)) is not None:
+            return [span for _, span in written]
         pattern = self.definition.settings.get(PATTERN)
         return _matches(str(pattern), text) if isinstance(self.home, TiktokenTokenizer) else None
 
@@ -155,8 +170,24 @@ def _matches(pattern: str, text: str) -> Iterable[tuple[int, int]] | None:
         return None
 
 
+def normalised_otherwise(one: Side, other: Side, text: str) -> bool:
+    """Return whether the normalisers make different texts; False where a library does not tell."""
+    normal = one.normal(text), other.normal(text)
+    return None not in normal and normal[0] != normal[1]
+
+
 def cut_otherwise(one: Side, other: Side, text: str) -> bool:
-    """Return whether the split patterns cut a normalised text at other places; False where a library does not tell."""
+    """Return whether the split patterns make other pieces of a text, normalised by the first side.
+
+    False where a library does not tell. The places of cuts are compared. Where both sides spell pieces alike, so is
+    what stands in them, such as a space that one side adds.
+    """
+    normal = one.normal(text)
+    text = text if normal is None else normal
+    if one.definition.form == other.definition.form:
+        written = one.written_pieces(text), other.written_pieces(text)
+        if None not in written:
+            return written[0] != written[1]
     mine, theirs = one.pieces(text), other.pieces(text)
     if mine is None or theirs is None:
         return False
@@ -192,7 +223,7 @@ def load(spec: str) -> Side:
     unknown: frozenset[int] = frozenset()
     if isinstance(home, HasVocabulary):
         unknown = frozenset(np.flatnonzero(home.vocabulary().kinds == TokenKind.UNKNOWN).tolist())
-    return Side(spec, row.library, tokenizer, home, definitions.definition(home), unknown=unknown)
+    return Side(spec, row.library, tokenizer, home, definitions.definition(home), row.vocabulary, unknown=unknown)
 
 
 def pair(first: str, second: str) -> tuple[Side, Side]:
@@ -234,8 +265,10 @@ def unequal(one: Encoder, other: Encoder, texts: Sequence[str], reading: Reading
 
 def same(one: Side, other: Side) -> bool:
     """Return whether files and library say the same: then all ids are equal, whatever the text."""
+    all_known = one.definition.kind != OTHER or (one.vocabulary is not None and one.vocabulary == other.vocabulary)
     return (
-        one.definition == other.definition
+        all_known
+        and one.definition == other.definition
         and (one.library, one.has_engine) == (other.library, other.has_engine)
         and (one.is_settled and other.is_settled)
     )

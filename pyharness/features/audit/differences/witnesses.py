@@ -9,39 +9,49 @@ from __future__ import annotations
 import bisect
 import itertools
 import random
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
 from pyharness.features.audit.differences.changes import Change, shown
-from pyharness.features.audit.differences.definitions import ADDED, NORMALISER, OPTIONS, PATTERN, POST_PROCESSOR, Rule
-from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, unequal
+from pyharness.features.audit.differences.definitions import (
+    ADDED,
+    NORMALISER,
+    OPTIONS,
+    OTHER,
+    PATTERN,
+    POST_PROCESSOR,
+    Rule,
+)
+from pyharness.features.audit.differences.sides import Reading, Side, cut_otherwise, normalised_otherwise, unequal
+from pyharness.features.audit.differences.texts_of_changes import (
+    LENGTH,
+    LONGEST_VARIED,
+    OF_ADDED,
+    REPRESENTATIVES,
+    around,
+    completed,
+    is_text,
+    of_lengths,
+    of_stage,
+    spread,
+)
 
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]  # whether each text still shows a cause
 MOST_STARTS = 4  # texts from which a witness is sought, for each cause; the shortest result is kept
 MOST_CHANGES = 60  # changes of a kind that texts are made for
 MOST_NEIGHBOURS = 40  # rules next to a changed one, on each side
 MOST_ATTRIBUTED = 300  # texts that differ, whose cause is determined
-OF_ADDED = (ADDED, "special flag", "added token flags")  # changes whose cause is one added token
 MOST_WORDS = 1024  # words of the vocabulary that are put before a piece, until its id appears
-MOST_PLACES = 64  # of a long text that are varied, from all over it
-LONGEST_VARIED = 512  # characters of a text that is varied at places, or shrunk from several starts
+MOST_OF_A_PLACE = 128  # of these words, at each place of a text that is cut otherwise
+MOST_CUT = 16  # texts that are cut otherwise, to which words are added
 OF_TOKENS = ("token added", "token gone", "id moved")  # changes of one token, whose id a text must have to show it
 STAGES = (NORMALISER, PATTERN, OPTIONS, "kind of file")  # changes that may be of any text
 _AT_ONCE = 64
-_LENGTH, _USUAL_LENGTH, _LONGEST_WORD = "max_input_chars_per_word", 100, 1 << 10  # an option of WordPiece
-_END_OF_CHARACTERS = 0x20000  # rare ideographs come after it
-# One character of each class that split patterns and normalisers distinguish, and the ends of contractions.
-REPRESENTATIVES = (
-    "a", "A", "1", " ", "\n", "\r", "\t", ".", "'", "/", "_", "é", "\u0301", "中", "ا", "ﬁ", "Ａ", "K", "か", "\u3000",
-    "s", "ll", "T", "😀", "²", "-", "▁", "ß", "\u200d", "ก", "İ", "\u0e33", "º", "€", "0", "e\u0301",
-)  # fmt: skip
 _DRAWN = 4000
 _LONGEST_DRAWN = 9
 
@@ -76,10 +86,10 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
         spans = [side.added(text, reading) for side in (one, other)]
         if None not in spans and spans[0] != spans[1]:
             return Cause(ADDED, reading, _first_of_one(spans[0] or [], spans[1] or []))
-    normal = [text if NORMALISER in one.equal_stages else side.normal(text) for side in (one, other)]
-    if None not in normal and normal[0] != normal[1]:
+    parts = one.between(text, reading)
+    if NORMALISER not in one.equal_stages and any(normalised_otherwise(one, other, part) for part in parts):
         return Cause(NORMALISER, reading)
-    if PATTERN not in one.equal_stages and cut_otherwise(one, other, text if normal[0] is None else normal[0]):
+    if PATTERN not in one.equal_stages and any(cut_otherwise(one, other, part) for part in parts):
         return Cause(PATTERN, reading)
     return Cause(_of_tokens(one, other, one.keys(mine), other.keys(theirs)), reading)
 
@@ -164,18 +174,31 @@ def candidates(one: Side, other: Side, changes: Sequence[Change]) -> dict[str, l
     rules, tokens = _Neighbours(one, other), Appearing(one, other)
     for change in changes:
         by_kind[change.kind] += 1
-        if change.name == _LENGTH:
-            groups[_LENGTH] = dict.fromkeys(_of_lengths(change))
+        if change.name == LENGTH:
+            groups[LENGTH] = dict.fromkeys(of_lengths(change))
         if change.token is None or by_kind[change.kind] > MOST_CHANGES:
             continue
         group = f"{change.kind} {change.name}" if change.kind in OF_ADDED else change.kind
         texts = rules.around(change.rule) if change.rule is not None else tokens.around(change)
         groups.setdefault(group, {}).update(dict.fromkeys(texts))
-    chosen = {group: [text for text in texts if _is_text(text)] for group, texts in groups.items()}
-    written_otherwise = not changes and one.definition != other.definition
+    chosen = {group: [text for text in texts if is_text(text)] for group, texts in groups.items()}
+    written_otherwise = not changes and (one.definition != other.definition or one.definition.kind == OTHER)
     if written_otherwise or any(change.kind in STAGES for change in changes):
         chosen["tokens"] = tokens.texts()
+    chosen["stages"] = [text for change in changes if change.kind in STAGES for text in of_stage(change)]
+    if PATTERN not in one.equal_stages:
+        chosen["cuts"] = tokens.with_words(_cut_texts(one, other, [*chosen["general"], *chosen["stages"]]))
     return chosen
+
+
+def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
+    """Return texts that the split patterns cut otherwise, shrunk: their ids may be equal only by their letters."""
+
+    def holds(some: Sequence[str]) -> list[bool]:
+        return [cut_otherwise(one, other, text) for text in some]
+
+    cut = sorted(itertools.compress(texts, holds(texts)), key=len)
+    return [*dict.fromkeys(shrink(text, holds) for text in spread(cut, MOST_CUT) if text)]
 
 
 def general_texts() -> Iterator[str]:
@@ -189,60 +212,16 @@ def general_texts() -> Iterator[str]:
         yield "".join(draw.choices(REPRESENTATIVES, k=draw.randint(4, _LONGEST_DRAWN)))
 
 
-def _around(change: Change) -> Iterator[str]:
-    """Yield texts with the token of a change: alone, next to letters, spaces and itself, and normalised otherwise."""
-    written = shown(change.token or b"")
-    string = written.replace("▁", " ")
-    bare = string.removeprefix("##").removesuffix("</w>")
-    # An added token may have ▁ in its name, which is then no space.
-    for text in dict.fromkeys((written, string, bare, bare.strip())):
-        yield from (text, f" {text}", f"a{text}", f"{text}a", f"a {text} a", f"a  {text}  a", f"{text}{text}")
-        if change.kind in OF_ADDED:
-            yield from (f"{text} {text}", f"a\n{text}\na", f"1{text}1", f".{text}.", f"_{text}_")
-            yield from _normalised(text)
-
-
-def _normalised(text: str) -> Iterator[str]:
-    """Yield spellings that a normaliser may turn into the text."""
-    for other in (text.upper(), text.lower(), text.swapcase(), *(unicodedata.normalize(form, text) for form in
-                  ("NFD", "NFC", "NFKD", "NFKC"))):  # fmt: skip
-        yield from (other, f"a{other}a")
-    if len(text) > LONGEST_VARIED:
-        return
-    yield from (text[:at] + "\u0301" + text[at:] for at in _spread(range(1, len(text)), MOST_PLACES))
-    wide: dict[int, str | int] = {ord(" "): "\u3000", **{code: code + 0xFEE0 for code in range(0x21, 0x7F)}}
-    yield text.translate(wide)
-    for at in _spread(range(len(text)), MOST_PLACES):
-        yield text[:at] + text[at].translate(wide) + text[at + 1 :]
-        if text[at] == "K":
-            yield text[:at] + "\u212a" + text[at + 1 :]
-
-
-def _of_lengths(change: Change) -> Iterator[str]:
-    """Yield words as long as each side takes, and longer by a letter."""
-    for stated in (change.before, change.after):
-        length = _USUAL_LENGTH if stated is None else stated
-        if type(length) is int and 0 <= length <= _LONGEST_WORD:
-            yield from (letter * count for letter in "aA1" for count in (length, length + 1))
-
-
-_T = TypeVar("_T")
-
-
-def _spread(items: Sequence[_T], most: int) -> Sequence[_T]:
-    """Return at most so many items, from all over."""
-    return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
-
-
 class Appearing:
     """Texts in which the id of a changed token appears: most pieces do so alone, others only behind a word."""
 
     def __init__(self, one: Side, other: Side) -> None:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
+        self._backwards = sorted(string[::-1] for string in self._strings)
         self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
         words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
-        self._words = _spread([word.decode() for word in words], MOST_WORDS)
+        self._words = spread([word.decode() for word in words], MOST_WORDS)
 
     def texts(self) -> list[str]:
         """Return the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
@@ -252,20 +231,28 @@ class Appearing:
                 texts.append(string.decode())
         return texts
 
+    def with_words(self, texts: Sequence[str]) -> list[str]:
+        """Return each text with words of the vocabulary at each of its places."""
+        places = [(text[:at], text[at:]) for text in texts for at in range(len(text) + 1)]
+        return [before + word + after for before, after in places for word in spread(self._words, MOST_OF_A_PLACE)]
+
     def around(self, change: Change) -> list[str]:
         """Return texts around the token of a change, and if none has its id, longer ones with the first that has."""
-        texts = [*dict.fromkeys(_around(change))]
+        texts = [*dict.fromkeys(around(change))]
+        is_scored = bool(self._sides[0].definition.scores)  # its pieces compete, those of an added token among them
+        if change.kind == "score changed" or (change.kind in OF_ADDED and is_scored):
+            texts += (text for string in self._overlapping(change.token or b"") for text in _spellings(string))
         if change.kind not in OF_TOKENS or self._first_with(change, texts) is not None:
             return texts
         token = change.token or b""
-        longer = [text for text in (*self._containing(token), *self._behind_words(token)) if _is_text(text)]
+        longer = [text for text in (*self._containing(token), *self._behind_words(token)) if is_text(text)]
         found = self._first_with(change, longer)
         return texts if found is None else [*texts, found]
 
     def _first_with(self, change: Change, texts: Sequence[str]) -> str | None:
         side, token = (self._sides[0], change.before) if change.before is not None else (self._sides[1], change.after)
         for start in range(0, len(texts), _AT_ONCE):
-            batch = [text for text in texts[start : start + _AT_ONCE] if _is_text(text)]
+            batch = [text for text in texts[start : start + _AT_ONCE] if is_text(text)]
             tokens = side.encode(batch)
             for index, text in enumerate(batch):
                 if np.any(tokens.document(index) == token):
@@ -290,36 +277,23 @@ class Appearing:
                 yield self._strings[index]
             at = self._joined.find(part, self._ends[index] if is_inside else at + 1)
 
+    def _overlapping(self, token: bytes) -> Iterator[bytes]:
+        """Yield strings in which another token wants a part of this one: its end, or its beginning."""
+        token = token.replace("▁".encode(), b" ")
+        for at in range(1, len(token)):
+            head, tail = token[:at], token[at:]
+            yield from (head + string for string in _beginning(self._strings, tail))
+            yield from (string[::-1] + tail for string in _beginning(self._backwards, head[::-1]))
+
     def _behind_words(self, token: bytes) -> Iterator[str]:
         bare = shown(token).removeprefix("##").removesuffix("</w>").replace("▁", " ")
         return (word + bare for word in self._words)
 
 
-@cache
-def _characters() -> Sequence[bytes]:
-    codes = (chr(code) for code in range(0x80, _END_OF_CHARACTERS))
-    return [letter.encode() for letter in codes if unicodedata.category(letter) not in ("Cs", "Cn", "Co")]
-
-
-def completed(token: bytes) -> Iterator[bytes]:
-    """Yield spellings of whole characters that contain bytes which start or end within a character.
-
-    >>> "中".encode() in completed("中".encode()[:2])
-    True
-    """
-    head = token[: len(token) - len(token.lstrip(bytes(range(0x80, 0xC0))))]
-    if head == token:  # the end of a character, or its middle
-        yield from (letter for letter in _characters() if token in letter)
-        return
-    body, tail = token[len(head) :], b""
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        body, tail = body[: error.start], body[error.start :]
-    heads = [letter[: len(letter) - len(head)] for letter in _characters() if letter.endswith(head)] if head else [b""]
-    tails = [letter[len(tail) :] for letter in _characters() if letter.startswith(tail)] if tail else [b""]
-    for before, after in itertools.product(_spread(heads, MOST_PLACES), _spread(tails, MOST_PLACES)):
-        yield before + head + body + tail + after
+def _beginning(strings: Sequence[bytes], head: bytes) -> Sequence[bytes]:
+    """Return some of the sorted strings that begin with these bytes."""
+    some = strings[bisect.bisect_left(strings, head) : bisect.bisect_left(strings, head + b"\xff")]
+    return spread(some, MOST_NEIGHBOURS)
 
 
 class _Neighbours:
@@ -354,7 +328,3 @@ def _spellings(string: bytes) -> Iterator[str]:
     except UnicodeDecodeError:
         return
     yield from (text, f" {text}", text.strip())
-
-
-def _is_text(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
