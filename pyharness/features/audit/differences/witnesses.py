@@ -86,7 +86,8 @@ def cause_of(one: Side, other: Side, text: str, reading: Reading) -> Cause | Non
         spans = [side.added(text, reading) for side in (one, other)]
         if None not in spans and spans[0] != spans[1]:
             return Cause(ADDED, reading, _first_of_one(spans[0] or [], spans[1] or []))
-    parts = one.between(text, reading)
+    # To look for them takes an encoding.
+    parts = [] if one.equal_stages >= {NORMALISER, PATTERN} else one.between(text, reading)
     if NORMALISER not in one.equal_stages and any(normalised_otherwise(one, other, part) for part in parts):
         return Cause(NORMALISER, reading)
     if PATTERN not in one.equal_stages and any(cut_otherwise(one, other, part) for part in parts):
