@@ -126,7 +126,7 @@ def test_what_follows_an_added_token_is_cut_by_itself(tmp_path: Path) -> None:
 
 def test_cuts_are_those_of_the_normalised_text(tmp_path: Path) -> None:
     one, other = small(), small()
-    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(GPT2_RELEASE.replace(r"\p{L}+", r"[\p{L}\p{M}]+"))
+    other["pre_tokenizer"]["pretokenizers"][0] = plants.split(GPT2_RELEASE.replace(r"\p{L}+", "[\\p{L}\u0301]+"))
     vocab = other["model"]["vocab"]
     vocab["Ã"], vocab["Ġ"] = vocab["Ġ"], vocab["Ã"]  # the first byte of é
     first, second = sides.pair(write(tmp_path, "one.json", one), write(tmp_path, "other.json", other))
@@ -343,13 +343,6 @@ def test_overlaps_are_arithmetic(tmp_path: Path) -> None:
     result = compare(*sides.pair(one, other), (f"path:{path}",))
     assert (result.overlap.both, result.overlap.jaccard) == (257, 257 / 259)
     assert result.used == (2 / 4, 1.0)  # he he " " zz, and h e h e " " zz
-
-
-def test_mistral_v1_and_v3_overlap_as_the_files_say() -> None:
-    pytest.importorskip("mistral_common")
-    pytest.importorskip("sentencepiece")
-    first, second = sides.pair("mistral:v1", "mistral:v3")
-    assert round(overlap(first.definition, second.definition).jaccard, 4) == 0.9766
 
 
 @pytest.mark.parametrize(

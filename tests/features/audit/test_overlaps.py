@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cases.command_line import call, refused
 from pyharness.features.audit.differences import sides
+from pyharness.features.audit.differences.changes import overlap
 from pyharness.features.audit.differences.comparison import compare
 from pyharness.features.audit.differences.overlap_report import VocabularyReport, heat_map
 from pyharness.features.audit.differences.overlaps import MIXED, NO_LETTER, PART, class_of, contents, pair_overlap
@@ -172,3 +173,10 @@ def test_a_hostile_name_stays_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", ["patches:space", "./absent.json", "nonsense"])
 def test_what_has_no_vocabulary_is_one_line(row: str) -> None:
     assert refused("overlap", "raw_bytes", row).count("\n") == 1
+
+
+def test_mistral_v1_and_v3_overlap_as_the_files_say() -> None:
+    pytest.importorskip("mistral_common")
+    pytest.importorskip("sentencepiece")
+    first, second = sides.pair("mistral:v1", "mistral:v3")
+    assert round(overlap(first.definition, second.definition).jaccard, 4) == 0.9766
