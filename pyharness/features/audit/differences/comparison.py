@@ -40,6 +40,7 @@ _CHARACTERS = 1 << 20  # of a batch
 _OF_GROUP = 60  # texts of a group that differ, whose cause is determined
 _ENOUGH = 1 << 12  # texts of a group that differ, to choose these from
 _MOST_KEPT = 1 << 21  # characters of documents that are kept to explain them
+_HEAD = 1 << 12  # characters of a document that explain it, if ids differ in them
 
 
 @dataclass(slots=True)
@@ -116,10 +117,12 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
     readings = tuple(reading for reading in first.readings if reading in second.readings)
     starts, tried = _starts(first, second, listed, readings)
     causes: Counter[Cause] = Counter()
-    for text in kept.documents:
-        if (cause := cause_of(first, second, text, "plain")) is not None:
-            causes[cause] += 1
-            starts.setdefault(cause, []).append(text)
+    for document in kept.documents:
+        for text in (document[:_HEAD], document):
+            if (cause := cause_of(first, second, text, "plain")) is not None:
+                causes[cause] += 1
+                starts.setdefault(cause, []).append(text)
+                break
     witnesses = [witness(first, second, texts, cause) for cause, texts in _without_repeats(starts).items()]
     return TokenizerComparison(
         first, second, listed, id_map(first.definition, second.definition),

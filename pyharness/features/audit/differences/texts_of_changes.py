@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -52,7 +53,8 @@ def completed(token: bytes) -> Iterator[bytes]:
     except UnicodeDecodeError as error:
         body, tail = body[: error.start], body[error.start :]
     heads = [letter[: len(letter) - len(head)] for letter in _characters() if letter.endswith(head)] if head else [b""]
-    tails = [letter[len(tail) :] for letter in _characters() if letter.startswith(tail)] if tail else [b""]
+    first, end = (bisect.bisect_left(_characters(), tail + last) for last in (b"", b"\xff"))
+    tails = [letter[len(tail) :] for letter in _characters()[first:end]] if tail else [b""]
     for before, after in itertools.product(spread(heads, MOST_PLACES), spread(tails, MOST_PLACES)):
         yield before + head + body + tail + after
 

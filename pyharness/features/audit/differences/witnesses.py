@@ -11,8 +11,8 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -198,8 +198,10 @@ def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
     def holds(some: Sequence[str]) -> list[bool]:
         return [cut_otherwise(one, other, text) for text in some]
 
-    cut = sorted(itertools.compress(texts, holds(texts)), key=len)
-    return [*dict.fromkeys(shrink(text, holds) for text in spread(cut, MOST_CUT) if text)]
+    parts = (texts[start::_AT_ONCE] for start in range(_AT_ONCE))
+    cut = itertools.chain.from_iterable(itertools.compress(part, holds(part)) for part in parts)
+    some = sorted(itertools.islice(cut, MOST_CUT * MOST_CUT), key=len)
+    return [*dict.fromkeys(shrink(text, holds) for text in spread(some, MOST_CUT) if text)]
 
 
 def general_texts() -> Iterator[str]:
@@ -219,18 +221,19 @@ class Appearing:
     def __init__(self, one: Side, other: Side) -> None:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
-        self._backwards = sorted(string[::-1] for string in self._strings)
         self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
         words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
         self._words = spread([word.decode() for word in words], MOST_WORDS)
 
+    @cached_property
+    def _backwards(self) -> list[bytes]:
+        return sorted(string[::-1] for string in self._strings)
+
     def texts(self) -> list[str]:
         """Return the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
-        texts = []
-        for string in self._strings:
-            with suppress(UnicodeDecodeError):  # a part of a character
-                texts.append(string.decode())
-        return texts
+        texts = (string.decode(errors="ignore") for string in self._strings)
+        # Without a part of a character, it is another string.
+        return [text for text, string in zip(texts, self._strings, strict=True) if len(text.encode()) == len(string)]
 
     def with_words(self, texts: Sequence[str]) -> list[str]:
         """Return each text with words of the vocabulary at each of its places."""
