@@ -43,7 +43,7 @@ def test_parse() -> None:
         ("tiktoken:cl100k", "did you mean 'cl100k_base'"),
         ("gigatok+raw_bytes", "did you mean 'gigatoken'"),
         ("gigatoken+raw_bytes", "gigatoken.*'raw_bytes'"),
-        ("file:/no/such/file", " /no/such/file"),
+        ("file:/no/such/file", "'no/such/file' in /"),
         ("file:/" + "a" * 5000, "/aaaa.* too long"),
         ("hf:../../etc/passwd", "hf:ORGANISATION/NAME"),
     ],

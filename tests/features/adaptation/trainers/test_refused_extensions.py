@@ -48,7 +48,7 @@ def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, mon
         ({"reuse": "["}, r"reuse '\[' .*regular expression"),
         ({"vocab_size": 300}, "no option 'vocab_size'"),
         ({"share": 0.5}, "no option 'share'"),
-        ({"base": "nowhere.json"}, "no file nowhere.json"),
+        ({"base": "nowhere.json"}, "nowhere.json"),
     ],
 )
 def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, Any], said: str) -> None:
