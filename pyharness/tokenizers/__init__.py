@@ -129,8 +129,9 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
     family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)
-    if (file := _to_download(bare)) is not None:
-        file.fetch()
+    home = _home(bare)
+    if home.path is None and isinstance(home.load, source.VocabularyFile):
+        home.load.fetch()
     return resolve(spec)
 
 
@@ -140,14 +141,9 @@ def lacking(spec: str) -> Literal["", "training", "download"]:
     family = families_by_name().get(bare.name)
     if family is not None and family.prepared is not None and bare.argument is not None:
         return "" if family.prepared(bare.argument, bare.options) else "training"
-    return "" if _to_download(bare) is None else "download"
-
-
-def _to_download(bare: Specification) -> source.VocabularyFile | None:
-    """Return the file of a home row that is not on this machine."""
     home = _home(bare)
-    is_elsewhere = home.path is None and home.source.startswith("https://")
-    return home.load if is_elsewhere and isinstance(home.load, source.VocabularyFile) else None
+    elsewhere = isinstance(home.load, source.VocabularyFile) and home.source.startswith("https://")
+    return "download" if home.path is None and elsewhere else ""
 
 
 def without_engine(spec: str) -> Specification:

@@ -89,7 +89,7 @@ def check_normal_forms(subject: AuditSubject) -> CheckResult:
     composed, apart = (subject.loaded.encode_batch([f"a{pair[side]}b" for pair in pairs]) for side in (0, 1))
     differing = [place for place in range(len(pairs))
                  if composed.document(place).tolist() != apart.document(place).tolist()]  # fmt: skip
-    tried = f"{len(pairs):,} characters tried"
+    tried = f"{len(pairs):,} characters"
     if not differing:
         return CheckResult(tried)
     # Tables of libraries may be older than Python's: characters of Unicode 3.2 are in all of them.

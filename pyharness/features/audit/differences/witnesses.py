@@ -200,7 +200,7 @@ def _cut_texts(one: Side, other: Side, texts: Sequence[str]) -> list[str]:
 
     parts = (texts[start::_AT_ONCE] for start in range(_AT_ONCE))
     cut = itertools.chain.from_iterable(itertools.compress(part, holds(part)) for part in parts)
-    some = sorted(itertools.islice(cut, MOST_CUT * MOST_CUT), key=len)
+    some = sorted(itertools.islice(cut, MOST_CUT * MOST_CUT), key=len)  # more would cost a pass over all texts
     return [*dict.fromkeys(shrink(text, holds) for text in spread(some, MOST_CUT) if text)]
 
 
