@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyharness import tokenizers
 from pyharness.plugins import libraries
+from pyharness.tokenizers.families.tiktoken import LONG, TiktokenTokenizer
 from pyharness.types import HasPipeline, Tokenizer
 from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
@@ -60,6 +63,30 @@ def test_ids_are_those_of_the_library(tmp_path: Path) -> None:
         assert ours.encode_batch([text]).ids.tolist() == library.encode(text, add_special_tokens=False).ids
         assert rank.encode_batch([text]).ids.tolist() == encoding.encode_ordinary(text)
         assert pieces.encode_batch([text]).ids.tolist() == processor.EncodeAsIds(text)
+
+
+@pytest.fixture(scope="module")
+def long_rank(tmp_path_factory: pytest.TempPathFactory) -> TiktokenTokenizer:
+    """A rank file in tiktoken, with a special token."""
+    file = write(tmp_path_factory.mktemp("rank"), "x.tiktoken", rank_data())
+    loaded = tokenizers.load(file + "?pattern=cl100k_base&special=<s>:300")
+    assert isinstance(loaded, TiktokenTokenizer)
+    return loaded
+
+
+@given(st.text(st.sampled_from("th e<s>\n中é\U0001f600")), st.integers(1, 4))
+def test_long_texts_get_the_ids_of_the_list_call(long_rank: TiktokenTokenizer, text: str, threads: int) -> None:
+    texts = [text * (LONG // len(text) + 1) if text else "", text, "", text[:3] * LONG]
+    assert len(texts[0]) > LONG or not text
+    tokens = long_rank.encode_batch(texts, threads)
+    expected = [long_rank.encoding.encode_ordinary(one) for one in texts]
+    assert [tokens.document(index).tolist() for index in range(len(texts))] == expected
+
+
+def test_half_of_a_surrogate_pair_is_replaced_in_a_long_text(long_rank: TiktokenTokenizer) -> None:
+    text = "t\ud800<s>" * LONG
+    ids = long_rank.encode_batch([text]).document(0)
+    assert long_rank.decode(ids).decode() == text.replace("\ud800", "\N{REPLACEMENT CHARACTER}")
 
 
 def test_padding_truncation_and_templates_are_off(tmp_path: Path) -> None:

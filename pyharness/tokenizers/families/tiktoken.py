@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from pyharness.vocabularies.rank_file import RankVocabulary, read_tekken
 from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 
 RUNS = 8  # of documents, for each thread: they differ in size
+LONG = 512  # characters from which an array takes less time than a list, as measured
 
 
 class RankTables:
@@ -77,7 +79,7 @@ class TiktokenTokenizer(RankPipeline):
 
         Threads take runs of documents: the batch call hands over each one, which takes longer than to encode a word.
         """
-        encode = self.encoding.encode_ordinary
+        encode = self._encode
         if threads == 1:
             return Tokens.from_lists([encode(text) for text in texts])
         size = len(texts) // (RUNS * threads) + 1
@@ -85,6 +87,13 @@ class TiktokenTokenizer(RankPipeline):
         with ThreadPoolExecutor(threads) as pool:
             encoded = pool.map(lambda run: [encode(text) for text in run], runs)
             return Tokens.from_lists([ids for run in encoded for ids in run])
+
+    def _encode(self, text: str) -> Ids | Sequence[int]:
+        """Return ids as an array where that is faster: a list takes a third of the time that two threads need."""
+        if len(text) >= LONG:
+            with contextlib.suppress(UnicodeEncodeError):  # half of a surrogate pair: the other call replaces it
+                return self.encoding.encode_to_numpy(text, disallowed_special=())
+        return self.encoding.encode_ordinary(text)
 
     def decode(self, ids: Ids) -> bytes:
         """Return the bytes of the text of one document's ids."""

@@ -18,7 +18,7 @@ from audited.checks import check_plant
 from cases.command_line import call, refused
 from layout.thoroughness import examples
 from pyharness.features.audit.differences import comparison, sides
-from pyharness.features.audit.differences.changes import Overlap, changes, id_map, keys_of, out_of_order, overlap
+from pyharness.features.audit.differences.changes import MOST_LISTED, Overlap, changes, id_map, keys_of, out_of_order
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
 from pyharness.features.audit.differences.definitions import Definition, alternatives, definition, expressions
 from pyharness.features.audit.differences.witnesses import Appearing, Cause, cause_of, general_texts, shrink
@@ -278,7 +278,7 @@ def test_a_rank_file_and_a_json_of_the_same_tokens_share_them(tmp_path: Path) ->
     one, two = write(tmp_path, "a.json", content), write(tmp_path, "b.tiktoken", rank_data()) + "?pattern=gpt2"
     first, second = sides.pair(one, two)
     mine, theirs = keys_of(first.definition, second.definition)
-    assert overlap(first.definition, second.definition).both == len(mine.keys() & theirs.keys()) > 256
+    assert id_map(first.definition, second.definition).overlap.both == len(mine.keys() & theirs.keys()) > 256
 
 
 def test_another_library_on_the_same_file_is_compared_by_ids_alone(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_overlaps_are_arithmetic(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("hehe zz", encoding="utf-8")
     result = compare(*sides.pair(one, other), (f"path:{path}",))
-    assert (result.overlap.both, result.overlap.jaccard) == (257, 257 / 259)
+    assert (result.ids.overlap.both, result.ids.overlap.jaccard) == (257, 257 / 259)
     assert result.used == (2 / 4, 1.0)  # he he " " zz, and h e h e " " zz
 
 
@@ -357,8 +357,18 @@ def test_alternatives_are_cut_at_outer_bars(expression: str, parts: list[str]) -
 
 def test_changes_of_a_file_with_itself_are_none(tmp_path: Path) -> None:
     one = definition(sides.load(write(tmp_path, "a.json", small())).home)
-    assert changes(one, one) == []
+    assert changes(one, one).listed == []
     assert np.array_equal(id_map(one, one).new, np.arange(len(one.tokens)))
+
+
+def test_all_changes_of_a_vocabulary_are_counted_and_some_are_listed(tmp_path: Path) -> None:
+    strings = [f"word{number}".encode() for number in range(MOST_LISTED + 100)]
+    one, other = (definition(sides.load(write(tmp_path, name, rank_data(some)) + "?pattern=gpt2").home)
+                  for name, some in (("a.tiktoken", strings), ("b.tiktoken", strings[::-1])))  # fmt: skip
+    found = changes(one, other)
+    assert found.counts == {"id moved": len(strings)}
+    assert [change.token for change in found.listed] == strings[:MOST_LISTED]
+    assert (found.listed[0].before, found.listed[0].after) == (256, 256 + len(strings) - 1)
 
 
 # ---------------------------------------------------------------------------------------------- the command

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cases.command_line import call, refused
 from pyharness.features.audit.differences import sides
-from pyharness.features.audit.differences.changes import overlap
+from pyharness.features.audit.differences.changes import id_map
 from pyharness.features.audit.differences.comparison import compare
 from pyharness.features.audit.differences.overlap_report import VocabularyReport, heat_map
 from pyharness.features.audit.differences.overlaps import MIXED, NO_LETTER, PART, class_of, contents, pair_overlap
@@ -56,7 +56,7 @@ def test_overlaps_and_use_are_arithmetic(rows: list[str], text: str) -> None:
 def test_overlaps_are_those_of_diff(rows: list[str], text: str) -> None:
     one, other = contents([sides.load(row) for row in rows], [text])
     compared = compare(*sides.pair(*rows), (text,))
-    assert pair_overlap(one, other).tokens == compared.overlap
+    assert pair_overlap(one, other).tokens == compared.ids.overlap
     assert (pair_overlap(one, other).used, pair_overlap(other, one).used) == compared.used
 
 
@@ -179,4 +179,4 @@ def test_mistral_v1_and_v3_overlap_as_the_files_say() -> None:
     pytest.importorskip("mistral_common")
     pytest.importorskip("sentencepiece")
     first, second = sides.pair("mistral:v1", "mistral:v3")
-    assert round(overlap(first.definition, second.definition).jaccard, 4) == 0.9766
+    assert round(id_map(first.definition, second.definition).overlap.jaccard, 4) == 0.9766

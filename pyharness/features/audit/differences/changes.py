@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ Kind: TypeAlias = Literal[
 _SETTINGS: tuple[Kind, ...] = (
     "normaliser", "split pattern", "post-processor", "decoder", "model option", "truncation", "padding",
 )  # fmt: skip
+MOST_LISTED = 1000  # changes of a kind that a vocabulary may have by the thousand; all are counted
 _T = TypeVar("_T", bound=Hashable)
 GONE = -1
 
@@ -38,23 +40,12 @@ class Change:
     rule: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewIds:
-    """New id of each old one, int64 [old ids]: -1 where the token is gone or there was no token."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The differences of two definitions: settings and added tokens, and up to ``MOST_LISTED`` of each other kind."""
 
-    new: NDArray[np.int64]
-    present: NDArray[np.bool_]  # [old ids]: there is such a token
-    size: int  # number of new ids
-
-    @property
-    def moved(self) -> int:
-        """Number of tokens that both have and whose ids differ: an embedding must re-map them."""
-        return int(((self.new >= 0) & (self.new != np.arange(len(self.new)))).sum())
-
-    @property
-    def gone(self) -> int:
-        """Number of tokens that the new side lacks."""
-        return int((self.present & (self.new < 0)).sum())
+    listed: Sequence[Change]
+    counts: Mapping[Kind, int]  # of all, in the order of the list
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +62,48 @@ class Overlap:
         return self.both / max(self.first + self.second - self.both, 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewIds:
+    """New id of each old one, int64 [old ids]: -1 where the token is gone or there was no token."""
+
+    new: NDArray[np.int64]
+    present: NDArray[np.bool_]  # [old ids]: there is such a token
+    size: int  # number of new ids
+    overlap: Overlap
+
+    @property
+    def moved(self) -> int:
+        """Number of tokens that both have and whose ids differ: an embedding must re-map them."""
+        return int(((self.new >= 0) & (self.new != np.arange(len(self.new)))).sum())
+
+    @property
+    def gone(self) -> int:
+        """Number of tokens that the new side lacks."""
+        return int((self.present & (self.new < 0)).sum())
+
+    def used_share(self, use: NDArray[np.int64]) -> float:
+        """Return the share of the use of old ids, int64 [ids] with some use, whose tokens the new side has."""
+        kept = np.flatnonzero(self.new >= 0)
+        return float(use[kept[kept < len(use)]].sum() / use.sum())
+
+
 def keys_of(one: Definition, other: Definition) -> tuple[Mapping[Key, int], Mapping[Key, int]]:
     """Return the tokens of both: as spelled in the files, or in decoded text if these spell differently."""
     return (one.tokens, other.tokens) if one.form == other.form else (one.by_bytes, other.by_bytes)
 
 
-def overlap(one: Definition, other: Definition) -> Overlap:
-    """Count the tokens that both have."""
-    mine, theirs = keys_of(one, other)
-    return Overlap(len(mine.keys() & theirs.keys()), len(mine), len(theirs))
-
-
-def used_share(mine: Mapping[Key, int], theirs: Mapping[Key, int], use: NDArray[np.int64]) -> float:
-    """Return the share of the use of one side's ids, int64 [ids] with some use, whose tokens the other side has."""
-    common = [token for key, token in mine.items() if key in theirs and token < len(use)]
-    return float(use[common].sum() / use.sum())
-
-
 def id_map(one: Definition, other: Definition) -> NewIds:
     """Return the new id of each token of ``one``."""
     mine, theirs = keys_of(one, other)
-    new = np.full(max(mine.values(), default=-1) + 1, GONE, np.int64)
+    old, size = np.fromiter(mine.values(), np.int64, len(mine)), max(theirs.values(), default=-1) + 1
+    new = np.full(old.max(initial=-1) + 1, GONE, np.int64)
+    new[old] = partners = np.fromiter(map(theirs.get, mine, itertools.repeat(GONE)), np.int64, len(mine))
     present = np.zeros(len(new), np.bool_)
-    for key, token in mine.items():
-        new[token], present[token] = theirs.get(key, GONE), True
-    return NewIds(new, present, max(theirs.values(), default=-1) + 1)
+    present[old] = True
+    return NewIds(new, present, size, Overlap(int((partners >= 0).sum()), len(mine), len(theirs)))
 
 
-def changes(one: Definition, other: Definition) -> list[Change]:
+def changes(one: Definition, other: Definition) -> Changes:
     """Return all differences, settings first. Without any, two definitions may still be written otherwise."""
     listed: list[Change] = []
     if one.kind != other.kind:
@@ -108,15 +113,11 @@ def changes(one: Definition, other: Definition) -> list[Change]:
     if one.kind == other.kind:
         listed += _settings(one.settings, other.settings)
     listed += _added(one.added, other.added)
-    listed += _tokens(*keys_of(one, other))
-    if one.comparable(other):
-        listed += [*_rules(one.rules, other.rules), *_scores(one.scores, other.scores)]
-    return listed
-
-
-def counts(listed: Sequence[Change]) -> dict[str, int]:
-    """Count changes by kind, in their order."""
-    return dict(Counter(change.kind for change in listed))
+    counts = Counter(change.kind for change in listed)
+    for kind, keys, before, after in _of_vocabularies(one, other):
+        counts[kind] += len(keys)
+        listed += (_change(kind, key, before.get(key), after.get(key)) for key in keys[:MOST_LISTED])
+    return Changes(listed, +counts)
 
 
 def shown(token: bytes) -> str:
@@ -166,32 +167,27 @@ def _flags(token: AddedToken | None) -> dict[str, Any] | None:
     return None if token is None else {"id": token.id, **{flag: getattr(token, flag) for flag in FLAGS}}
 
 
-def _tokens(mine: Mapping[Key, int], theirs: Mapping[Key, int]) -> Iterator[Change]:
-    for key, token in theirs.items():
-        if key not in mine:
-            yield Change("token added", shown(key[0]), None, token, key[0])
-    for key, token in mine.items():
-        if key not in theirs:
-            yield Change("token gone", shown(key[0]), token, None, key[0])
-    for key, token in mine.items():
-        if theirs.get(key, token) != token:
-            yield Change("id moved", shown(key[0]), token, theirs[key], key[0])
-
-
-def _rules(mine: Sequence[Rule], theirs: Sequence[Rule]) -> Iterator[Change]:
-    if mine == theirs:
+def _of_vocabularies(one: Definition, other: Definition) -> Iterator[tuple[Kind, Sequence[Any], Any, Any]]:
+    """Yield the tokens, rules and scores that differ, by kind, and the values of both sides by token or rule."""
+    mine, theirs = keys_of(one, other)
+    yield "token added", [key for key in theirs if key not in mine], mine, theirs
+    yield "token gone", [key for key in mine if key not in theirs], mine, theirs
+    yield "id moved", [key for key, token in mine.items() if theirs.get(key, token) != token], mine, theirs
+    if not one.comparable(other):
         return
-    old, new = ({rule: place for place, rule in enumerate(side)} for side in (mine, theirs))
-    for rule in sorted(new.keys() - old.keys(), key=new.__getitem__):
-        yield Change("rule added", _spelled(rule), None, new[rule], rule[0] + rule[1], rule)
-    for rule in sorted(old.keys() - new.keys(), key=old.__getitem__):
-        yield Change("rule gone", _spelled(rule), old[rule], None, rule[0] + rule[1], rule)
-    for rule in out_of_order([rule for rule in old if rule in new], new):
-        yield Change("rule moved", _spelled(rule), old[rule], new[rule], rule[0] + rule[1], rule)
+    if one.rules != other.rules:
+        old, new = ({rule: place for place, rule in enumerate(side.rules)} for side in (one, other))
+        yield "rule added", sorted(new.keys() - old.keys(), key=new.__getitem__), old, new
+        yield "rule gone", sorted(old.keys() - new.keys(), key=old.__getitem__), old, new
+        yield "rule moved", out_of_order([rule for rule in old if rule in new], new), old, new
+    scores = [key for key, score in one.scores.items() if other.scores.get(key, score) != score]
+    yield "score changed", scores, one.scores, other.scores
 
 
-def _spelled(rule: Rule) -> str:
-    return f"{shown(rule[0])} + {shown(rule[1])}"
+def _change(kind: Kind, key: Key | Rule, before: Any, after: Any) -> Change:
+    if isinstance(key[1], int):
+        return Change(kind, shown(key[0]), before, after, key[0])
+    return Change(kind, f"{shown(key[0])} + {shown(key[1])}", before, after, key[0] + key[1], (key[0], key[1]))
 
 
 def out_of_order(items: Sequence[_T], places: Mapping[_T, int]) -> list[_T]:
@@ -214,9 +210,3 @@ def out_of_order(items: Sequence[_T], places: Mapping[_T, int]) -> list[_T]:
         kept.add(number)
         number = before[number]
     return [item for number, item in enumerate(items) if number not in kept]
-
-
-def _scores(mine: Mapping[Key, float], theirs: Mapping[Key, float]) -> Iterator[Change]:
-    for key, score in mine.items():
-        if theirs.get(key, score) != score:
-            yield Change("score changed", shown(key[0]), score, theirs[key], key[0])

@@ -12,17 +12,8 @@ from numpy.typing import NDArray
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
-from pyharness.features.audit.differences.changes import (
-    Change,
-    NewIds,
-    Overlap,
-    changes,
-    id_map,
-    keys_of,
-    overlap,
-    used_share,
-)
-from pyharness.features.audit.differences.sides import Encoder, Reading, Side, same, unequal
+from pyharness.features.audit.differences.changes import Change, Kind, NewIds, changes, id_map
+from pyharness.features.audit.differences.sides import Encoder, Reading, Side, differing, same, unequal
 from pyharness.features.audit.differences.witnesses import (
     MOST_ATTRIBUTED,
     Cause,
@@ -70,8 +61,8 @@ class TokenizerComparison:
     first: Side
     second: Side
     changes: Sequence[Change]
+    counts: Mapping[Kind, int]  # of all changes, of which ``changes`` has some
     ids: NewIds
-    overlap: Overlap
     used: tuple[float, float] | None  # share of the tokens of each side's ids that the other has; None: no ids
     texts: Sequence[TextCount]
     causes: Mapping[Cause, int]  # of the documents that differ, and were explained
@@ -113,9 +104,9 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
     use = Use(*(np.zeros(side.tokenizer.id_limit, np.int64) for side in (first, second)))
     kept = DifferingTexts()
     counts = [count for name in corpora for count in count_texts(first, second, name, threads, kept, use)]
-    listed = changes(first.definition, second.definition)
+    differences = changes(first.definition, second.definition)
     readings = tuple(reading for reading in first.readings if reading in second.readings)
-    starts, tried = _starts(first, second, listed, readings)
+    starts, tried = _starts(first, second, differences.listed, readings)
     causes: Counter[Cause] = Counter()
     for document in kept.documents:
         for text in (document[:_HEAD], document):
@@ -124,9 +115,12 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
                 starts.setdefault(cause, []).append(text)
                 break
     witnesses = [witness(first, second, texts, cause) for cause, texts in _without_repeats(starts).items()]
+    ids = id_map(first.definition, second.definition)
+    back = id_map(second.definition, first.definition)
+    is_used = use.first.any() and use.second.any()
+    used = (ids.used_share(use.first), back.used_share(use.second)) if is_used else None
     return TokenizerComparison(
-        first, second, listed, id_map(first.definition, second.definition),
-        overlap(first.definition, second.definition), _used(first, second, use), counts, dict(causes.most_common()),
+        first, second, differences.listed, differences.counts, ids, used, counts, dict(causes.most_common()),
         sorted(witnesses, key=lambda one: (one.cause.reading, one.cause.stage, one.cause.name)), tried, readings,
     )  # fmt: skip
 
@@ -141,9 +135,9 @@ def _starts(
     for texts in groups.values():
         counts = [0]
         for reading in readings:
-            differing, count = _differing(first, second, texts, reading)
+            some, count = _differing(first, second, texts, reading)
             counts.append(count)
-            for text in _choose(differing):
+            for text in _choose(some):
                 if (cause := cause_of(first, second, text, reading)) is not None:
                     starts.setdefault(cause, []).append(text)
         tried += max(counts)
@@ -152,15 +146,14 @@ def _starts(
 
 def _differing(first: Side, second: Side, texts: Sequence[str], reading: Reading) -> tuple[list[str], int]:
     """Return texts that differ, and how many were tried: parts from all over, until enough differ."""
-    differing: list[str] = []
+    some: list[str] = []
     tried, parts = 0, len(texts) // _ENOUGH + 1
     for part in (texts[start::parts] for start in range(parts)):
-        differs = unequal(first, second, part, reading)
-        differing += itertools.compress(part, differs)
+        some += itertools.compress(part, unequal(first, second, part, reading))
         tried += len(part)
-        if len(differing) >= _ENOUGH:
+        if len(some) >= _ENOUGH:
             break
-    return differing, tried
+    return some, tried
 
 
 def _choose(texts: Sequence[str]) -> list[str]:
@@ -196,14 +189,14 @@ def count_texts(
         if use is not None:
             use.first += np.bincount(mine.ids, minlength=len(use.first))
             use.second += np.bincount(theirs.ids, minlength=len(use.second))
-        for index, (label, text) in enumerate(batch):
-            ours, others = mine.document(index), theirs.document(index)
+        sizes = (np.diff(tokens.offsets).tolist() for tokens in (mine, theirs))
+        for (label, text), ours, others, differs in zip(batch, *sizes, differing(mine, theirs), strict=True):
             count = counts.setdefault(label, TextCount(label))
             count.documents += 1
             count.bytes += len(text.encode())
-            count.first += len(ours)
-            count.second += len(others)
-            if not np.array_equal(ours, others):
+            count.first += ours
+            count.second += others
+            if differs:
                 count.differing += 1
                 kept.add(text)
     yield from counts.values()
@@ -216,10 +209,3 @@ def _labelled(name: str) -> Iterator[tuple[str, str]]:
             yield from ((f"{name} {language}", row[language]) for language in corpus.languages)
         return
     yield from ((name, piece.text) for piece in keyed(corpus, tally))
-
-
-def _used(first: Side, second: Side, use: Use) -> tuple[float, float] | None:
-    if not use.first.any() or not use.second.any():
-        return None
-    mine, theirs = keys_of(first.definition, second.definition)
-    return used_share(mine, theirs, use.first), used_share(theirs, mine, use.second)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pyharness.features.audit.differences.changes import Change, counts
+from pyharness.features.audit.differences.changes import MOST_LISTED, Change
 from pyharness.features.audit.differences.comparison import TextCount, TokenizerComparison
 from pyharness.features.audit.differences.texts_of_changes import OF_ADDED
 from pyharness.features.audit.differences.versions import VersionComparison
@@ -17,7 +17,6 @@ from pyharness.report.sheet.strings import shorten, visible, writable
 from pyharness.system.environment import version_of
 from pyharness.types import Format
 
-MOST_LISTED = 1000  # changes of a kind in JSON, which counts all
 _EXAMPLES = 3  # of a kind in a table
 _IN_FULL = ("normaliser", "split pattern", "post-processor", "decoder", "model option", "truncation", "padding",
             "kind of file", *OF_ADDED)  # fmt: skip
@@ -38,7 +37,7 @@ def sheets(compared: TokenizerComparison) -> list[Sheet]:
     """Return the comparison for people."""
     parts = [_answer(compared)]
     if compared.changes:
-        parts.append(_changes(compared.changes))
+        parts.append(_changes(compared))
     if in_full := [change for change in compared.changes if change.kind in _IN_FULL]:
         parts.append(_in_full(in_full))
     if compared.witnesses:
@@ -49,7 +48,7 @@ def sheets(compared: TokenizerComparison) -> list[Sheet]:
 
 
 def _answer(compared: TokenizerComparison) -> Sheet:
-    ids, both, documents = compared.ids, compared.overlap, sum(count.documents for count in compared.texts)
+    ids, both, documents = compared.ids, compared.ids.overlap, sum(count.documents for count in compared.texts)
     lines = [
         ("verdict", verdict(compared)),
         ("documents", f"{sum(count.differing for count in compared.texts):,} of {documents:,} have different ids"),
@@ -68,10 +67,10 @@ def _answer(compared: TokenizerComparison) -> Sheet:
     return Sheet(title, _headings("", ""), tuple(text_row(*line) for line in lines))
 
 
-def _changes(listed: Sequence[Change]) -> Sheet:
+def _changes(compared: TokenizerComparison) -> Sheet:
     rows = []
-    for kind, count in counts(listed).items():
-        names = (change.name for change in listed if change.kind == kind)
+    for kind, count in compared.counts.items():
+        names = (change.name for change in compared.changes if change.kind == kind)
         some = map(_quoted, itertools.islice(names, _EXAMPLES))
         rows.append((Cell(_kind(kind)), Cell(count, _COUNT), Cell(", ".join(some) + ", ..." * (count > _EXAMPLES))))
     headings = (Heading("kind", "word"), Heading("number"), Heading("examples", "prose"))
@@ -148,8 +147,8 @@ def _headings(*names: str) -> tuple[Heading, ...]:
 
 def as_json(compared: TokenizerComparison) -> dict[str, Any]:
     """Return the comparison as JSON values. ``changes`` has at most 1,000 of a kind, ``counts`` counts all."""
-    listed = {kind: [one for one in compared.changes if one.kind == kind] for kind in counts(compared.changes)}
-    ids, both = compared.ids, compared.overlap
+    listed = {kind: [one for one in compared.changes if one.kind == kind] for kind in compared.counts}
+    ids, both = compared.ids, compared.ids.overlap
     return {
         "pyharness": version_of("pyharness"),
         "sides": [
@@ -158,7 +157,7 @@ def as_json(compared: TokenizerComparison) -> dict[str, Any]:
             for side in (compared.first, compared.second)
         ],
         "verdict": verdict(compared), "equal": compared.equal, "same_definition": compared.same_definition,
-        "counts": counts(compared.changes),
+        "counts": compared.counts,
         "changes": [
             {"kind": one.kind, "name": writable(one.name), "before": _clean(one.before), "after": _clean(one.after)}
             for some in listed.values() for one in some[:MOST_LISTED]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -101,11 +100,14 @@ def _present(vocabulary: Vocabulary) -> Iterable[tuple[int, bytes]]:
 
 
 def _keys(tokens: Iterable[tuple[int, bytes]]) -> dict[Key, int]:
-    spelled: Counter[bytes] = Counter()
+    spelled: dict[bytes, int] = {}  # how often so far, but once
     keys: dict[Key, int] = {}
     for token, string in tokens:
-        keys[string, spelled[string]] = token
-        spelled[string] += 1
+        key = string, 0
+        if key in keys:
+            spelled[string] = number = spelled.get(string, 0) + 1
+            key = string, number
+        keys[key] = token
     return keys
 
 

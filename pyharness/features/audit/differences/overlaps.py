@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import batches, keyed
-from pyharness.features.audit.differences.changes import Overlap, keys_of, overlap, used_share
+from pyharness.features.audit.differences.changes import Overlap, id_map
 from pyharness.features.audit.differences.sides import Side
 from pyharness.types import Tally
 from pyharness.vocabularies.patterns.code_points import script_of
@@ -91,9 +91,8 @@ def contents(sides: Sequence[Side], corpora: Sequence[str] = (), threads: int = 
 
 def pair_overlap(one: VocabularyContent, other: VocabularyContent) -> PairOverlap:
     """Return what a row shares with another."""
-    mine, theirs = keys_of(one.side.definition, other.side.definition)
-    used = used_share(mine, theirs, one.use) if one.use.any() else None
-    return PairOverlap(overlap(one.side.definition, other.side.definition), used)
+    ids = id_map(one.side.definition, other.side.definition)
+    return PairOverlap(ids.overlap, ids.used_share(one.use) if one.use.any() else None)
 
 
 def class_of(string: bytes) -> str:

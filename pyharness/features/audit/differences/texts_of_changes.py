@@ -109,4 +109,8 @@ def of_stage(change: Change) -> Iterator[str]:
 
 def is_text(text: str) -> bool:
     """Return whether UTF-8 can hold a text: it has no half of a surrogate pair."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -222,7 +222,7 @@ class Appearing:
         self._sides = (one, other)
         self._strings = sorted({string for string, _ in (*one.definition.by_bytes, *other.definition.by_bytes)})
         self._joined, self._ends = b"".join(self._strings), [*itertools.accumulate(map(len, self._strings))]
-        words = dict.fromkeys(one.strip() for one in self._strings if one.strip().isalpha())  # of ASCII letters
+        words = dict.fromkeys(filter(bytes.isalpha, map(bytes.strip, self._strings)))  # of ASCII letters
         self._words = spread([word.decode() for word in words], MOST_WORDS)
 
     @cached_property
@@ -231,9 +231,13 @@ class Appearing:
 
     def texts(self) -> list[str]:
         """Return the texts of all tokens: another cut or spelling changes ids only if it goes through a token."""
-        texts = (string.decode(errors="ignore") for string in self._strings)
-        # Without a part of a character, it is another string.
-        return [text for text, string in zip(texts, self._strings, strict=True) if len(text.encode()) == len(string)]
+        texts = []
+        for string in self._strings:
+            try:
+                texts.append(string.decode())
+            except UnicodeDecodeError:  # a part of a character
+                continue
+        return texts
 
     def with_words(self, texts: Sequence[str]) -> list[str]:
         """Return each text with words of the vocabulary at each of its places."""
