@@ -90,18 +90,9 @@ PLOTS = (
 
 BENCHMARKS = (
     Benchmark(
-        "latency",
-        "seconds per single call at fixed input lengths: median, 90th and 99th percentile",
-        run,
-        corpus="required",
-        place=2,
-        metrics=(*QUANTILES, *RATIOS.values()),
-        role=Role.TIMES,
-        pace=Pace(1.9),
-        tables=(TABLE, RATIO_TABLE),
-        plots=PLOTS,
-        parameters=rounds.PARAMETERS,
-        settle=rounds.settle,
+        "latency", "seconds per single call at fixed input lengths: median, 90th and 99th percentile", run,
+        corpus="required", place=2, metrics=(*QUANTILES, *RATIOS.values()), role=Role.TIMES, pace=Pace(1.9),
+        tables=(TABLE, RATIO_TABLE), plots=PLOTS, parameters=rounds.PARAMETERS, settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),
     ),
-)
+)  # fmt: skip

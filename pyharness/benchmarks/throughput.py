@@ -284,25 +284,12 @@ PLOTS = (
 
 BENCHMARKS = (
     Benchmark(
-        "throughput",
-        "bytes and tokens per second: encoding and decoding, cold, steady on new text, and replayed",
-        run,
-        corpus="required",
-        place=1,
-        metrics=(
-            "encode_bytes_per_second",
-            "encode_tokens_per_second",
-            "decode_bytes_per_second",
-            "encode_speed_ratio",
-            "decode_speed_ratio",
-        ),
-        role=Role.TIMES,
-        pace=Pace(1.0, 2.2),
-        tables=(TABLE, RATIO_TABLE),
-        plots=PLOTS,
-        answers=fastest,
-        parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
-        settle=rounds.settle,
+        "throughput", "bytes and tokens per second: encoding and decoding, cold, steady on new text, and replayed",
+        run, corpus="required", place=1,
+        metrics=("encode_bytes_per_second", "encode_tokens_per_second", "decode_bytes_per_second",
+                 "encode_speed_ratio", "decode_speed_ratio"),
+        role=Role.TIMES, pace=Pace(1.0, 2.2), tables=(TABLE, RATIO_TABLE), plots=PLOTS, answers=fastest,
+        parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS}, settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),
     ),
-)
+)  # fmt: skip

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
@@ -129,15 +130,17 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
-    return f"signed-rank test over {counted(ranks.pairs, 'independent document')}{left}, p = {ranks.p:.2g}"
+    return f"signed-rank test over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
-_MEANINGS = {"differs": "significant, without a better direction", INCONCLUSIVE: "a primary metric without CI or test",
-             OTHER: "no better direction, or not primary and no CI, or the sign changes with the text's size",
-             NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values"}  # fmt: skip
+_MEANINGS = {
+    "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
+    INCONCLUSIVE: "in the tables of the report, without CI and test",
+    OTHER: "more is neither better nor worse, or no CI and not in those tables, or more text can change the sign",
+}  # fmt: skip
 
 
 def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
@@ -161,11 +164,11 @@ _FLAT = (
     "p", "reason",
 )  # fmt: skip
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
-_OF_TEXT = "±: half-width of the paired 95 % CI of the difference."
+_OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: named first. B: named second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Independent documents: copies count once, and so do all documents of one work."
+_RANKS = "Documents of a test: copies count once, and so do all documents of a work that the text names."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
@@ -189,8 +192,8 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
     }
     sheets = [_sheet(title, judged, every) for title, judged in shown.items()]
     if sheets:
-        hidden = sum(not _is_shown(one, every) and one.verdict != EQUAL for judged in groups.values() for one in judged)
-        notes = tuple(_legend([one for judged in shown.values() for one in judged], hidden))
+        hidden = {one.verdict for judged in groups.values() for one in judged if not _is_shown(one, every)}
+        notes = tuple(_legend([one for judged in shown.values() for one in judged], hidden - {EQUAL}))
         sheets[-1] = replace(sheets[-1], notes=(*sheets[-1].notes, *notes))
     return [*_summary(groups, every), *sheets]
 
@@ -199,12 +202,13 @@ def _is_shown(one: Difference, every: bool) -> bool:
     return one.verdict != EQUAL if every else one.verdict in SHOWN
 
 
-def _legend(shown: Sequence[Difference], hidden: int) -> Iterator[str]:
-    """Explain the columns, and count the numbers that are not shown."""
+def _legend(shown: Sequence[Difference], hidden: Collection[str]) -> Iterator[str]:
+    """Explain the columns, and name the verdicts that are not shown: equal values, and these."""
     yield from notes_below(shown)
     yield _CHANGE
     if hidden:
-        yield f"Not shown: equal values, and {counted(hidden, 'metric')} counted under other verdicts (see --all)."
+        others = {one if one == NOT_SIGNIFICANT else OTHER for one in hidden}
+        yield f"Not shown: what the summary counts as {', '.join([*sorted(others), EQUAL])} (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -218,15 +222,25 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     ranking = {one.ranks for one in benchmarks().values() if one.ranks}
     ranked = {title: next((one for one in judged if one.metric in ranking), None) for title, judged in groups.items()}
     first = {one.metric.replace("_", " ") for one in ranked.values() if one is not None and one.verdict != EQUAL}
+    about, name, rest = _apart(list(counts))
     rows = [
-        (Cell(title.replace(" | ", ", ")), *([_change(ranked[title])] if first else ()),
-         *(Cell(count[one], COUNT) for one in columns))
-        for title, count in counts.items()
-    ]  # fmt: skip
-    headings = (Heading("pair", "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
+        (Cell(title), *([_change(ranked[whole])] if first else ()), *(Cell(count[one], COUNT) for one in columns))
+        for title, (whole, count) in zip(rest, counts.items(), strict=True)
+    ]
+    headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
-    title = f"Summary: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
+    title = f"Summary{about}: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
     return [Sheet(title, headings, tuple(rows), (meanings,) * bool(meanings))]
+
+
+def _apart(titles: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Return what titles of comparisons begin with alike, in words, the name of the rest, and the rest of each."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*titles, strict=False))
+    shared = "".join(letter for letter, *_ in alike)
+    (pair, of_texts, _), (row, of_rows, _) = shared.rpartition(" | "), shared.rpartition(" -> ")
+    words, name = (f" of {pair}", "text") if of_texts else (f", compared with {row}", "tokenizer")
+    about, name, start = (words, name, pair + of_texts or row + of_rows) if of_texts or of_rows else ("", "pair", "")
+    return about.replace(" | ", ", "), name, [title.removeprefix(start).replace(" | ", ", ") for title in titles]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "the value is the same whichever group of documents is left out, and a spread of 0 gives no CI"
+NO_SPREAD = "leaving out documents never changes the value, so a CI cannot be computed"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -219,14 +219,14 @@ def _squares(known: Sequence[float]) -> list[float]:
 
 
 def _few_carry(squares: Sequence[float]) -> str:
-    """Describe how many groups carry over half of the variance."""
+    """Describe which share of the groups carries over half of the variance."""
     total, carried, count = math.fsum(squares), 0.0, 0
     for square in sorted(squares, reverse=True):
         carried, count = carried + square / total, count + 1
         if carried > 1 / 2:
             break
-    few = f"{count} of {len(squares)} groups of documents {'carries' if count == 1 else 'carry'}"
-    return f"{few} {100 * carried:.0f} % of the variance, too much for a CI"
+    share, of_documents = 100 * carried, 100 * count / len(squares)
+    return f"{share:.0f} % of the variance comes from about {of_documents:.0f} % of the documents, too few for a CI"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

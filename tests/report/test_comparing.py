@@ -17,6 +17,7 @@ from pyharness.commands import session
 from pyharness.metrics import all_metrics
 from pyharness.report import comparison
 from pyharness.report.differences import Difference, judged_otherwise
+from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.types import InputError
 
 
@@ -78,9 +79,30 @@ def test_equal_numbers_are_counted_and_shown_nowhere_else() -> None:
     both = [Difference(f"b | x -> y | {text}", name, None, 1.0, b, None, "higher", exact=True)
             for text in ("one", "two") for name, b in (("equal", 1.0), ("other", 2.0))]  # fmt: skip
     overview, *sheets = report.difference_sheets(both)
-    assert overview.texts == (("b, x -> y, one", "1", "1"), ("b, x -> y, two", "1", "1"))
-    assert overview.columns == ("pair", "better", "same")
+    assert overview.texts == (("one", "1", "1"), ("two", "1", "1"))
+    assert overview.title.startswith("Summary of b, x -> y:")
+    assert overview.columns == ("text", "better", "same")
     assert [[row[0] for row in sheet.texts] for sheet in sheets] == [["other"], ["other"]]
+
+
+def test_a_summary_names_the_first_row_once() -> None:
+    found = [Difference(f"x -> {row} | text", "m", None, 1.0, 2.0, None, "higher", exact=True) for row in ("y", "yz")]
+    overview = report.difference_sheets(found, every=True)[0]
+    assert overview.title.startswith("Summary, compared with x:")
+    assert [(overview.columns[0], *row) for row in overview.texts] == [
+        ("tokenizer", "y, text", "1"),
+        ("tokenizer", "yz, text", "1"),
+    ]
+    apart = [dataclasses.replace(found[0], title="w -> x"), *found]
+    assert report.difference_sheets(apart, every=True)[0].columns[0] == "pair"
+
+
+def test_columns_of_like_tables_are_explained_once_and_values_in_each() -> None:
+    sheet = Sheet("", (Heading("row", "name"), Heading("V")), ((Cell("r"), Cell(1)),), ("V: size.", "No CI for r: 1."))
+    other = dataclasses.replace(sheet, headings=(Heading("row", "name"), Heading("W")))
+    for write in (report.to_text, report.to_markdown):
+        text = write([sheet, sheet, other])
+        assert (text.count("V: size."), text.count("No CI for r: 1.")) == (2, 3)
 
 
 def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
@@ -90,14 +112,14 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
         for benchmark in ("one", "two") for name, interval in verdicts.items()
     ]  # fmt: skip
     overview, sheet = report.difference_sheets(found, every=False)
-    assert overview.columns == ("pair", "worse", "better", "not significant")
-    assert overview.texts == (("x -> y, text", "2", "2", "2"),)
+    assert overview.columns == ("text", "worse", "better", "not significant")
+    assert overview.texts == (("text", "2", "2", "2"),)
     differs = dataclasses.replace(found[0], direction="none")
     unjudged = dataclasses.replace(differs, interval=None)
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
     assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
-    assert "2 metrics" in sheet.notes[-1]
+    assert "not significant, same" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
     assert ("31mworse" in text, "32mbetter" in text) == (True, True)

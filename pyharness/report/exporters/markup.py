@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from pyharness.report.sheet import Sheet
+from pyharness.report.sheet import Sheet, legends_once
 from pyharness.report.sheet.parts import Figure
 from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 
@@ -16,7 +16,7 @@ from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
 def to_markdown(sheets: Iterable[Sheet]) -> str:
     """Return sheets with their notes, and their titles, if any."""
     parts = []
-    for sheet in sheets:
+    for sheet in legends_once(sheets):
         title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
         ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
         head = _cells(map(markdown_cell, sheet.columns))

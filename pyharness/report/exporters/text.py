@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pyharness.report.sheet import Heading, Sheet
+from pyharness.report.sheet import Heading, Sheet, legends_once
 from pyharness.report.sheet.strings import LEAST_WIDTH, shorten_apart, visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
     from rich.text import Text
 
     out = io.StringIO()
-    parts = list(chain.from_iterable(_blocks(_narrow(whole, width), width) for whole in sheets))
+    parts = list(chain.from_iterable(_blocks(_narrow(whole, width), width) for whole in legends_once(sheets)))
     short = _short_names(parts, width)
     for number, sheet in enumerate(parts):
         console = Console(

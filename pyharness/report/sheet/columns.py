@@ -188,7 +188,7 @@ def _figure(column: Column | Fact, figures: Mapping[str, str]) -> Cell:
 
 
 MOST_NAMED = 2  # rows of a note
-_FIGURES = re.compile(r"[\d.,]+|carr(y|ies)")
+_FIGURES = re.compile(r"[\d.,]+")
 
 
 def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[str]:
@@ -209,5 +209,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         whose = "" if len(reasons) == len(rows) else f" for {names}"
         (row, first), different = next(iter(reasons.items())), len(set(reasons.values())) > 1
-        alike = "; for the rest, only the figures differ"
-        yield f"No CI{whose}. For {row}: {first}{alike}." if different else f"No CI{whose}: {first}."
+        yield f"No CI{whose}: {first}{f' (figures of {row})' * different}."

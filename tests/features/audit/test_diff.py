@@ -18,7 +18,7 @@ from audited.checks import check_plant
 from cases.command_line import call, refused
 from layout.thoroughness import examples
 from pyharness.features.audit.differences import comparison, sides
-from pyharness.features.audit.differences.changes import MOST_LISTED, Overlap, changes, id_map, keys_of, out_of_order
+from pyharness.features.audit.differences.changes import MOST_LISTED, changes, id_map, keys_of, out_of_order
 from pyharness.features.audit.differences.comparison import TokenizerComparison, compare
 from pyharness.features.audit.differences.definitions import Definition, alternatives, definition, expressions
 from pyharness.features.audit.differences.witnesses import Appearing, Cause, cause_of, general_texts, shrink
@@ -332,17 +332,6 @@ def test_maps_give_each_old_id_its_new_one(tmp_path: Path) -> None:
         assert "--output" not in said
     mapped = id_map(*(definition(sides.load(spec).home) for spec in (first, second)))
     assert (mapped.moved, mapped.gone, mapped.size) == (2, 1, len(ids) + 2)
-
-
-def test_overlaps_are_arithmetic(tmp_path: Path) -> None:
-    assert Overlap(32000, 32000, 32768).jaccard == 32000 / 32768
-    one = write(tmp_path, "a.tiktoken", rank_data((b"he", b"zz"))) + "?pattern=gpt2"
-    other = write(tmp_path, "b.tiktoken", rank_data((b"zz", b"qq"))) + "?pattern=gpt2"
-    path = tmp_path / "text.txt"
-    path.write_text("hehe zz", encoding="utf-8")
-    result = compare(*sides.pair(one, other), (f"path:{path}",))
-    assert (result.ids.overlap.both, result.ids.overlap.jaccard) == (257, 257 / 259)
-    assert result.used == (2 / 4, 1.0)  # he he " " zz, and h e h e " " zz
 
 
 @pytest.mark.parametrize(

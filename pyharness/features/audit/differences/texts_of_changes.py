@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -23,6 +24,7 @@ REPRESENTATIVES = (
     "a", "A", "1", " ", "\n", "\r", "\t", ".", "'", "/", "_", "é", "\u0301", "中", "ا", "ﬁ", "Ａ", "K", "か", "\u3000",
     "s", "ll", "T", "😀", "²", "-", "▁", "ß", "\u200d", "ก", "İ", "\u0e33", "º", "€", "0", "e\u0301",
 )  # fmt: skip
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _T = TypeVar("_T")
 
 
@@ -109,8 +111,4 @@ def of_stage(change: Change) -> Iterator[str]:
 
 def is_text(text: str) -> bool:
     """Return whether UTF-8 can hold a text: it has no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text.isascii() or _SURROGATE.search(text) is None
