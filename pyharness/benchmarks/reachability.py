@@ -248,8 +248,9 @@ TABLE = Table(
         Column("undecodable", "not UTF-8"),
     ),
     notes=(
-        "graph: tokens that no order of merges builds. model: these, and tokens that the bare model encodes otherwise.",
-        "pipeline: tokens with a proof that no text gives them. undecided: no proof, and no text found.",
+        "graph: tokens that no order of merges builds.",
+        "model: these, and tokens that the model splits or replaces, without its pre-tokenizer.",
+        "pipeline: unreachable, by a proof that no text gives them. undecided: no proof, and no text found.",
         "tested: tokens that graph and model cover. -: its library gives no access to merges and model.",
         "unused: not in this text. not UTF-8: unused tokens that hold a part of a character.",
     ),

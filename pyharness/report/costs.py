@@ -23,11 +23,11 @@ def cost_note(benchmark: str, metric: str) -> str:
     """Explain the cells of costs."""
     pays = getattr(benchmarks().get(benchmark), "pays", "")
     others = f"more {pays}" if pays else "behind"
-    return f"1.00x: the {best_noun(benchmark, metric)} on that text. Other rows: % {others}. Less is better."
+    return f"1.00x: the {best_noun(benchmark, metric)} on that text. Other rows: % {others}."
 
 
 def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
-    """Return costs of rows on a text: the excess of each over the best, as a share, and bars of the whole costs.
+    """Return costs of rows on a text: the excess of each over the best, as a share, with the whole cost as its bar.
 
     Args:
         values: of rows by label; the first one above 0 is taken as the best. Values not above 0 have no cost.
@@ -38,10 +38,9 @@ def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
         return {}
     best = next(iter(valued.values()))
     costs = {label: best / value if higher else value / best for label, value in valued.items()}
-    longest = max(costs.values())
     cells = {}
     for label, cost in costs.items():
         share = cost - 1
         shown = BEST if share == 0 else _PERCENT if abs(share) < LITTLE else _WHOLE_PERCENT
-        cells[label] = Cell(share, shown, unit="beyond the best", bar=cost / longest)
+        cells[label] = Cell(share, shown, unit="beyond the best", bar=cost)
     return cells

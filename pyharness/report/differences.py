@@ -130,7 +130,7 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
-    return f"signed-rank test over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
+    return f"signed-rank test over {counted(ranks.pairs, 'distinct document')}{left}, p = {ranks.p:.2g}"
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
@@ -138,8 +138,8 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "in the tables of the report, without CI and test",
-    OTHER: "more is neither better nor worse, or no CI and not in those tables, or more text can change the sign",
+    INCONCLUSIVE: "metrics in the run's tables that no CI and no test judges",
+    OTHER: "other such metrics, those without a better direction, and changes that depend on the text's size",
 }  # fmt: skip
 
 
@@ -166,9 +166,9 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
-_CHANGE = "A: named first. B: named second. change: (B - A) / A."
+_CHANGE = "A -> B: as in the titles. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Documents of a test: copies count once, and so do all documents of a work that the text names."
+_RANKS = "A test counts copies of a document once, and likewise all documents of one work."
 _NEITHER = "Without ±: no CI. --format csv gives the reasons."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
@@ -208,7 +208,7 @@ def _legend(shown: Sequence[Difference], hidden: Collection[str]) -> Iterator[st
     yield _CHANGE
     if hidden:
         others = {one if one == NOT_SIGNIFICANT else OTHER for one in hidden}
-        yield f"Not shown: what the summary counts as {', '.join([*sorted(others), EQUAL])} (see --all)."
+        yield f"Not shown: metrics counted as {' or '.join([*sorted(others), EQUAL])} (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -228,9 +228,9 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
         for title, (whole, count) in zip(rest, counts.items(), strict=True)
     ]
     headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
-    meanings = " ".join(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
+    meanings = tuple(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
     title = f"Summary{about}: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
-    return [Sheet(title, headings, tuple(rows), (meanings,) * bool(meanings))]
+    return [Sheet(title, headings, tuple(rows), meanings)]
 
 
 def _apart(titles: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -254,7 +254,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"{', '.join(dict.fromkeys(of))}: no CI. Token counts by document decide instead: {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI of the change. Token counts by document decide: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

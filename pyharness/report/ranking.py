@@ -14,7 +14,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from pyharness.benchmarks import benchmarks
@@ -37,7 +37,7 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. Rows share a rank if none is significantly worse than the best of them (family-wise 95 % on each text).",
+    "#: rank. Rows share one if none is significantly worse than the best of them (family-wise 95 %, over documents).",
     "Sorted by the ratio to the best (geometric mean over texts).",
 )
 # Reasons why a competing row has no rank.
@@ -239,6 +239,9 @@ def cost_sheet(
     """Return what each row costs on each text, with its rank; ``short``: names of texts in the headings."""
     data = next(one for column in columns.values() for one in column.values()).row.record.data
     costs = {text: ranked_costs(one, metric) for text, one in columns.items()}
+    longest = max((cell.bar or 0 for of_rows in costs.values() for cell in of_rows.values()), default=1)
+    for of_rows in costs.values():
+        of_rows.update({row: replace(cell, bar=(cell.bar or 0) / longest) for row, cell in of_rows.items()})
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
         headings += [Heading((short or {}).get(text, text), "number", "beyond the best", "lower", metric), Heading("#")]

@@ -119,7 +119,7 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
     assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
-    assert "not significant, same" in sheet.notes[-1]
+    assert "not significant or same" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
     assert ("31mworse" in text, "32mbetter" in text) == (True, True)

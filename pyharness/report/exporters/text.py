@@ -51,11 +51,11 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         if sheet.title:
             console.print(Text(visible(sheet.title), style="bold"))
         drawn = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="dim" if color else "", pad_edge=False)
-        for heading, header in zip(sheet.headings, _headers(sheet.headings), strict=True):
+        for place, (heading, header) in enumerate(zip(sheet.headings, _headers(sheet.headings), strict=True)):
             wraps = _wraps(heading)
             drawn.add_column(
                 Text(header),
-                justify="right" if heading.kind == "number" else "left",
+                justify="right" if heading.kind == "number" and not _has_bars(sheet, place) else "left",
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "ellipsis",
                 ratio=1 if heading.kind == "prose" else None,
@@ -214,10 +214,14 @@ def _texts(sheet: Sheet, place: int) -> list[str]:
     """Return texts of a column, each with its bar behind it."""
     cells = [row[place] for row in sheet.rows]
     texts = [visible(cell.text) for cell in cells]
-    if all(cell.bar is None for cell in cells):
+    if not _has_bars(sheet, place):
         return texts
     room = max(map(len, texts))
     return [f"{text:>{room}} {_bar(cell.bar or 0.0)}" for text, cell in zip(texts, cells, strict=True)]
+
+
+def _has_bars(sheet: Sheet, place: int) -> bool:
+    return any(row[place].bar is not None for row in sheet.rows)
 
 
 def _bar(length: float) -> str:

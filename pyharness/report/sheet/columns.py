@@ -207,6 +207,7 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
             lacks.setdefault(_FIGURES.sub("", reason), {})[row] = reason
     for reasons in lacks.values():
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
-        whose = "" if len(reasons) == len(rows) else f" for {names}"
-        (row, first), different = next(iter(reasons.items())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}: {first}{f' (figures of {row})' * different}."
+        value = f" of {with_intervals[0].title}" * (len(with_intervals) == 1)
+        whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
+        first, different = next(iter(reasons.values())), len(set(reasons.values())) > 1
+        yield f"No CI{whose}: {first}{' (figures of the first)' * different}."
