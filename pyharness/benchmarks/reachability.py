@@ -249,9 +249,9 @@ TABLE = Table(
     ),
     notes=(
         "graph: tokens that no order of merges builds.",
-        "model: these, and tokens that the model splits or replaces, without its pre-tokenizer.",
+        "model: these, and tokens that the model, without its pre-tokenizer, splits or replaces.",
         "pipeline: unreachable, by a proof that no text gives them. undecided: no proof, and no text found.",
-        "tested: tokens that graph and model cover. -: its library gives no access to merges and model.",
+        "tested: tokens that graph and model can judge. -: the library gives no access to merges and model.",
         "unused: not in this text. not UTF-8: unused tokens that hold a part of a character.",
     ),
     sized=False,

@@ -139,7 +139,7 @@ _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJ
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "metrics in the run's tables that no CI and no test judges",
-    OTHER: "other such metrics, those without a better direction, and changes that depend on the text's size",
+    OTHER: "unjudged metrics not in those tables, without a better direction, or with a change set by the text's size",
 }  # fmt: skip
 
 
@@ -166,10 +166,10 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
-_CHANGE = "A -> B: as in the titles. change: (B - A) / A."
+_CHANGE = "Titles: A -> B | text. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _RANKS = "A test counts copies of a document once, and likewise all documents of one work."
-_NEITHER = "Without ±: no CI. --format csv gives the reasons."
+_NEITHER = "Without ±: no CI. --format csv gives all reasons."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
 
@@ -238,7 +238,7 @@ def _apart(titles: Sequence[str]) -> tuple[str, str, list[str]]:
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*titles, strict=False))
     shared = "".join(letter for letter, *_ in alike)
     (pair, of_texts, _), (row, of_rows, _) = shared.rpartition(" | "), shared.rpartition(" -> ")
-    words, name = (f" of {pair}", "text") if of_texts else (f", compared with {row}", "tokenizer")
+    words, name = (f" of {pair}", "text") if of_texts else (f", compared with {row}", "tokenizer, text")
     about, name, start = (words, name, pair + of_texts or row + of_rows) if of_texts or of_rows else ("", "pair", "")
     return about.replace(" | ", ", "), name, [title.removeprefix(start).replace(" | ", ", ") for title in titles]
 
@@ -254,7 +254,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
             lack = NO_CURVE if one.verdict == NO_CURVE else one.no_interval or "no interval"
             lacks.setdefault(lack, []).append(one.name)
     for test, of in tests.items():
-        yield f"{', '.join(dict.fromkeys(of))}: no CI of the change. Token counts by document decide: {test}."
+        yield f"{', '.join(dict.fromkeys(of))}: no CI of the change. Verdict from token counts by document: {test}."
     yield from (f"Inconclusive ({lack}): {', '.join(dict.fromkeys(of))}." for lack, of in lacks.items())
 
 

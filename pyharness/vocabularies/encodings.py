@@ -239,7 +239,7 @@ def read_special(text: str, label: str) -> dict[str, int]:
     {'<|end|>': 256, '<|pad|>': 257}
 
     Raises:
-        InputError: an entry is not CONTENT:ID, or its id is too large.
+        InputError: an entry is not CONTENT:ID, or its id is too large or taken.
     """
     special: dict[str, int] = {}
     for entry in filter(None, text.split(",")):
@@ -249,6 +249,9 @@ def read_special(text: str, label: str) -> dict[str, int]:
                 f"{label}: special token {entry!r} is not CONTENT:ID with an id below {BIGGEST_ID:,}; "
                 "write ?special=<|endoftext|>:50256,<|pad|>:50257"
             )
+        if int(token) in special.values():
+            owner = next(one for one, taken in special.items() if taken == int(token))
+            raise InputError(f"{label}: special token {content!r} has id {token}, which belongs to {owner!r}")
         special[content] = int(token)
     return special
 

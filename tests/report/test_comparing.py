@@ -90,8 +90,8 @@ def test_a_summary_names_the_first_row_once() -> None:
     overview = report.difference_sheets(found, every=True)[0]
     assert overview.title.startswith("Summary, compared with x:")
     assert [(overview.columns[0], *row) for row in overview.texts] == [
-        ("tokenizer", "y, text", "1"),
-        ("tokenizer", "yz, text", "1"),
+        ("tokenizer, text", "y, text", "1"),
+        ("tokenizer, text", "yz, text", "1"),
     ]
     apart = [dataclasses.replace(found[0], title="w -> x"), *found]
     assert report.difference_sheets(apart, every=True)[0].columns[0] == "pair"

