@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
@@ -138,8 +137,8 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "metrics in the run's tables that no CI and no test judges",
-    OTHER: "unjudged metrics not in those tables, without a better direction, or with a change set by the text's size",
+    INCONCLUSIVE: "primary metrics that no CI and no test judges",
+    OTHER: "other metrics without CI and test, those without a better direction, and changes set by the text's size",
 }  # fmt: skip
 
 
@@ -166,7 +165,7 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
-_CHANGE = "Titles: A -> B | text. change: (B - A) / A."
+_CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
 _RANKS = "A test counts copies of a document once, and likewise all documents of one work."
 _NEITHER = "Without ±: no CI. --format csv gives all reasons."
@@ -193,7 +192,7 @@ def difference_sheets(differences: Sequence[Difference], every: bool = True) -> 
     sheets = [_sheet(title, judged, every) for title, judged in shown.items()]
     if sheets:
         hidden = {one.verdict for judged in groups.values() for one in judged if not _is_shown(one, every)}
-        notes = tuple(_legend([one for judged in shown.values() for one in judged], hidden - {EQUAL}))
+        notes = tuple(_legend([one for judged in shown.values() for one in judged], hidden))
         sheets[-1] = replace(sheets[-1], notes=(*sheets[-1].notes, *notes))
     return [*_summary(groups, every), *sheets]
 
@@ -203,12 +202,12 @@ def _is_shown(one: Difference, every: bool) -> bool:
 
 
 def _legend(shown: Sequence[Difference], hidden: Collection[str]) -> Iterator[str]:
-    """Explain the columns, and name the verdicts that are not shown: equal values, and these."""
+    """Explain the columns, and name the columns of the summary whose metrics are not shown."""
     yield from notes_below(shown)
     yield _CHANGE
-    if hidden:
-        others = {one if one == NOT_SIGNIFICANT else OTHER for one in hidden}
-        yield f"Not shown: metrics counted as {' or '.join([*sorted(others), EQUAL])} (see --all)."
+    if {*hidden} - {EQUAL}:
+        columns = dict.fromkeys(one if one in (NOT_SIGNIFICANT, EQUAL) else OTHER for one in sorted(hidden))
+        yield f"Not shown: metrics counted as {' or '.join(columns)} (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
@@ -234,13 +233,23 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
 
 
 def _apart(titles: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Return what titles of comparisons begin with alike, in words, the name of the rest, and the rest of each."""
-    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*titles, strict=False))
-    shared = "".join(letter for letter, *_ in alike)
-    (pair, of_texts, _), (row, of_rows, _) = shared.rpartition(" | "), shared.rpartition(" -> ")
-    words, name = (f" of {pair}", "text") if of_texts else (f", compared with {row}", "tokenizer, text")
-    about, name, start = (words, name, pair + of_texts or row + of_rows) if of_texts or of_rows else ("", "pair", "")
-    return about.replace(" | ", ", "), name, [title.removeprefix(start).replace(" | ", ", ") for title in titles]
+    """Return what comparisons have in common, in words, the name of the rest, and the rest of each title.
+
+    Titles with a pair on the same place can share it, or its first row.
+    """
+    parts = [title.split(" | ") for title in titles]
+    place = next((place for place, part in enumerate(parts[0]) if " -> " in part), None)
+    alike = place is not None and all(len(one) > place + 1 and one[:place] == parts[0][:place] for one in parts)
+    if place is not None and alike:
+        heads, pairs = ", ".join(parts[0][:place]), [one[place] for one in parts]
+        tails, one_text = [", ".join(one[place + 1 :]) for one in parts], all(len(one) == place + 2 for one in parts)
+        if len(set(pairs)) == 1:
+            return f" of {', '.join(filter(None, (heads, pairs[0])))}", "text" if one_text else "case", tails
+        first = pairs[0].partition(" -> ")[0]
+        if not heads and all(pair.startswith(f"{first} -> ") for pair in pairs):
+            rest = [f"{pair.removeprefix(f'{first} -> ')}, {tail}" for pair, tail in zip(pairs, tails, strict=True)]
+            return f", compared with {first}", "tokenizer, text" if one_text else "case", rest
+    return "", "pair", [", ".join(one) for one in parts]
 
 
 def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:

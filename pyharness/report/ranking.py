@@ -225,21 +225,25 @@ def sheets_of(
         return []
     rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
     parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
-    title = f"Ranking: {best_noun(benchmark, metric)}"
+    title, longest = f"Ranking: {best_noun(benchmark, metric)}", _longest(columns, metric)
     return [
-        cost_sheet(title, metric, rows, some, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT))
+        cost_sheet(title, metric, rows, some, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT),
+                   longest)
         for some in parts
-    ]
+    ]  # fmt: skip
 
 
 def cost_sheet(
     title: str, metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...],
-    short: Mapping[str, str] | None = None,
+    short: Mapping[str, str] | None = None, longest: float | None = None,
 ) -> Sheet:  # fmt: skip
-    """Return what each row costs on each text, with its rank; ``short``: names of texts in the headings."""
+    """Return what each row costs on each text, with its rank.
+
+    ``short``: names of texts in the headings; ``longest``: the cost that fills the room for bars, by default the most.
+    """
     data = next(one for column in columns.values() for one in column.values()).row.record.data
     costs = {text: ranked_costs(one, metric) for text, one in columns.items()}
-    longest = max((cell.bar or 0 for of_rows in costs.values() for cell in of_rows.values()), default=1)
+    longest = longest or _longest(columns, metric)
     for of_rows in costs.values():
         of_rows.update({row: replace(cell, bar=(cell.bar or 0) / longest) for row, cell in of_rows.items()})
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
@@ -253,6 +257,11 @@ def cost_sheet(
         for row in rows
     ]
     return Sheet(title, tuple(headings), tuple(cells), notes)
+
+
+def _longest(columns: Mapping[str, Mapping[str, Ranked]], metric: str) -> float:
+    costs = (ranked_costs(column, metric).values() for column in columns.values())
+    return max((cell.bar or 0 for cells in costs for cell in cells), default=0) or 1.0
 
 
 def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:

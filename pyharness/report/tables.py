@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from pyharness.benchmarks import benchmarks
 from pyharness.plugins import registry
 from pyharness.report.ranking import ranking_sheets
-from pyharness.report.sheet import Cell, Heading, Sheet, cases, text_row
+from pyharness.report.sheet import Cell, Heading, Legend, Sheet, cases, text_row
 from pyharness.report.sheet.cases import differing_parameters, not_measured, row_cell
 from pyharness.report.sheet.columns import (
     Measured,
@@ -221,7 +221,7 @@ class Filling:
     ) -> Iterator[str]:
         for note in interval_notes(columns, known, rows):
             yield note
-            if label is not None and note.startswith("No CI:") and "document" in note:
+            if label is not None and note.startswith("No CI:") and "document" in note and "%" not in note:
                 yield from cases.more_documents(self.data, label)
 
     def _list_used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
@@ -259,7 +259,7 @@ class Filling:
             yield from cases.text_notes(self.data, label)
         for note in self.table.notes:
             try:
-                yield from [note] if isinstance(note, str) else [str(line) for line in note(results, self.data)]
+                yield from [Legend(note)] if isinstance(note, str) else [str(line) for line in note(results, self.data)]
             except Exception as error:  # of a plug-in's function
                 yield f"A note is missing: {type(error).__name__}: {str(error)[:200]}"
 

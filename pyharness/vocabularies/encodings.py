@@ -76,9 +76,13 @@ _CL100K_SPECIAL = {
     "<|endofprompt|>": 100276,
 }
 _O200K_SPECIAL = {END_OF_TEXT: 199999, "<|endofprompt|>": 200018}
-_HARMONY = {
+_HARMONY = {  # OpenAI's list also has <|reserved_200018|>, a second name of <|endofprompt|>
     **_O200K_SPECIAL,
-    **{f"<|reserved_{i}|>": i for i in (200000, 200001, 200004, 200009, 200010, 200011, *range(200013, 201088))},
+    **{
+        f"<|reserved_{i}|>": i
+        for i in (200000, 200001, 200004, 200009, 200010, 200011, *range(200013, 201088))
+        if i not in _O200K_SPECIAL.values()
+    },
     "<|startoftext|>": 199998,
     "<|return|>": 200002,
     "<|constrain|>": 200003,
@@ -239,7 +243,7 @@ def read_special(text: str, label: str) -> dict[str, int]:
     {'<|end|>': 256, '<|pad|>': 257}
 
     Raises:
-        InputError: an entry is not CONTENT:ID, or its id is too large or taken.
+        InputError: an entry is not CONTENT:ID, or its id is too large.
     """
     special: dict[str, int] = {}
     for entry in filter(None, text.split(",")):
@@ -249,9 +253,6 @@ def read_special(text: str, label: str) -> dict[str, int]:
                 f"{label}: special token {entry!r} is not CONTENT:ID with an id below {BIGGEST_ID:,}; "
                 "write ?special=<|endoftext|>:50256,<|pad|>:50257"
             )
-        if int(token) in special.values():
-            owner = next(one for one, taken in special.items() if taken == int(token))
-            raise InputError(f"{label}: special token {content!r} has id {token}, which belongs to {owner!r}")
         special[content] = int(token)
     return special
 

@@ -39,14 +39,6 @@ class RankVocabulary:
     exact: bool = True  # the pattern is known to cover every text
     notes: tuple[str, ...] = ()
 
-    @property
-    def special_names(self) -> dict[int, str]:
-        """The special token of each id: the first, if there are two."""
-        names: dict[int, str] = {}
-        for content, token in self.special.items():
-            names.setdefault(token, content)
-        return names
-
 
 def read_ranks(data: bytes, label: str) -> dict[bytes, int]:
     """Parse a rank file; lines of white space are skipped.
@@ -106,22 +98,25 @@ def check_ranks(ranks: Mapping[bytes, int], label: str) -> None:
 
 
 def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label: str) -> None:
-    """Refuse special tokens whose id a token of the ranks has. Two may share an id, as in o200k_harmony.
+    """Refuse special tokens whose id another token has.
 
     Raises:
         InputError: there is such a token.
     """
     ids = set(special.values())
     taken = {rank: token for token, rank in ranks.items() if rank in ids}
+    seen: dict[int, str] = {}
     for content, token in special.items():
-        if token in taken:
-            raise InputError(f"{label}: special token {content!r} has id {token}, which belongs to {taken[token]!r}")
+        if token in taken or token in seen:
+            owner: object = taken.get(token, seen.get(token))
+            raise InputError(f"{label}: special token {content!r} has id {token}, which belongs to {owner!r}")
+        seen[token] = content
 
 
 def vocabulary(ranks: RankVocabulary) -> Vocabulary:
     """Return the bytes of every rank and special token."""
     tokens = {token: data for data, token in ranks.ranks.items()}
-    special = {token: content.encode() for token, content in ranks.special_names.items()}
+    special = {token: content.encode() for content, token in ranks.special.items()}
     return Vocabulary.from_tokens(tokens | special, dict.fromkeys(special, TokenKind.SPECIAL))
 
 

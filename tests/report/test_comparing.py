@@ -17,7 +17,7 @@ from pyharness.commands import session
 from pyharness.metrics import all_metrics
 from pyharness.report import comparison
 from pyharness.report.differences import Difference, judged_otherwise
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Cell, Heading, Legend, Sheet
 from pyharness.types import InputError
 
 
@@ -85,24 +85,37 @@ def test_equal_numbers_are_counted_and_shown_nowhere_else() -> None:
     assert [[row[0] for row in sheet.texts] for sheet in sheets] == [["other"], ["other"]]
 
 
-def test_a_summary_names_the_first_row_once() -> None:
-    found = [Difference(f"x -> {row} | text", "m", None, 1.0, 2.0, None, "higher", exact=True) for row in ("y", "yz")]
-    overview = report.difference_sheets(found, every=True)[0]
-    assert overview.title.startswith("Summary, compared with x:")
-    assert [(overview.columns[0], *row) for row in overview.texts] == [
-        ("tokenizer, text", "y, text", "1"),
-        ("tokenizer, text", "yz, text", "1"),
-    ]
-    apart = [dataclasses.replace(found[0], title="w -> x"), *found]
-    assert report.difference_sheets(apart, every=True)[0].columns[0] == "pair"
+@pytest.mark.parametrize(
+    ("titles", "every", "expected"),
+    [
+        (["x -> y | one", "x -> y | two"], False, (" of x -> y:", "text", ["one", "two"])),
+        (["b | x -> y | one", "b | x -> y | two"], True, (" of b, x -> y:", "text", ["one", "two"])),
+        (["x -> y | t", "x -> yz | t"], False, (", compared with x:", "tokenizer, text", ["y, t", "yz, t"])),
+        (["x -> y | t | n 1", "x -> y | t | n 2"], False, (" of x -> y:", "case", ["t, n 1", "t, n 2"])),
+        (["b | x -> y | t", "b | x -> z | t"], True, (":", "pair", ["b, x -> y, t", "b, x -> z, t"])),
+        (["b | x -> y", "b | x -> z"], True, (":", "pair", ["b, x -> y", "b, x -> z"])),
+        (["b | x | t", "b | y | t"], True, (":", "pair", ["b, x, t", "b, y, t"])),
+        (["w -> x | t", "x -> y | t"], False, (":", "pair", ["w -> x, t", "x -> y, t"])),
+    ],
+)
+def test_a_summary_names_once_what_pairs_share(
+    titles: list[str], every: bool, expected: tuple[str, str, list[str]]
+) -> None:
+    found = [Difference(title, "m", None, 1.0, b, None, "higher", exact=True) for title in titles for b in (1.0, 2.0)]
+    if not every:
+        found = [dataclasses.replace(one, title=f"b | {one.title}") for one in found]
+    overview = report.difference_sheets(found, every=every)[0]
+    assert overview.title.startswith(f"Summary{expected[0]}")
+    assert (overview.columns[0], [row[0] for row in overview.texts]) == expected[1:]
 
 
 def test_columns_of_like_tables_are_explained_once_and_values_in_each() -> None:
-    sheet = Sheet("", (Heading("row", "name"), Heading("V")), ((Cell("r"), Cell(1)),), ("V: size.", "No CI for r: 1."))
+    notes = (Legend("V: size."), "V: of a row.", "No CI for r: 1.")
+    sheet = Sheet("", (Heading("row", "name"), Heading("V")), ((Cell("r"), Cell(1)),), notes)
     other = dataclasses.replace(sheet, headings=(Heading("row", "name"), Heading("W")))
     for write in (report.to_text, report.to_markdown):
         text = write([sheet, sheet, other])
-        assert (text.count("V: size."), text.count("No CI for r: 1.")) == (2, 3)
+        assert [text.count(note) for note in notes] == [2, 3, 3]
 
 
 def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
@@ -119,7 +132,7 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
     assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
-    assert "not significant or same" in sheet.notes[-1]
+    assert "counted as not significant (" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
     text = report.to_text([sheet], 80, color=True)
     assert ("31mworse" in text, "32mbetter" in text) == (True, True)

@@ -77,7 +77,7 @@ def long_rank(tmp_path_factory: pytest.TempPathFactory) -> TiktokenTokenizer:
 @given(st.text(st.sampled_from("th e<s>\n中é\U0001f600")), st.integers(1, 4))
 def test_long_texts_get_the_ids_of_the_list_call(long_rank: TiktokenTokenizer, text: str, threads: int) -> None:
     texts = [text * (LONG // len(text) + 1) if text else "", text, "", text[:3] * LONG]
-    assert len(texts[0]) > LONG or not text
+    assert not text or isinstance(long_rank._encode(texts[0]), np.ndarray)
     tokens = long_rank.encode_batch(texts, threads)
     expected = [long_rank.encoding.encode_ordinary(one) for one in texts]
     assert [tokens.document(index).tolist() for index in range(len(texts))] == expected

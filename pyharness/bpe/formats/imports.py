@@ -151,7 +151,7 @@ def model_of_ranks(ranks: RankVocabulary) -> BpeModel:
         alphabet={bytes([byte]): ranks.ranks[bytes([byte])] for byte in range(256)},
         splitter=name or ranks.pattern,
         dialect="regex" if name else "fancy_regex",
-        added=tuple(AddedToken(token, content, special=True) for token, content in ranks.special_names.items()),
+        added=tuple(AddedToken(token, content, special=True) for content, token in ranks.special.items()),
         whole_pieces=True,
         notes=ranks.notes if ranks.exact else (*ranks.notes, between),
     )

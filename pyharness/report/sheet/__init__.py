@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,7 +10,6 @@ from typing import Literal, TypeAlias
 from pyharness.types import PLAIN, Direction, Format
 
 NOTHING = "-"
-_END_OF_TERM = re.compile(r"[:,]| [(\[]|\[")
 
 # Layout of a column: names can be cut in the middle, prose wraps, words do not; numbers are whole, and aligned right.
 Kind: TypeAlias = Literal["name", "prose", "word", "number"]
@@ -100,14 +98,19 @@ class Sheet:
         return tuple(tuple(cell.text for cell in row) for row in self.rows)
 
 
+class Legend(str):
+    """A note that says what a column or sign means."""
+
+    __slots__ = ()
+
+
 def legends_once(sheets: Iterable[Sheet]) -> list[Sheet]:
-    """Leave out what a column or sign means where the next sheet has the same columns and says it."""
+    """Leave out legends that the next sheet has as well, if its columns are the same."""
     listed = list(sheets)
     for number, (sheet, after) in enumerate(pairwise(listed)):
         if sheet.columns == after.columns:
-            terms = {note: _END_OF_TERM.split(note)[0] for note in {*sheet.notes} & {*after.notes}}
-            again = {note for note, term in terms.items() if term in "±[x" or any(term in one for one in sheet.columns)}
-            listed[number] = replace(sheet, notes=tuple(note for note in sheet.notes if note not in again))
+            kept = (note for note in sheet.notes if not (isinstance(note, Legend) and note in after.notes))
+            listed[number] = replace(sheet, notes=tuple(kept))
     return listed
 
 

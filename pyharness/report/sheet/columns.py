@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from pyharness.metrics import all_metrics
-from pyharness.report.sheet import Cell, Heading
+from pyharness.report.sheet import Cell, Heading, Legend
 from pyharness.statistics.samples import interval_of, lack_of, noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
@@ -196,18 +196,19 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
     of_rows = [(row, one) for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
     if any(one.replicates and interval_of(one) for _, one in of_rows):
-        yield "±: half-width of the 95 % confidence interval (CI) over documents."
+        yield Legend("±: half-width of the 95 % confidence interval (CI) over documents.")
     if any(one.paired for _, one in of_rows):
-        yield "x [low, high]: ratio to the reference row in the same round, with its 95 % CI."
+        yield Legend("x [low, high]: ratio to the reference row in the same round, with its 95 % CI.")
     if any(one.samples and not one.paired and interval_of(one) for _, one in of_rows):
-        yield "[low, high]: 95 % CI of the median of the repetitions."
+        yield Legend("[low, high]: 95 % CI of the median of the repetitions.")
     lacks: dict[str, dict[str, str]] = {}  # reasons by row, by their text without the figures
     for row, one in of_rows:
         if one.value is not None and (reason := lack_of(one)):
             lacks.setdefault(_FIGURES.sub("", reason), {})[row] = reason
     for reasons in lacks.values():
         names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
-        value = f" of {with_intervals[0].title}" * (len(with_intervals) == 1)
+        of_one = [column.title or column.metric for column in with_intervals]
+        value = f" of {of_one[0]}" * (len(of_one) == 1)
         whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
         first, different = next(iter(reasons.values())), len(set(reasons.values())) > 1
         yield f"No CI{whose}: {first}{' (figures of the first row)' * different}."

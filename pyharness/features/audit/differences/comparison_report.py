@@ -83,7 +83,7 @@ def _in_full(listed: Sequence[Change]) -> Sheet:
         for one in listed[:_MOST_IN_FULL]
     ]
     more = len(listed) - len(rows)
-    notes = (f"{more:,} more; --format json has them",) if more else ()
+    notes = (f"{more:,} more; --format json has up to {MOST_LISTED:,} of a kind",) if more else ()
     return Sheet("Settings and added tokens", _headings("what", "first", "second"), tuple(rows), notes)
 
 
