@@ -48,10 +48,12 @@ def answers() -> bool:
     """Whether a controller of a real Slurm has a node that takes tasks."""
     if (sinfo := shutil.which("sinfo")) is None:
         return False
-    asked = subprocess.run(
-        [sinfo, "--noheader", "--states=idle,mixed"], capture_output=True, text=True, timeout=60, check=False
-    )
-    return bool(asked.returncode == 0 and asked.stdout.strip())
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        asked = subprocess.run(
+            [sinfo, "--noheader", "--states=idle,mixed"], capture_output=True, text=True, timeout=5, check=False
+        )
+        return bool(asked.returncode == 0 and asked.stdout.strip())
+    return False
 
 
 class Batch:
@@ -91,16 +93,14 @@ class Batch:
         return bool(subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip())
 
     def kill(self) -> None:
-        """Kill all tasks that run, and forget those that wait."""
-        if self.real:
-            for number in self._numbers:
-                for how in (["--state=PENDING"], ["--signal=KILL", "--full"]):
-                    subprocess.run([str(shutil.which("scancel")), *how, number], check=False, capture_output=True)
-        else:
-            for what in (b"sbatch", b"\0work\0"):  # first what would begin others
-                for process in self._processes(what):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(process, signal.SIGKILL)
+        """Forget tasks that wait, and kill those that run here: scancel would first ask them to end."""
+        for number in self._numbers if self.real else []:
+            asked = [str(shutil.which("scancel")), "--state=PENDING", number]
+            subprocess.run(asked, check=False, capture_output=True)
+        for what in (b"sbatch", b"\0work\0"):  # first what would begin others
+            for process in self._processes(what):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
         assert self.is_done_within(60)
 
     def _processes(self, what: bytes) -> Iterator[int]:
