@@ -351,12 +351,12 @@ def test_changes_of_a_file_with_itself_are_none(tmp_path: Path) -> None:
 
 
 def test_all_changes_of_a_vocabulary_are_counted_and_some_are_listed(tmp_path: Path) -> None:
-    strings = [f"word{number}".encode() for number in range(MOST_LISTED + 100)]
+    strings = tuple(f"word{number}".encode() for number in range(MOST_LISTED + 100))
     one, other = (definition(sides.load(write(tmp_path, name, rank_data(some)) + "?pattern=gpt2").home)
                   for name, some in (("a.tiktoken", strings), ("b.tiktoken", strings[::-1])))  # fmt: skip
     found = changes(one, other)
     assert found.counts == {"id moved": len(strings)}
-    assert [change.token for change in found.listed] == strings[:MOST_LISTED]
+    assert tuple(change.token for change in found.listed) == strings[:MOST_LISTED]
     assert (found.listed[0].before, found.listed[0].after) == (256, 256 + len(strings) - 1)
 
 
