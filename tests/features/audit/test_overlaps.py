@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cases.command_line import call, refused
 from pyharness.features.audit.differences import sides
-from pyharness.features.audit.differences.changes import id_map
+from pyharness.features.audit.differences.changes import Overlap, id_map
 from pyharness.features.audit.differences.comparison import compare
 from pyharness.features.audit.differences.overlap_report import VocabularyReport, heat_map
 from pyharness.features.audit.differences.overlaps import MIXED, NO_LETTER, PART, class_of, contents, pair_overlap
@@ -56,8 +56,8 @@ def test_overlaps_and_use_are_arithmetic(rows: list[str], text: str) -> None:
 def test_overlaps_are_those_of_diff(rows: list[str], text: str) -> None:
     one, other = contents([sides.load(row) for row in rows], [text])
     compared = compare(*sides.pair(*rows), (text,))
-    assert pair_overlap(one, other).tokens == compared.ids.overlap
-    assert (pair_overlap(one, other).used, pair_overlap(other, one).used) == compared.used
+    assert pair_overlap(one, other).tokens == compared.ids.overlap == Overlap(257, 259, 258)
+    assert (pair_overlap(one, other).used, pair_overlap(other, one).used) == compared.used == (2 / 4, 1.0)
 
 
 def test_a_letter_is_shared_where_the_other_file_also_spells_its_byte(rows: list[str], text: str) -> None:
