@@ -92,9 +92,9 @@ class CorpusPass:
         return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts), work=work)
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
-        """Stream the corpus through the tokenizer, a batch at a time; a native one takes several batches at a time."""
+        """Stream the corpus through the tokenizer, a batch at a time; a thread-safe one takes several at a time."""
         counting = list(counters().values())  # a lookup searches modules
-        shared = getattr(self.tokenizer, "is_native", False)
+        shared = getattr(self.tokenizer, "thread_safe", False)
 
         def counted(texts: ReadTexts) -> CountedBatch:
             digests, keys = texts.digests()

@@ -15,7 +15,10 @@ RoundTrip: TypeAlias = Literal["exact", "normalised", "lossy"]
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """A loaded tokenizer, as its library runs it, without special tokens and without offsets."""
+    """A loaded tokenizer, as its library runs it, without special tokens and without offsets.
+
+    With ``thread_safe = True`` it takes calls of ``encode_batch`` from several threads at a time.
+    """
 
     id_limit: int  # largest id + 1: the length of arrays indexed by id
     vocab_size: int  # V: distinct ids that are neither special nor unknown; 0: ids are not known, only their number

@@ -108,9 +108,10 @@ def test_small_samples_give_what_one_pass_gives(tmp_path: Path, monkeypatch: pyt
         assert_same(in_parts("compression", "deepseek", spec, count), expected)
 
 
-def test_batches_on_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("row", ["native+deepseek", "cl100k_base"])
+def test_batches_on_threads_give_what_one_gives(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "BATCH_SIZE", 5000)
-    row, corpus = "native+deepseek", open_corpus("sample")
+    corpus = open_corpus("sample")
     findings = []
     for threads in (1, 2, 7):
         work = replace(work_of("compression", row, "sample"), threads=threads)

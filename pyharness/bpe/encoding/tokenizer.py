@@ -86,7 +86,7 @@ class BpeTokenizer:
         self._lookup = TokenLookup(model)
         self._decoder = Decoder(model, self._lookup)
         self._pipeline = Pipeline(model, method, dropout, seed)
-        self.is_native = self._pipeline.is_native
+        self.thread_safe = self._pipeline.is_native
         self.notes = (*model.notes, *self._pipeline.notes)
         if method == "longest_match":
             self.notes += ("greedy longest match over the vocabulary, not BPE",)

@@ -65,6 +65,8 @@ class RankPipeline(RankTables):
 class TiktokenTokenizer(RankPipeline):
     """A rank vocabulary in tiktoken."""
 
+    thread_safe = True
+
     def __init__(self, ranks: RankVocabulary, label: str) -> None:
         super().__init__(ranks)
         import tiktoken

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.command_line import call, refused
-from pyharness.features.audit.differences import sides
+from pyharness.features.audit.differences import comparison, sides
 from pyharness.features.audit.differences.changes import Overlap, id_map
 from pyharness.features.audit.differences.comparison import compare
 from pyharness.features.audit.differences.overlap_report import VocabularyReport, heat_map
@@ -180,3 +180,16 @@ def test_mistral_v1_and_v3_overlap_as_the_files_say() -> None:
     pytest.importorskip("sentencepiece")
     first, second = sides.pair("mistral:v1", "mistral:v3")
     assert round(id_map(first.definition, second.definition).overlap.jaccard, 4) == 0.9766
+
+
+def test_threads_that_take_batches_count_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "_CHARACTERS", 2000)
+    specs = rank_file(tmp_path, "a.tiktoken", b"he", b"en"), rank_file(tmp_path, "b.tiktoken", b"en", b"he")
+    both, text = sides.pair(*specs), ("sample:prose", "sample:parallel")
+    assert all(side.thread_safe for side in both)
+    one, *others = (compare(*both, text, threads) for threads in (1, 2, 5))
+    assert sum(count.differing for count in one.texts) > 0
+    for other in others:
+        assert (other.texts, other.causes, other.witnesses, other.used) == (
+            one.texts, one.causes, one.witnesses, one.used,
+        )  # fmt: skip

@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ from pyharness.features.audit.differences.witnesses import (
     cause_of,
     witness,
 )
-from pyharness.types import ParallelCorpus, Tally
+from pyharness.system.threads import in_order
+from pyharness.types import ParallelCorpus, Tally, Tokens
 
 DEFAULT_TEXTS = (
     "sample:prose", "sample:dialogue", "sample:numbers", "sample:code", "sample:unicode", "sample:parallel",
@@ -32,6 +34,7 @@ _OF_GROUP = 60  # texts of a group that differ, whose cause is determined
 _ENOUGH = 1 << 12  # texts of a group that differ, to choose these from
 _MOST_KEPT = 1 << 21  # characters of documents that are kept to explain them
 _HEAD = 1 << 12  # characters of a document that explain it, if ids differ in them
+_Batch: TypeAlias = Sequence[tuple[str, str]]  # of texts with their labels
 
 
 @dataclass(slots=True)
@@ -183,9 +186,7 @@ def count_texts(
 ) -> Iterator[TextCount]:
     """Count a corpus, or each language of an aligned one, and the use of ids if asked."""
     counts: dict[str, TextCount] = {}
-    for batch in batches(_labelled(name), size=_CHARACTERS, size_of=lambda labelled: len(labelled[1])):
-        texts = [text for _, text in batch]
-        mine, theirs = (side.encode(texts, threads=threads) for side in (first, second))
+    for batch, mine, theirs in _encoded(first, second, name, threads):
         if use is not None:
             use.first += np.bincount(mine.ids, minlength=len(use.first))
             use.second += np.bincount(theirs.ids, minlength=len(use.second))
@@ -200,6 +201,18 @@ def count_texts(
                 count.differing += 1
                 kept.add(text)
     yield from counts.values()
+
+
+def _encoded(first: Encoder, second: Encoder, name: str, threads: int) -> Iterator[tuple[_Batch, Tokens, Tokens]]:
+    """Yield the batches of a text with the tokens of both sides; thread-safe ones take several batches at a time."""
+    shared = first.thread_safe and second.thread_safe
+
+    def encoded(batch: _Batch) -> tuple[_Batch, Tokens, Tokens]:
+        texts, of_call = [text for _, text in batch], 1 if shared else threads
+        return batch, first.encode(texts, threads=of_call), second.encode(texts, threads=of_call)
+
+    read = batches(_labelled(name), size=_CHARACTERS, size_of=lambda labelled: len(labelled[1]))
+    return in_order(encoded, read, threads if shared else 1)
 
 
 def _labelled(name: str) -> Iterator[tuple[str, str]]:

@@ -32,6 +32,11 @@ Span: TypeAlias = tuple[int, int, str]  # start and end in characters, and the c
 class Encoder(Protocol):
     """What gives ids for texts in a reading."""
 
+    @property
+    def thread_safe(self) -> bool:
+        """Whether several threads may encode at a time."""
+        ...
+
     def encode(self, texts: Sequence[str], reading: Reading = "plain", threads: int = 1) -> Tokens:
         """Encode texts."""
         ...
@@ -51,6 +56,11 @@ class Side:
     known: frozenset[Key] = frozenset()  # all spellings
     unknown: frozenset[int] = frozenset()  # ids of the unknown token
     equal_stages: frozenset[str] = frozenset()  # stages at which the other side of the comparison cannot differ
+
+    @property
+    def thread_safe(self) -> bool:
+        """Whether several threads may encode at a time."""
+        return bool(getattr(self.tokenizer, "thread_safe", False))
 
     @property
     def has_engine(self) -> bool:

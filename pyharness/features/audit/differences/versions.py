@@ -108,6 +108,8 @@ class LibraryVersion:
 class VersionedTokenizer:
     """A tokenizer's file in one version of its library, in a process of its own."""
 
+    thread_safe = False
+
     def __init__(self, spec: str, wanted: LibraryVersion, child: Child) -> None:
         self.spec, self.wanted, self._child = spec, wanted, child
 
