@@ -350,7 +350,8 @@ TABLE = Table(
         Column("vocabulary_used", "used %"),
         Column("normalized_sequence_length", "NSL", optional=True),
     ),
-    notes=("V: vocabulary size. tok/word: tokens per word. used %: share of the vocabulary that the text uses.",
+    notes=(("V: vocabulary size. tok/word: tokens per word (UAX #29). "
+           "used %: share of the vocabulary that the text uses."),
            "Rényi 2.5: how evenly the text uses the vocabulary, from 0 to 1 (Rényi efficiency of order 2.5).",
            _reference, notes.lossy),
     joined=("list_unused",),

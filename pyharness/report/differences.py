@@ -22,7 +22,7 @@ from pyharness.statistics.signed_ranks import SignedRanks
 from pyharness.types import COUNT, PLAIN, Format, counted
 
 INCONCLUSIVE, NO_CURVE, NOT_SIGNIFICANT, EQUAL = "inconclusive", "no curve", "not significant", "same"
-DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "neither"
+DEPENDS_ON_SIZE, UNJUDGED, OTHER = "depends on size", "no verdict", "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "primary metrics that no CI and no test judges",
-    OTHER: "other metrics without CI and test, those without a better direction, and changes set by the text's size",
+    INCONCLUSIVE: "primary metrics with neither CI nor test",
+    OTHER: "metrics that have no better direction, that change with the size of the text, or that are not primary and "
+           "have neither CI nor test",
 }  # fmt: skip
 
 
@@ -167,8 +168,8 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "A test counts copies of a document once, and likewise all documents of one work."
-_NEITHER = "Without ±: no CI. --format csv gives all reasons."
+_RANKS = "Distinct documents: copies count as one, and so do all documents of one work."
+_NEITHER = "Without ±: no CI. --format csv gives all reasons. `pyharness list metrics` explains the metrics."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
 
@@ -228,7 +229,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     ]
     headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = tuple(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
-    title = f"Summary{about}: {''.join(f'change of {one}, ' for one in sorted(first))}number of metrics by verdict"
+    title = f"Summary{about}: {''.join(f'change of {one}; ' for one in sorted(first))}number of metrics by verdict"
     return [Sheet(title, headings, tuple(rows), meanings)]
 
 

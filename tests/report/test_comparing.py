@@ -130,7 +130,7 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     differs = dataclasses.replace(found[0], direction="none")
     unjudged = dataclasses.replace(differs, interval=None)
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
-    assert (overview.columns[-1], overview.texts[0][-1]) == ("neither", "2")
+    assert (overview.columns[-1], overview.texts[0][-1]) == ("other", "2")
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
     assert "counted as not significant (" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]

@@ -211,4 +211,4 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         value = f" of {of_one[0]}" * (len(of_one) == 1)
         whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
         first, different = next(iter(reasons.values())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}: {first}{' (figures of the first row)' * different}."
+        yield f"No CI{whose}: {first}{' (figures of the first)' * different}."
