@@ -137,9 +137,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "primary metrics with neither CI nor test",
-    OTHER: "metrics that have no better direction, that change with the size of the text, or that are not primary and "
-           "have neither CI nor test",
+    INCONCLUSIVE: "neither CI nor test, for a metric that --fail-on worse judges",
+    OTHER: "metrics without a better direction, those that change with the text's size, and others with neither CI nor "
+           "test",
 }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Distinct documents: copies count as one, and so do all documents of one work."
+_RANKS = "Distinct documents: copies count as one, and so do documents marked as one work (&work=)."
 _NEITHER = "Without ±: no CI. --format csv gives all reasons. `pyharness list metrics` explains the metrics."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 

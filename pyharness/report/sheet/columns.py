@@ -210,5 +210,5 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         of_one = [column.title or column.metric for column in with_intervals]
         value = f" of {of_one[0]}" * (len(of_one) == 1)
         whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
-        first, different = next(iter(reasons.values())), len(set(reasons.values())) > 1
-        yield f"No CI{whose}: {first}{' (figures of the first)' * different}."
+        name, reason = next(iter(reasons.items()))
+        yield f"No CI{whose}: {reason}{f' (figures of {name})' * (len(set(reasons.values())) > 1)}."
