@@ -157,7 +157,7 @@ def lex_python(text: str) -> Leaves | None:
         tokens = list(_tokens(text))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return None
-    if any(kind == tokenize.ERRORTOKEN for kind, *_ in tokens):
+    if any(_is_no_token(kind, string) for kind, string, *_ in tokens):
         return None
     leaves = [(*start, *stop, of_leaf) for kind, string, start, stop in tokens
               if (of_leaf := _python_kind(kind, string)) is not None]  # fmt: skip
@@ -166,6 +166,13 @@ def lex_python(text: str) -> Leaves | None:
     data = np.frombuffer(text.encode(), np.uint8)
     places = np.append(np.flatnonzero(data & 0xC0 != 0x80), len(data))  # bytes before each character
     return Leaves(places[lines[rows - 1] + columns], places[lines[stop_rows - 1] + stop_columns], kinds)
+
+
+def _is_no_token(kind: int, string: str) -> bool:
+    """Whether a token is an error: from Python 3.12 on, ``$`` comes as an operator and a currency sign as a name."""
+    if kind == tokenize.OP:
+        return string not in tokenize.EXACT_TOKEN_TYPES or string == "!"
+    return kind == tokenize.ERRORTOKEN or (kind == tokenize.NAME and not string.isidentifier())
 
 
 def _python_kind(kind: int, string: str) -> int | None:

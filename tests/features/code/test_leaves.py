@@ -68,7 +68,7 @@ def test_joined_leaves_come_back(leaves: list[str], space: str) -> None:
         assert texts_of(text, whole) == ["x", *closed]
 
 
-@pytest.mark.parametrize("text", ["x = '''a", "(", "if x:\n    a\n  b\n", "a = $b"])
+@pytest.mark.parametrize("text", ["x = '''a", "(", "if x:\n    a\n  b\n", "a = $b", "a ? b", "a = !b", "a = €"])
 def test_what_tokenize_refuses_has_no_leaves(text: str) -> None:
     assert lex_python(text) is None
 

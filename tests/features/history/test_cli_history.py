@@ -176,7 +176,7 @@ def test_another_history_that_is_damaged_is_named_and_nothing_is_made(tmp_path: 
     other, path = tmp_path / "other.db", tmp_path / "own.db"
     (file,) = records(tmp_path, [commit(1)], [0.0])
     assert call("history", "add", file, "--db", str(other), cwd=tmp_path).returncode == 0
-    with sqlite3.connect(other) as connection:
+    with closing(sqlite3.connect(other)) as connection, connection:
         connection.execute(change)
     said = refused("history", "add", file, str(other), "--db", str(path), cwd=tmp_path)
     assert other.name in said

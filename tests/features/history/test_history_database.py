@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sqlite3
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -44,7 +44,7 @@ def test_two_halves_join_to_the_whole(tmp_path: Path) -> None:
 def test_rebuilding_gives_the_tables_again_and_mends_points(tmp_path: Path) -> None:
     path = filled(tmp_path / "history.db", ENTRIES, LINE)
     before = tables(path)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM points")
         connection.execute("UPDATE about SET value = '0' WHERE name = 'schema'")
     with pytest.raises(InputError, match="rebuild"), opened(path):
@@ -123,7 +123,7 @@ def test_rebuilding_refuses_no_record_that_an_older_version_took(tmp_path: Path)
         filled(first, same[1:], LINE)
     with opened(second) as database:
         rows = database.rows("SELECT * FROM records")
-    with sqlite3.connect(first) as connection:
+    with closing(sqlite3.connect(first)) as connection, connection:
         connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         connection.execute("UPDATE about SET value = '2' WHERE name = 'schema'")
     with opened(first, any_schema=True) as database:
@@ -173,7 +173,7 @@ def test_a_database_of_others_is_refused_and_stays(tmp_path: Path, statements: l
     path = tmp_path / "history.db"
     if "CREATE" not in statements[0]:
         filled(path, ENTRIES[:1], LINE)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
     content = path.read_bytes()
@@ -228,7 +228,7 @@ def test_damaged_names_of_tables_are_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     path = filled(tmp_path / "history.db", ENTRIES, LINE)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE records SET content = X'00' WHERE id = ?", (ENTRIES[2].id,))
     with opened(path, any_schema=True) as database, pytest.raises(InputError, match=ENTRIES[2].id[:12]):
         database.rebuild(None)
@@ -300,7 +300,7 @@ def test_a_full_disk_is_named_and_nothing_is_added(tmp_path: Path) -> None:
 )
 def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
     path = filled(tmp_path / "history.db", ENTRIES, LINE)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(change)
     with pytest.raises(InputError, match=r"history\.db.*damaged.*rebuild"), opened(path) as database:
         history_of(database)
@@ -311,7 +311,7 @@ def test_points_of_a_stranger_are_refused(tmp_path: Path, change: str) -> None:
 
 def test_revisions_of_a_stranger_are_left_out(tmp_path: Path) -> None:
     other = filled(tmp_path / "other.db", ENTRIES, LINE)
-    with sqlite3.connect(other) as connection:
+    with closing(sqlite3.connect(other)) as connection, connection:
         connection.execute("UPDATE revisions SET subject = 5, parent = X'00'")
         connection.execute("INSERT INTO revisions VALUES ('no commit', NULL, NULL, NULL, NULL)")
         connection.execute("UPDATE about SET value = 'no commit' WHERE name = 'tip'")
