@@ -153,7 +153,7 @@ def can_stop(parts: int, width: float, alpha: float = ALPHA) -> bool:
 
 def least_parts(width: float, alpha: float = ALPHA) -> int | None:
     """Return about the fewest parts that ``can_stop``, in two digits; None if there are none."""
-    numbers = [first * 10**power for power in range(1, 5) for first in range(10, 100)] + [MOST_PARTS]
+    numbers = [first * 10**power for power in range(5) for first in range(10, 100)] + [MOST_PARTS]
     place = bisect.bisect_left(numbers, True, key=lambda parts: can_stop(parts, width, alpha))
     return numbers[place] if place < len(numbers) else None
 
