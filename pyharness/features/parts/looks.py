@@ -180,7 +180,7 @@ def check(declared: Suite, parts: int, width: float) -> None:
     if not (pairs := pairs_of(declared)):
         raise InputError(f"--until compares rows: the suite needs the reference row and another in {RANKED!r}")
     alpha = ALPHA / len(pairs)
-    if not can_stop(parts, width, alpha):
+    if parts <= MOST_PARTS and not can_stop(parts, width, alpha):
         least = least_parts(width, alpha)
         advice = "no number of parts is enough" if least is None else f"write --parts {least} or more"
         raise InputError(f"no run in {parts} parts can stop at {_percent(width)} before it has read all: {advice}")
@@ -222,15 +222,22 @@ class Until:
             begin = end
 
     def is_narrow(self, read: Sequence[int]) -> bool:
-        """Whether the ratios of all pairs are narrow after these parts; one that failed makes none narrow."""
+        """Whether the ratios of all pairs are narrow after these parts; a part that failed makes none narrow.
+
+        A row that is skipped has no counts in any part, so it has no ratio. Without any ratio nothing is narrow.
+        """
         of, pairs = self.run.folder.plan.parts, pairs_of(self.run.plan.suite)
+        every = (self._counts(pair, read) for pair in pairs)
+        counted = (counts for counts in every if not np.isnan(counts).all(axis=1).any())
+        narrow = [is_narrow(row, reference, of, self.width, ALPHA / len(pairs)) for row, reference in counted]
+        return bool(narrow) and all(narrow)
+
+    def _counts(self, pair: tuple[str, str, str], read: Sequence[int]) -> Floats:
+        """Return the tokens of a row and of the reference row on a text, float64 [2, parts]."""
         keys = {(one.tokenizer, one.corpus): one.key for one in self.run.cases if one.benchmark == RANKED}
-        for row, home, text in pairs:
-            of_both = (keys.get((one, text), "") for one in (row, home))
-            counts = [np.array([self._count(key, part) for part in read]) for key in of_both]
-            if not is_narrow(counts[0], counts[1], of, self.width, ALPHA / len(pairs)):
-                return False
-        return True
+        row, home, text = pair
+        of_both = (keys.get((one, text), "") for one in (row, home))
+        return np.array([[self._count(key, part) for part in read] for key in of_both], np.float64)
 
     def in_words(self) -> str:
         """Return a sentence for a run that has stopped."""
@@ -243,9 +250,9 @@ class Until:
         if (key, part) not in self._tokens:
             try:
                 with store.StateReader(self.run.folder.file_of(part, key)) as states:
-                    planes = {name: array for name, array in states.arrays(key) if name == COUNTER}
-                self._tokens[key, part] = float(sums_of(passes.of_planes(planes)[COUNTER[:-2]]).sum())
-            except (InputError, KeyError):
+                    planes = next((array for name, array in states.arrays(key) if name == COUNTER), np.zeros(0))
+                self._tokens[key, part] = float(sums_of(passes.of_planes({COUNTER: planes})[COUNTER[:-2]]).sum())
+            except InputError:
                 return math.nan
         return self._tokens[key, part]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import parts_until
 from pyharness.features.parts import looks
-from shown import parts_until
 
 
 def test_parts_are_ranges_of_bytes() -> None:

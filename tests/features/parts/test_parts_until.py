@@ -275,6 +275,23 @@ def test_a_run_that_is_never_narrow_reads_all(tmp_path: Path, monkeypatch: pytes
     divided.assert_equal(store.read(output), divided.in_one_process(suite, tmp_path / "whole.json"))
 
 
+def test_a_part_without_counts_makes_nothing_narrow(small: Path, tmp_path: Path) -> None:
+    divided.planned(small, 16, tmp_path / "run")
+    divided.worked(tmp_path / "run", *range(12))
+    run = planning.opened(tmp_path / "run")
+    assert looks.Until(run, 0.6).is_narrow(range(12))
+    assert not looks.Until(run, 0.6).is_narrow(range(13))
+    next((tmp_path / "run" / "3").glob("*.part.zip")).write_bytes(b"damage")
+    assert not looks.Until(run, 0.6).is_narrow(range(12))
+
+
+def test_a_row_that_is_skipped_has_no_ratio_to_wait_for(small: Path, tmp_path: Path) -> None:
+    for name, rows, narrow in (("some", [*TWO, "patches:space"], True), ("all", ["raw_bytes", "patches:space"], False)):
+        divided.planned(write_rows(tmp_path, rows), 16, tmp_path / name)
+        divided.worked(tmp_path / name, *range(12))
+        assert looks.Until(planning.opened(tmp_path / name), 0.6).is_narrow(range(12)) == narrow
+
+
 def test_a_cluster_has_one_batch_after_the_other(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -316,6 +333,7 @@ def test_what_cannot_stop_is_refused(tmp_path: Path) -> None:
     assert "290" in refused("run", str(suite), "--parts", "280", "--until", "2%", "-o", output)
     assert "340" in refused("run", str(three), "--parts", "280", "--until", "2%", "-o", output)
     assert "no number" in refused("run", str(suite), "--parts", "280", "--until", "0.000001%", "-o", output)
+    assert "1000001" in refused("run", str(suite), "--parts", "1000001", "--until", "2%", "-o", output)
     assert "compression" in refused("run", str(alone), "--parts", "480", "--until", "2%", "-o", output)
     assert not list(tmp_path.glob("record*"))
 
