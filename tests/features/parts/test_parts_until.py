@@ -168,6 +168,17 @@ def test_a_part_beyond_what_is_assumed_makes_nothing_narrow() -> None:
     assert (wealth[10:] == -math.inf).all()
 
 
+def test_a_stop_takes_a_wealth_of_two_over_alpha_on_either_side() -> None:
+    row, reference = np.tile([1.0, 2, 3], 200), np.tile([1.0, 2.1, 2.9], 200)
+    shares, ratio = looks.stakes(row, reference, 1000, 0.02), reference.sum() / row.sum()
+    ends = ((0.98 * ratio, True), (1.02 * ratio, False))
+    most = [looks.log_wealth(row, reference, 1000, end, shares, above=above).max() for end, above in ends]
+    assert most[0] != most[1]
+    alpha = 2 / math.exp(min(most))
+    assert looks.is_narrow(row, reference, 1000, 0.02, 1.001 * alpha)
+    assert not looks.is_narrow(row, reference, 1000, 0.02, 0.999 * alpha)
+
+
 def test_how_many_parts_a_stop_takes() -> None:
     for width, least in ((0.05, 120), (0.02, 290), (0.005, 1200)):
         assert looks.least_parts(width) == least
@@ -229,9 +240,10 @@ class AlwaysNarrow(looks.Until):
 
 @pytest.mark.parametrize("before", [0, 1, 40, 64])
 def test_a_run_that_others_began_goes_on_until_their_parts_are_of_the_first(before: int) -> None:
-    folder = SimpleNamespace(digest="0" * 64, plan=SimpleNamespace(parts=64), missing=lambda: order[before:])
+    folder = SimpleNamespace(digest="0" * 64, plan=SimpleNamespace(parts=64))
     run: Any = SimpleNamespace(folder=folder)
     order = looks.in_drawn_order(run)
+    folder.missing = lambda: order[before:]
     assert sorted(order) == list(range(64)) != order
     until = AlwaysNarrow(run, 0.02)
     read = [part for batch in until.batches() for part in batch]
