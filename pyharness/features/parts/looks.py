@@ -8,9 +8,10 @@ R = r, the next difference has the mean mu = -(sum of those before) / (N - their
 Bets test this. A bet starts with a wealth of 1. In each part it multiplies its wealth by 1 + lambda (d - mu) if it says
 that R is above r, or by 1 - lambda (d - mu) if it says that R is below. If R = r, neither gains on average. By Ville's
 inequality its wealth then ever reaches 2 / alpha with a probability of at most alpha / 2, however often one looks. So a
-candidate is rejected once one of its two bets has reached that. A run may stop when r (1 - width) and r (1 + width) are
-both rejected, with r the ratio of the parts that are read. All candidates beyond are rejected too, because wealth is
-monotone in r. With several pairs of rows and texts alpha is divided by their number: all ratios hold together.
+candidate is rejected once one of its two bets has reached that. With r the ratio of the parts that are read, a run may
+stop when two bets have: that R is above r (1 - width), and that R is below r (1 + width). All candidates beyond are
+rejected too, because wealth is monotone in r. With several pairs of rows and texts alpha is divided by their number, so
+that all ratios hold together.
 
 One thing is assumed: no part has more than ``MOST`` times the tokens of the mean part, for either row. The mean is that
 of the parts read before, ``FIRST`` of them or more. So no difference is beyond a bound, and no wealth falls below 0. If
