@@ -45,6 +45,8 @@ RESULTS = "pyharness-results"
               "--resume runs the rest [default: no limit].")  # fmt: skip
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Read each text in N parts, each kept once it is "
               "read: --resume loses no more than a part. Needs --output [default: in one go].")  # fmt: skip
+@click.option("--until", metavar="WIDTH", help="Stop once bytes per token, relative to the reference row, are known "
+              "within WIDTH, such as 2%. Needs hundreds of --parts, 0.5% thousands [default: read all].")  # fmt: skip
 @click.option("--on", "where", metavar="NAME[:ADDRESS]", help="Who reads the parts: this machine, or ray, or a cluster "
               "ray:HOST:PORT [default: local].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
@@ -60,8 +62,8 @@ RESULTS = "pyharness-results"
 def run(
     suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
     reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
-    parts: int | None, where: str | None, output: Path | None, force: bool, resume: bool, dry_run: bool, as_json: bool,
-    tracebacks: bool, quiet: bool,
+    parts: int | None, until: str | None, where: str | None, output: Path | None, force: bool, resume: bool,
+    dry_run: bool, as_json: bool, tracebacks: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure tokenizers on texts and write a record.
 
@@ -96,8 +98,8 @@ def run(
         raise InputError("--json needs --dry-run; for the numbers of a run, use pyharness report --format json")
     if parts is not None and (output is None or limit is not None or dry_run or tracebacks):
         raise InputError("--parts needs --output, and knows no --time-limit, --dry-run or --traceback")
-    if where is not None and parts is None:
-        raise InputError("--on says who reads parts: give their number with --parts")
+    if parts is None and (where, until) != (None, None):
+        raise InputError("--on and --until are about parts: give their number with --parts")
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -116,7 +118,7 @@ def run(
         _foresee(declared, output, force, resume, as_json=as_json)
         return
     if parts is not None and output is not None:
-        _end(_in_parts(_executor(where), declared, parts, output, force, resume, quiet), output, quiet)
+        _end(_in_parts(_executor(where), declared, parts, output, force, resume, quiet, until), output, quiet)
         return
     with _claim(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
@@ -150,13 +152,13 @@ def _end(record: Record, path: Path, quiet: bool, late: str = "") -> None:
 
 
 def _in_parts(
-    executor: Any, declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool
+    executor: Any, declared: Suite, parts: int, output: Path, force: bool, resume: bool, quiet: bool, until: str | None
 ) -> Record:
     """Run a suite in parts."""
     from pyharness.cli.progress import listener
     from pyharness.system.child_process import ChildDied
 
-    how = {"force": force, "resume": resume, "quiet": quiet}
+    how = {"force": force, "resume": resume, "quiet": quiet} | ({} if until is None else {"until": until})
     try:
         with listener(quiet) as watching:
             record: Record = executor.run(declared, parts, output, watching, complain, **how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -38,26 +38,37 @@ class LocalExecutor:
         return self
 
     @contextlib.contextmanager
-    def doing(self, run: PartsRun, hear: Callable[[PartDone | str], None]) -> Iterator[Sequence[RowWorkers]]:
-        """Do all parts, and give the processes here that did them; ``hear`` gets what became of each, or a remark."""
+    def doing(
+        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str], None]
+    ) -> Iterator[Sequence[RowWorkers]]:
+        """Do parts, one batch after the other, and give the processes here that did them.
+
+        ``hear`` gets what became of each part, or a remark.
+        """
         from pyharness.features.parts import working
 
         with working.lanes(run, run.plan.suite.workers) as lanes:
-            working.work(run, range(run.folder.plan.parts), hear, lanes)
+            for batch in batches:
+                working.work(run, batch, hear, lanes)
             yield lanes
 
     def run(
         self, declared: Suite, parts: int, output: Path, listener: Listener, say: Callable[[str], None], *,
-        force: bool, resume: bool, quiet: bool = False,
+        force: bool, resume: bool, quiet: bool = False, until: str | None = None,
     ) -> Record:  # fmt: skip
         """Run a suite in parts and write its record; ``say`` gets lines on each part, or of failures alone (``quiet``).
+
+        ``until``: parts are read in a drawn order, until ratios to the reference row are narrower than this, as "0.5%".
 
         Raises:
             InputError: the suite cannot be run in parts, there is an unfinished run that is not to be resumed, or none
                 that is, or the record cannot be written.
         """
-        from pyharness.features.parts import merging, planning, working
+        from pyharness.features.parts import looks, merging, planning, working
 
+        width = None if until is None else looks.limit_of(until)
+        if width is not None:
+            looks.check(declared, parts, width)
         merging.check_output(output, force=True)  # that it is no folder: what may be replaced is asked below
         if atomic_file.is_stream(output):
             raise InputError(f"a run in parts keeps a folder beside its record, and {str(output)!r} is no file")
@@ -73,13 +84,18 @@ class LocalExecutor:
             what = "parts of which some failed" if output.exists() else "an unfinished run: continue it with --resume,"
             raise InputError(f"{str(folder)!r} holds {what}; or remove it, or choose another --output")
         run = planning.made(declared, parts, folder)
+        enough = None if width is None else looks.Until(run, width)
+        batches = [range(parts)] if enough is None else enough.batches()
 
         def hear(what: PartDone | str) -> None:
             for line in () if quiet else [what] if isinstance(what, str) else working.in_words(what, parts):
                 say(line)
 
-        with self.doing(run, hear) as lanes:
-            record = merging.merge(run, output, listener, lanes, force=force)
+        with self.doing(run, batches, hear) as lanes:
+            stopped = enough is not None and enough.stopped is not None
+            record = merging.merge(run, output, listener, lanes, force=force, partial=stopped)
+        if enough is not None and stopped and not quiet:
+            say(enough.in_words())
         if failed := _failed(run.folder):
             first = run.folder.done(failed[0])
             reason = first.failed[0].reason if first is not None else ""

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,14 +66,20 @@ class RayExecutor(LocalExecutor):
         return replace(self, address=address)
 
     @contextlib.contextmanager
-    def doing(self, run: PartsRun, hear: Callable[[PartDone | str], None]) -> Iterator[Sequence[RowWorkers]]:
-        """Have the parts done that are missing; no process here did any.
+    def doing(
+        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str], None]
+    ) -> Iterator[Sequence[RowWorkers]]:
+        """Have the parts done that are missing, each batch by a driver of its own; no process here did any.
 
         Raises:
             InputError: the cluster cannot be used, or refuses a part.
             ChildDied: the cluster ended, or a part ended its process three times.
         """
-        parts = range(run.folder.plan.parts)
+        for batch in batches:
+            self._do(run, batch, hear)
+        yield ()
+
+    def _do(self, run: PartsRun, parts: Sequence[int], hear: Callable[[PartDone | str], None]) -> None:
         done = {part: one for part in parts if (one := run.folder.done(part)) is not None}
         for one in done.values():
             hear(one)
@@ -91,8 +97,7 @@ class RayExecutor(LocalExecutor):
             if "part" in answer and (now := run.folder.done(int(answer["part"]))) is not None:
                 hear(now)
         if given_up:
-            raise ChildDied(f"lost part {in_ranges(sorted(given_up))} of {len(parts)} {TRIES} times")
-        yield ()
+            raise ChildDied(f"lost part {in_ranges(sorted(given_up))} of {run.folder.plan.parts} {TRIES} times")
 
     def _answers(self, folder: Path, parts: list[int], device: str) -> Iterator[dict[str, Any]]:
         """Start a driver and yield what it writes; end it and all that it has started."""
