@@ -16,18 +16,18 @@ MOST_COLUMNS = 2**31 - 1
 TARGET_DTYPES = ("int32", "int64")
 
 
-def check_logits(info: ArrayInfo) -> None:
+def check_logits(info: ArrayInfo, name: str = "logits") -> None:
     """Check that logits are [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
     if len(info.shape) != 2:
         raise InputError(
-            f"logits must have two dimensions, [rows, vocabulary], not {len(info.shape)}: reshape(-1, vocabulary) it"
+            f"{name} must have two dimensions, [rows, vocabulary], not {len(info.shape)}: reshape(-1, vocabulary) it"
         )
     if info.dtype not in LOGIT_DTYPES:
-        raise InputError(f"logits must hold {', '.join(LOGIT_DTYPES)}, not {info.dtype}: convert it")
+        raise InputError(f"{name} must hold {', '.join(LOGIT_DTYPES)}, not {info.dtype}: convert it")
     if info.shape[1] > 1 and info.strides[1] != 1:
-        raise InputError(f"logits must be contiguous in its last dimension; its stride is {info.strides[1]}: copy it")
+        raise InputError(f"{name} must be contiguous in its last dimension; its stride is {info.strides[1]}: copy it")
     if not 1 <= info.shape[1] <= MOST_COLUMNS:
-        raise InputError(f"logits must have 1 to {MOST_COLUMNS} columns, not {info.shape[1]}")
+        raise InputError(f"{name} must have 1 to {MOST_COLUMNS} columns, not {info.shape[1]}")
 
 
 def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
