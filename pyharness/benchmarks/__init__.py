@@ -93,23 +93,18 @@ class Pass(Protocol):
 
     def read(self, corpus: Any, threads: int, progress: Callable[[int], None]) -> object:
         """Read a corpus; tell ``progress`` the bytes read so far. Raises ``NoFindings`` if it can have no numbers."""
-        ...
 
     def merge(self, other: Any) -> None:
         """Add another pass of the same row, over the text behind its own."""
-        ...
 
     def arrays(self) -> State:
         """Return all that the pass has read, as integers: what ``restore`` of another process needs."""
-        ...
 
     def restore(self, arrays: State) -> None:
         """Become the pass that gave these arrays; raise ``InputError`` for those of another row, or of no pass."""
-        ...
 
     def findings(self) -> Findings:
         """Compute the numbers of all that was read. Raises ``NoFindings`` if there can be none."""
-        ...
 
 
 class NoFindings(Exception):

@@ -195,8 +195,16 @@ PLOT = Plot(
 
 BENCHMARKS = (
     Benchmark(
-        "fairness", "premiums of languages on aligned sentences", PassRun(starts), corpus="parallel", place=4,
-        metrics=fairness.METRICS, pace=Pace(0.15), tables=(TABLE,), plots=(PLOT,), answers=costliest,
+        "fairness",
+        "premiums of languages on aligned sentences",
+        PassRun(starts),
+        corpus="parallel",
+        place=4,
+        metrics=fairness.METRICS,
+        pace=Pace(0.15),
+        tables=(TABLE,),
+        plots=(PLOT,),
+        answers=costliest,
         rederive=rederive,
     ),
-)  # fmt: skip
+)

@@ -13,17 +13,6 @@ from typing import Any
 import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, checks, first_documents, notes
-from pyharness.benchmarks.checks import (
-    COMPARED,
-    STRESS,
-    TEXT,
-    Comparison,
-    IdsKept,
-    NotEncoded,
-    OtherText,
-    RoundTrips,
-    TripsByPart,
-)
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
@@ -63,14 +52,17 @@ def run(work: Work) -> Findings:
     texts, odd = first_documents(work.text, int(work.case.parameters["bytes"]), tally), checks.samples()
     every = [*texts, *(one.text for one in odd), *checks.RUNS.values()]
     check = _Check(
-        work, TripsByPart.of(tokenizer), IdDigests.of(Facts.of(tokenizer)), IdsKept(digest_of("\0".join(every)))
+        work,
+        checks.TripsByPart.of(tokenizer),
+        IdDigests.of(Facts.of(tokenizer)),
+        checks.IdsKept(digest_of("\0".join(every))),
     )
     try:
         check.read_home()
         check.documents(check.trips.text, texts)
         check.documents(check.trips.sample, [one.text for one in odd])
         check.runs()
-    except (OtherText, NotEncoded) as reason:
+    except (checks.OtherText, checks.NotEncoded) as reason:
         return Findings(status="failed", reason=str(reason), tally=tally)
     except _OtherIds:  # decoding wrong ids proves nothing, and some libraries crash on it
         pass
@@ -88,19 +80,19 @@ class _Check:
     """The check of every document."""
 
     work: Work
-    trips: TripsByPart
+    trips: checks.TripsByPart
     digests: IdDigests
-    kept: IdsKept
-    comparison: Comparison | None = None
+    kept: checks.IdsKept
+    comparison: checks.Comparison | None = None
     compared: tuple[int, int] = (0, 0)  # documents whose ids are compared, and those left out; without runs
     done: int = 0  # bytes
 
     def read_home(self) -> None:
         """Read the other row's ids, if there is one."""
         if self.work.expected is not None:
-            self.comparison = Comparison(self.kept.load(self.work.expected))
+            self.comparison = checks.Comparison(self.kept.load(self.work.expected))
 
-    def documents(self, trips: RoundTrips, documents: Sequence[str]) -> None:
+    def documents(self, trips: checks.RoundTrips, documents: Sequence[str]) -> None:
         """Encode documents, record digests of their ids, and decode them."""
         for texts in batches(documents, size=BATCH_SIZE):
             tokens = trips.tokenizer.encode_batch(texts, self.work.threads)
@@ -117,7 +109,7 @@ class _Check:
             self._compare(trips, [text], tokens)
             trips.check([text], tokens)
 
-    def _compare(self, trips: RoundTrips, texts: list[str], tokens: Tokens) -> None:
+    def _compare(self, trips: checks.RoundTrips, texts: list[str], tokens: Tokens) -> None:
         if self.comparison is not None:
             self.comparison.check(trips.tokenizer, texts, tokens)
             if trips is not self.trips.runs:
@@ -148,7 +140,7 @@ def _conclude(check: _Check, tally: Tally) -> Findings:
         }
         if (difference := comparison.difference) is not None:
             number = difference["document"]  # those of the stress set follow those of the text
-            where = _name(TEXT, number) if number < texts else _name(STRESS, number - texts)
+            where = _name(checks.TEXT, number) if number < texts else _name(checks.STRESS, number - texts)
             reason = (
                 f"wrong ids: {where}, byte {difference['byte_offset']} "
                 f"(token {difference['token']}): "
@@ -163,19 +155,19 @@ def _conclude(check: _Check, tally: Tally) -> Findings:
         return Findings(details=details, status="failed", reason=reason, tally=tally)
     state = {**trips.arrays(), **check.digests.arrays()}
     if comparison is not None:
-        state = {**state, COMPARED: np.array(check.compared, np.int64)}
+        state = {**state, checks.COMPARED: np.array(check.compared, np.int64)}
     return Findings(_measurements(state), {**details, **id_digests.details(state)}, tally=tally, state=state)
 
 
 def _name(part: str, number: int) -> str:
     """Return the name of a document: its number, or its name in the stress set."""
-    return f"document {number}" if part == TEXT else checks.name(number)
+    return f"document {number}" if part == checks.TEXT else checks.name(number)
 
 
 def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
     """Describe the first document of the text, and of the stress set, that did not come back: both sides' text."""
     for part, witness in result.details.get("witnesses", {}).items():
-        where = f"{result.case.corpus}: {witness['name']}" if part == TEXT else witness["name"]
+        where = f"{result.case.corpus}: {witness['name']}" if part == checks.TEXT else witness["name"]
         sides = witness["expected"], witness["got"]
         alike = unicodedata.normalize("NFC", sides[0]) == unicodedata.normalize("NFC", sides[1])
         yield part, f"{where}, byte {witness['byte_offset']}", *map(ascii if alike else repr, sides)
@@ -183,7 +175,7 @@ def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
 
 def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
     """Name the rows that change a document of a text, and those that only change one of the stress set."""
-    text, stress = (_exact_shares(results, part) for part in (TEXT, STRESS))
+    text, stress = (_exact_shares(results, part) for part in (checks.TEXT, checks.STRESS))
     if text:  # an older record does not separate text and stress set
         lost = [
             f"{row} ({100 * (1 - share):.3g} % of the documents of {label}{_promise(data, row)})"
@@ -219,7 +211,7 @@ def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[
     shares: dict[str, float] = {}
     for result in results:
         shares_by_part = {one.part: one.value for one in result.measurements if one.metric == "exact_round_trip_share"}
-        if TEXT not in shares_by_part and (share := shares_by_part.get(None)) is not None:
+        if checks.TEXT not in shares_by_part and (share := shares_by_part.get(None)) is not None:
             shares[result.case.tokenizer] = min(share, shares.get(result.case.tokenizer, 1.0))
     if shares:
         description = ", ".join(f"{row} {share:.4f}" for row, share in shares.items())
@@ -232,8 +224,8 @@ TABLE = Table(
         Fact("round_trip", "promise"),
         Column("checked_documents", "tested", pick="sum"),
         Column("round_trip_share", "kept", pick="least"),
-        Column("exact_round_trip_share", "text exact", part=TEXT, pick="least"),
-        Column("exact_round_trip_share", "stress exact", part=STRESS, pick="least"),
+        Column("exact_round_trip_share", "text exact", part=checks.TEXT, pick="least"),
+        Column("exact_round_trip_share", "stress exact", part=checks.STRESS, pick="least"),
         Column("idempotent_share", "idempotent", pick="least"),
         Column("identical_documents", "same ids", pick="sum"),
         Column("mapped_documents", "left out", pick="sum", optional=True),
@@ -255,12 +247,25 @@ TABLE = Table(
 
 BENCHMARKS = (
     Benchmark(
-        "integrity", "round trips by the tokenizer's class, and identical ids of rows that claim one vocabulary",
-        run, corpus="required", role=Role.VERIFIES, pace=Pace(0.5, 0.25), place=6,
-        metrics=("round_trip_share", "exact_round_trip_share", "idempotent_share",
-                 "checked_documents", "identical_documents", "mapped_documents"),
-        tables=(TABLE,), answers=losers,
+        "integrity",
+        "round trips by the tokenizer's class, and identical ids of rows that claim one vocabulary",
+        run,
+        corpus="required",
+        role=Role.VERIFIES,
+        pace=Pace(0.5, 0.25),
+        place=6,
+        metrics=(
+            "round_trip_share",
+            "exact_round_trip_share",
+            "idempotent_share",
+            "checked_documents",
+            "identical_documents",
+            "mapped_documents",
+        ),
+        tables=(TABLE,),
+        answers=losers,
         listing=Listing("Text that is lost", ("read from", "first place", "text", "decoded"), lost),
-        parameters={"bytes": 2_000_000}, rederive=rederive,
+        parameters={"bytes": 2_000_000},
+        rederive=rederive,
     ),
-)  # fmt: skip
+)

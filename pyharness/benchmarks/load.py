@@ -111,11 +111,19 @@ PLOTS = (
 
 BENCHMARKS = (
     Benchmark(
-        "load", "seconds and memory to load a tokenizer in a fresh process", run, corpus="none", place=3,
-        metrics=("load_seconds", "peak_memory_bytes"), role=Role.TIMES, pace=Pace(5.9), tables=(TABLE,),
-        plots=PLOTS, own_process=True,
+        "load",
+        "seconds and memory to load a tokenizer in a fresh process",
+        run,
+        corpus="none",
+        place=3,
+        metrics=("load_seconds", "peak_memory_bytes"),
+        role=Role.TIMES,
+        pace=Pace(5.9),
+        tables=(TABLE,),
+        plots=PLOTS,
+        own_process=True,
     ),
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     lifeline.begin()

@@ -77,8 +77,15 @@ TABLES = (
 
 BENCHMARKS = (
     Benchmark(
-        "vocabulary", "size, scaffold share, and the parameters of an embedding of each width", run, pace=Pace(0.3),
-        corpus="none", place=7, metrics=REPORTED, tables=TABLES, parameters={"width": [768, 2048, 4096]},
+        "vocabulary",
+        "size, scaffold share, and the parameters of an embedding of each width",
+        run,
+        pace=Pace(0.3),
+        corpus="none",
+        place=7,
+        metrics=REPORTED,
+        tables=TABLES,
+        parameters={"width": [768, 2048, 4096]},
         rederive=rederive,
     ),
-)  # fmt: skip
+)

@@ -65,18 +65,13 @@ def reports_errors(command: F) -> F:
             complain_of(["there is not enough memory for this"])
             sys.exit(2)
         except KeyboardInterrupt as end:
-            complain("; ".join(["interrupted", *_notes(end)]))
+            complain("; ".join(["interrupted", *getattr(end, "__notes__", [])]))
             sys.exit(130)
         except lifeline.Ended as end:
-            complain("; ".join([f"ended by {end.signal.name}", *_notes(end)]))
+            complain("; ".join([f"ended by {end.signal.name}", *getattr(end, "__notes__", [])]))
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def _notes(end: BaseException) -> list[str]:
-    """Return the notes that a command added to an interrupt: they say how to continue."""
-    return list(getattr(end, "__notes__", []))
 
 
 def _too_small_an_address_space() -> str | None:

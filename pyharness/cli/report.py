@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pyharness.cli import usage
-from pyharness.cli.console import (
-    PULL_REQUEST,
-    check_target,
-    color,
-    complain,
-    discard_output,
-    for_a_pull_request,
-    reports_errors,
-    show_in_pager,
-    summarise,
-    width,
-)
+from pyharness.cli import console, usage
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +45,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True, help="Compute every number again from the state file and show what differs.")
-@reports_errors
+@console.reports_errors
 def report(
     records: tuple[Path, ...], form: str | None, every: bool, listed: bool, reader: str | None, output: Path | None,
     force: bool, rederive: bool,
@@ -83,7 +71,7 @@ def report(
     from pyharness.report import comments, record_kinds
     from pyharness.report import page as pages
 
-    check_target(output, force, records)
+    console.check_target(output, force, records)
     form = _form("text" if rederive and form is None else form, output, reader)
     if len(records) > 1:
         if rederive:
@@ -117,7 +105,7 @@ def _form(form: str | None, output: Path | None, reader: str | None) -> str:
     from pyharness.report import FORMATS_OF_SUFFIXES
 
     suffix = "" if output is None else output.suffix
-    return for_a_pull_request(form or FORMATS_OF_SUFFIXES.get(suffix, "text"), reader)
+    return console.for_a_pull_request(form or FORMATS_OF_SUFFIXES.get(suffix, "text"), reader)
 
 
 def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool) -> None:
@@ -137,7 +125,7 @@ def _refuse_for_other(path: Path, kind: RecordKind, form: str, *, rederive: bool
     """Refuse formats and options that do not apply to a file other than a run's record."""
     if rederive:
         raise InputError(f"{str(path)!r} is {kind.noun}: --rederive is for records of runs")
-    if form == PULL_REQUEST and kind.comment is None:
+    if form == console.PULL_REQUEST and kind.comment is None:
         raise InputError(f"{str(path)!r} is {kind.noun}, which has no comment for a pull request: leave --for out")
     if form == JUNIT and form not in kind.texts:
         raise InputError(f"{str(path)!r} is {kind.noun}, which has no JUnit XML: choose another --format")
@@ -166,10 +154,10 @@ def _export(
     """Write tables for people or rows for programs; ``page``: for HTML, ``comment``: for a pull request."""
     from pyharness import report as room
 
-    if form == PULL_REQUEST and comment is not None:
+    if form == console.PULL_REQUEST and comment is not None:
         text = room.to_pull_request(comment())
         _put(text, output, force)
-        summarise(text)
+        console.summarise(text)
         return
     if form == "parquet":
         if output is None:
@@ -177,7 +165,7 @@ def _export(
         room.to_parquet(rows(), output, overwrite=force)
         return
     text = {
-        "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
+        "text": lambda: room.to_text(tables(), width=console.width(), color=console.color() and output is None),
         "markdown": lambda: room.to_markdown(tables()), "latex": lambda: room.to_latex(tables()),
         "html": lambda: _page(page, tables, title),
         "csv": lambda: room.to_csv(rows()), "json": lambda: room.to_json(rows()),
@@ -191,7 +179,7 @@ def _page(page: Callable[[], Page], tables: Callable[[], Sequence[Sheet]], title
     from pyharness.report import page as pages
 
     if (lack := pages.lack()) is not None:
-        complain(lack)
+        console.complain(lack)
         return room.to_page(tables(), title)
     return pages.render(page())
 
@@ -200,7 +188,7 @@ def _put(text: str, output: Path | None, force: bool) -> None:
     from pyharness.system import atomic_file
 
     if output is None:
-        show_in_pager(text)
+        console.show_in_pager(text)
     else:
         atomic_file.write(output, text, overwrite=force)
 
@@ -226,7 +214,7 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @_FOR
 @_OUTPUT
 @_FORCE
-@reports_errors
+@console.reports_errors
 def compare(
     record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str | None, reader: str | None,
     output: Path | None, force: bool, every: bool,
@@ -261,7 +249,7 @@ def compare(
     from pyharness.report import comments, comparison
     from pyharness.report import page as pages
 
-    check_target(output, force, [record] if others else [record, Path(a)])
+    console.check_target(output, force, [record] if others else [record, Path(a)])
     form = _form(form, output, reader)
     first = store.read(record)
     title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
@@ -302,10 +290,10 @@ def _gate(
             comment=lambda: comments.comparison_comment(judged.differences, title, judged),
         )  # fmt: skip
     except BrokenPipeError:
-        discard_output()
+        console.discard_output()
     if output is not None or form in FOR_PROGRAMS:
         for line in judged.lines:
-            complain(line)
+            console.complain(line)
     sys.exit(judged.exit_code)
 
 

@@ -344,11 +344,10 @@ MOST_LINES = 20  # of the differences of one case, and of those apart from numbe
 def lines(found: Rederivation) -> Iterator[str]:
     """Report the differences, the count of equal values, what cannot be derived and why, and what is unchecked."""
     equal: dict[str, list[int]] = {}
-    underivable: dict[tuple[str, str], int] = {}
+    underivable: Counter[tuple[str, str]] = Counter()
     for one in found.cases:
         if one.underivable is not None:
-            key = one.result.case.benchmark, one.underivable
-            underivable[key] = underivable.get(key, 0) + 1
+            underivable[one.result.case.benchmark, one.underivable] += 1
         elif one.differences:
             yield f"{one.result.case.key}: {len(one.differences):,} of {one.values:,} values differ"
             yield from _first(one.differences)

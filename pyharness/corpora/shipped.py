@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import chain
 
 from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
@@ -51,11 +50,6 @@ def _fragments(part: str) -> Iterator[Fragment | TextRun]:
     return jsonl.documents(ROOT.joinpath(f"{part}.jsonl"), "text", "", MAX_DOCUMENT_BYTES)
 
 
-def _languages() -> dict[str, Traversable]:
-    files = sorted(ROOT.joinpath(ALIGNED).iterdir(), key=lambda file: file.name)
-    return {file.name.removesuffix(".txt"): file for file in files if file.name.endswith(".txt")}
-
-
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument or argument == ALIGNED:
         return _open_aligned(spec, argument, options)
@@ -74,7 +68,8 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 
 
 def _open_aligned(spec: str, part: str, options: Mapping[str, str]) -> Corpus:
-    by_language = _languages()
+    aligned = sorted(ROOT.joinpath(ALIGNED).iterdir(), key=lambda file: file.name)
+    by_language = {file.name.removesuffix(".txt"): file for file in aligned if file.name.endswith(".txt")}
     languages, reference = chosen(options, tuple(by_language))
     used = {language: by_language[language] for language in languages}
     make = AlignedCorpus if part else Sample

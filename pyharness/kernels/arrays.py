@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,56 +101,12 @@ def check_apart(written: dict[str, Any], others: dict[str, Any]) -> None:
     Memory in the gaps of another array's strides counts as shared.
     """
     extents = {name: describe(array, name).extent for name, array in (written | others).items() if array is not None}
-    for position, name in enumerate(extents):
-        if name not in written:
-            continue
-        mine = extents[name]
-        for other in list(extents)[position + 1 :]:
-            theirs = extents[other]
-            if max(mine.start, theirs.start) < min(mine.stop, theirs.stop):
-                raise InputError(f"{name} shares memory with {other}: pass memory of its own")
+    for (name, mine), (other, theirs) in combinations(extents.items(), 2):
+        if name in written and max(mine.start, theirs.start) < min(mine.stop, theirs.stop):
+            raise InputError(f"{name} shares memory with {other}: pass memory of its own")
 
 
 # ---------------------------------------------------------------------------------------------- libraries
-
-
-class Library(Protocol):
-    """Library that makes the result and work arrays of a call."""
-
-    keeps_memory_of_graphs: bool  # memory allocated during a stream's capture is not reused afterwards
-
-    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
-        """Return an array with arbitrary contents."""
-
-    def own(self, array: Any) -> Any:
-        """Return the array as one of this library's, without a copy."""
-
-    def product_dtype(self, dtype: str) -> str:
-        """Return the dtype of ``linear`` for factors of this dtype."""
-
-    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
-        """Return the bytes that ``linear`` allocates in addition to its arguments, for factors of this dtype."""
-
-    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
-        """Compute ``out = hidden @ weight.T + bias``."""
-
-    def stream_handle(self, device: Device) -> int:
-        """Return the library's current stream on a CUDA device."""
-
-    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
-        """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
-
-    def keep(self, array: Any, device: Device, handle: int) -> None:
-        """Keep the memory of ``array`` from reuse until this stream has passed the present point; only torch can."""
-
-    def free_bytes(self, device: Device) -> int:
-        """Return the bytes that could be allocated now."""
-
-
-def free_host_bytes() -> int:
-    """Return the bytes that could be allocated now; 1 GiB if the system does not say."""
-    available = available_memory_bytes()
-    return 1 << 30 if available is None else available
 
 
 def exporting(array: Any) -> AbstractContextManager[Any]:
@@ -166,15 +123,17 @@ def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
     return isinstance(error, MemoryError) or any(words in str(error) for words in ("out of memory", "can't allocate"))
 
 
-class _Numpy:
-    """Host arrays."""
+class Library:
+    """Library that makes the result and work arrays of a call: NumPy, on the host; subclasses are of devices, too."""
 
-    keeps_memory_of_graphs = True  # there are no graphs
+    keeps_memory_of_graphs = True  # memory allocated during a stream's capture is not reused afterwards
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        """Return an array with arbitrary contents."""
         return np.empty(shape, dtype)
 
     def own(self, array: Any) -> Any:
+        """Return the array as one of this library's, without a copy."""
         if isinstance(array, np.ndarray):
             return array
         try:
@@ -183,34 +142,42 @@ class _Numpy:
             raise InputError(f"NumPy cannot hold this array ({error}): pass torch tensors or float32") from None
 
     def product_dtype(self, dtype: str) -> str:
+        """Return the dtype of ``linear`` for factors of this dtype."""
         return "float32"
 
     def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        """Return the bytes that ``linear`` allocates in addition to its arguments, for factors of this dtype."""
         return 0 if dtype == "float32" else 4 * (rows * width + columns * (width + 1))
 
     def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        """Compute ``out = hidden @ weight.T + bias``."""
         # NumPy has no BLAS for 16-bit floats; it would multiply them one by one.
         np.matmul(hidden.astype(np.float32, copy=False), weight.astype(np.float32, copy=False).T, out=out)
         if bias is not None:
             np.add(out, bias.astype(np.float32, copy=False), out=out)
 
     def stream_handle(self, device: Device) -> int:
+        """Return the library's current stream on a CUDA device."""
         return 0
 
     def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
         return nullcontext()
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
-        return
+        """Keep the memory of ``array`` from reuse until this stream has passed the present point.
+
+        Only torch can: callers who pass a stream with arrays of cupy keep these.
+        """
 
     def free_bytes(self, device: Device) -> int:
-        return free_host_bytes()
+        """Return the bytes that could be allocated now; 1 GiB if the system does not say."""
+        available = available_memory_bytes()
+        return 1 << 30 if available is None else available
 
 
-class _Torch:
-    """Tensors of the CPU and of CUDA devices."""
-
-    keeps_memory_of_graphs = True  # graphs have their own pools
+class _Torch(Library):
+    """Tensors of the CPU and of CUDA devices. Graphs have their own pools."""
 
     def __init__(self) -> None:
         import torch
@@ -256,13 +223,13 @@ class _Torch:
 
     def free_bytes(self, device: Device) -> int:
         if not device.is_cuda:
-            return free_host_bytes()
+            return super().free_bytes(device)
         cuda = self._torch.cuda
         cached = cuda.memory_reserved(device.number) - cuda.memory_allocated(device.number)
         return int(cuda.mem_get_info(device.number)[0] + cached)
 
 
-class _Cupy:
+class _Cupy(Library):
     """Device arrays of cupy and of libraries that only speak DLPack."""
 
     keeps_memory_of_graphs = False
@@ -303,9 +270,6 @@ class _Cupy:
             within.enter_context(stream)
         return within
 
-    def keep(self, array: Any, device: Device, handle: int) -> None:
-        return  # cupy cannot do this: callers who pass a stream keep their arrays
-
     def free_bytes(self, device: Device) -> int:
         with self._cupy.cuda.Device(device.number):
             pool = self._cupy.get_default_memory_pool()
@@ -321,4 +285,4 @@ def library_of(array: Any, device: Device) -> Library:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _Torch()
-    return _Cupy() if device.is_cuda else _Numpy()
+    return _Cupy() if device.is_cuda else Library()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import cycle
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,40 +125,27 @@ STAGING_THREADS = 4  # a single one copies slower than the bus transfers; not me
 STAGED_AT_ONCE = 1 << 22  # bytes: below that, waking a thread costs more than it saves
 
 
-class Uploads(Protocol):
-    """Copies concurrent with counting: at most two chunks are between ``send`` and the end of their use."""
+class Uploads:
+    """Copies: synchronous ones, for the emulator. At most two chunks are between ``send`` and the end of their use."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
 
     def send(self, chunk: Chunk) -> Any:
         """Start to copy a chunk."""
+        columns = (chunk.tokens, chunk.offsets, chunk.weights)
+        tokens, offsets, weights = (None if c is None else self._place.upload(c, "a chunk") for c in columns)
+        return Chunk(tokens, chunk.first, offsets, weights)
 
     def receive(self, sent: Any) -> Chunk:
         """Return the chunk on the device, for work enqueued on the stream from now on."""
+        return sent  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Wait for the chunks that were sent and not received."""
 
 
-class DirectUploads:
-    """Synchronous copies, for the emulator."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    def send(self, chunk: Chunk) -> Chunk:
-        """Copy a chunk."""
-        columns = (chunk.tokens, chunk.offsets, chunk.weights)
-        tokens, offsets, weights = (None if c is None else self._place.upload(c, "a chunk") for c in columns)
-        return Chunk(tokens, chunk.first, offsets, weights)
-
-    def receive(self, sent: Chunk) -> Chunk:
-        """Return the chunk, which is here already."""
-        return sent
-
-    def close(self) -> None:
-        """Do nothing: no copy is pending."""
-
-
-class PinnedUploads:
+class PinnedUploads(Uploads):
     """Two slots of pinned and device memory, and a separate stream for the copies."""
 
     def __init__(self, place: Place) -> None:
@@ -233,7 +220,7 @@ def stage(pinned: NDArray[Any], column: NDArray[Any], pool: Executor) -> None:
 
 def uploads_for(place: Place) -> Uploads:
     """Return the kind of uploads to a place."""
-    return PinnedUploads(place) if place.device.is_cuda else DirectUploads(place)
+    return PinnedUploads(place) if place.device.is_cuda else Uploads(place)
 
 
 MOST_POSITIONS = 1 << 26  # of a chunk: 256 MiB of ids; larger copies are no faster
@@ -293,18 +280,14 @@ def host_chunks(tokens: Ids, segments: HostSegments, size: int, uploads: Any) ->
     try:
         sent = None
         for first in range(0, len(tokens), size):
-            earlier, sent = sent, uploads.send(_host_chunk(tokens, segments, first, size))
+            part = tokens[first : first + size + 1]
+            earlier, sent = sent, uploads.send(Chunk(part, first, *segments.within(first, first + len(part))))
             if earlier is not None:
                 yield uploads.receive(earlier)
         if sent is not None:
             yield uploads.receive(sent)
     finally:
         uploads.close()
-
-
-def _host_chunk(tokens: Ids, segments: HostSegments, first: int, size: int) -> Chunk:
-    part = tokens[first : first + size + 1]
-    return Chunk(part, first, *segments.within(first, first + len(part)))
 
 
 def narrowed_chunks(tokens: Any, offsets: Any, weights: Any, size: int, place: Place) -> Iterator[Chunk]:

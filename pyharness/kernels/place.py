@@ -20,7 +20,7 @@ from pyharness.types import InputError
 ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 
 
-def _load_cuda(device: int = 0) -> ModuleType:
+def _load_cuda(device: int) -> ModuleType:
     from pyharness.kernels.devices import require_cuda
 
     return require_cuda(device)

@@ -57,15 +57,8 @@ def _split_characters(batch: Batch) -> NDArray[np.int64]:
 
 def invalid_utf8_vocabulary(vocabulary: Vocabulary) -> int:
     """Count the entries of V whose bytes are not valid UTF-8."""
-
-    def broken(token: bytes) -> bool:
-        try:
-            token.decode()
-        except UnicodeDecodeError:
-            return True
-        return False
-
-    return sum(map(broken, compress(vocabulary.strings(), vocabulary.counted.tolist())))
+    tokens = compress(vocabulary.strings(), vocabulary.counted.tolist())
+    return sum(token.decode(errors="ignore").encode() != token for token in tokens)
 
 
 COUNTERS = (Counter("split_characters", _split_characters),)

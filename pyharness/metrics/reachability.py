@@ -237,10 +237,8 @@ class PipelineTest:
                     yield token, text
 
 
-def scaffold_like(
-    parts: NDArray[np.uint32], lengths: NDArray[np.int64], emitted: NDArray[np.uint64], share: float = 0.1
-) -> int:
-    """Count merged tokens that are mostly scaffolding: emitted in less than ``share`` of all their uses.
+def scaffold_like(parts: NDArray[np.uint32], lengths: NDArray[np.int64], emitted: NDArray[np.uint64]) -> int:
+    """Count merged tokens that are mostly scaffolding: emitted in less than a tenth of all their uses.
 
     A token is used when it is emitted, and in every use of a token that is merged from it. ``parts`` [n, 2] as in
     ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
@@ -253,7 +251,7 @@ def scaffold_like(
         uses[left] += uses[token]
         uses[right] += uses[token]
     used = np.array(uses, np.int64)[merged]
-    return int(((emitted[merged] < share * used) & (used > 0)).sum())
+    return int(((emitted[merged] < 0.1 * used) & (used > 0)).sum())
 
 
 REPORTED = (

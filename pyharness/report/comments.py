@@ -6,14 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pyharness.report.differences import (
-    INCONCLUSIVE,
-    Difference,
-    judged_otherwise,
-    notes_below,
-    one_table,
-    resolved_first,
-)
+from pyharness.report import differences as room
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
 from pyharness.report.failures import JudgedComparison
 from pyharness.report.provenance import foot_blocks
@@ -81,7 +74,7 @@ _WITHOUT = "without a verdict"
 
 
 def comparison_comment(
-    differences: Sequence[Difference], title: str, judged: JudgedComparison | None = None
+    differences: Sequence[room.Difference], title: str, judged: JudgedComparison | None = None
 ) -> Comment:
     """Return the comment on a comparison: inconclusive and significant differences, and the rest, folded.
 
@@ -91,22 +84,22 @@ def comparison_comment(
         judged: the same comparison after judgement: its reasons that are not ``of_a_number`` come first.
     """
     shown = [difference for difference in differences if difference.a is not None and difference.b is not None]
-    resolved, rest = resolved_first(shown)
-    inconclusive = [one for one in rest if one.verdict == INCONCLUSIVE]
+    resolved, rest = room.resolved_first(shown)
+    inconclusive = [one for one in rest if one.verdict == room.INCONCLUSIVE]
     opened, rest = [*inconclusive, *resolved], rest[len(inconclusive) :]
     compared = f"{counted(len(shown), 'difference')} B - A: {_verdicts((*opened, *rest))}."
-    notes = notes_below(shown)
+    notes = room.notes_below(shown)
     return Comment(
         compared if judged is None else f"{judged.verdict}; {compared}",
         f"Compared: {inert(title)}",
         () if judged is None else tuple(reason.line for reason in judged.reasons if not reason.of_a_number),
         (
-            CommentPart((one_table(opened, (*judged_otherwise(opened), *notes)),) if opened else ()),
-            CommentPart((one_table(rest, notes),) if rest else (), _verdicts(rest)),
+            CommentPart((room.one_table(opened, (*room.judged_otherwise(opened), *notes)),) if opened else ()),
+            CommentPart((room.one_table(rest, notes),) if rest else (), _verdicts(rest)),
         ),
     )
 
 
-def _verdicts(differences: Iterable[Difference]) -> str:
+def _verdicts(differences: Iterable[room.Difference]) -> str:
     counts = Counter(difference.verdict or _WITHOUT for difference in differences)
     return ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "none"

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 from pyharness.metrics import all_metrics
@@ -110,33 +109,23 @@ def says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
 # --------------------------------------------------------- states, which may be large: each is opened and checked once
 
 
-class States:
+class States(contextlib.ExitStack):
     """States by record, opened on demand and closed together."""
 
     def __init__(self) -> None:
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         self._opened: dict[int, StateReader | NoState] = {}
-
-    def __enter__(self) -> States:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     def of(self, record: Record, result: CaseResult) -> State:
         """Return the arrays of a case; raise ``NoState`` if there are none."""
         if id(record) not in self._opened:
             try:
-                self._opened[id(record)] = self._stack.enter_context(record.state())
+                self._opened[id(record)] = self.enter_context(record.state())
             except NoState as lack:
                 self._opened[id(record)] = lack
         state = self._opened[id(record)]
         if isinstance(state, NoState):
             raise state
-        if result.case.key not in state:
-            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
         return state.of(result.case.key)
 
 

@@ -58,12 +58,11 @@ class Contender:
 
     def value(self, metric: str) -> float | None:
         """Return the value of a metric of the whole case."""
-        measured = self.measured(metric)
-        return None if measured is None else measured.value
+        return next((one.value for one in self.result.measurements if (one.metric, one.part) == (metric, None)), None)
 
-    def measured(self, metric: str) -> Measurement | None:
-        """Return a metric of the whole case."""
-        return next((one for one in self.result.measurements if (one.metric, one.part) == (metric, None)), None)
+    def measured(self, metric: str) -> Measurement:
+        """Return a metric of the whole case, which has a value."""
+        return next(one for one in self.result.measurements if (one.metric, one.part) == (metric, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,9 @@ class Ranked:
     def result(self) -> CaseResult:
         """The case of the value."""
         return self.row.result
+
+
+Columns: TypeAlias = Mapping[str, Mapping[str, Ranked]]  # by text, then by row, the best first
 
 
 def ranking_sheets(record: Record) -> list[Sheet]:
@@ -168,7 +170,7 @@ def _find_unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
 def _lack(row: Contender, metric: str) -> str | None:
     """Return what a row lacks for a judgement against others."""
     measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
-    if measured is None or len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
+    if len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
         return TOO_FEW
     if len(counts) != GROUPS or sum(counts) <= 0:
         return NOT_COUNTED
@@ -178,8 +180,7 @@ def _lack(row: Contender, metric: str) -> str | None:
 
 def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
     """Return ``parts_of`` rows on one text, of which each can be judged."""
-    measured = [one for row in rows if (one := row.measured(metric)) is not None]
-    return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
+    return parts_of([row.measured(metric) for row in rows], [row.result.groups[COUNTED] for row in rows])
 
 
 def text_needs_clarity(row: Contender) -> bool:
@@ -217,35 +218,27 @@ def difference(one: Contender, other: Contender, metric: str) -> Difference | No
     return numbers[0] if numbers else None
 
 
-def sheets_of(
-    benchmark: str, metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]
-) -> list[Sheet]:
+def sheets_of(benchmark: str, metric: str, columns: Columns, notes: Iterable[str]) -> list[Sheet]:
     """Return sheets of ranked columns, by the name of their text; none if no column has two rows."""
     if not any(len(column) > 1 for column in columns.values()):
         return []
     rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
     parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
-    title, longest = f"Ranking: {best_noun(benchmark, metric)}", _longest(columns, metric)
+    title, costs = f"Ranking: {best_noun(benchmark, metric)}", costs_of(columns, metric)
     return [
-        cost_sheet(title, metric, rows, some, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT),
-                   longest)
+        cost_sheet(
+            title, metric, rows, some, costs, told if some is parts[-1] else (), shorten_apart(some, LONGEST_TEXT)
+        )
         for some in parts
-    ]  # fmt: skip
+    ]
 
 
 def cost_sheet(
-    title: str, metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...],
-    short: Mapping[str, str] | None = None, longest: float | None = None,
+    title: str, metric: str, rows: Sequence[str], columns: Columns, costs: Mapping[str, Mapping[str, Cell]],
+    notes: tuple[str, ...], short: Mapping[str, str] | None = None,
 ) -> Sheet:  # fmt: skip
-    """Return what each row costs on each text, with its rank.
-
-    ``short``: names of texts in the headings; ``longest``: the cost that fills the room for bars, by default the most.
-    """
+    """Return what each row costs on each text, by ``costs_of``, with its rank; ``short``: texts in headings."""
     data = next(one for column in columns.values() for one in column.values()).row.record.data
-    costs = {text: ranked_costs(one, metric) for text, one in columns.items()}
-    longest = longest or _longest(columns, metric)
-    for of_rows in costs.values():
-        of_rows.update({row: replace(cell, bar=(cell.bar or 0) / longest) for row, cell in of_rows.items()})
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
         headings += [Heading((short or {}).get(text, text), "number", "beyond the best", "lower", metric), Heading("#")]
@@ -259,9 +252,14 @@ def cost_sheet(
     return Sheet(title, tuple(headings), tuple(cells), notes)
 
 
-def _longest(columns: Mapping[str, Mapping[str, Ranked]], metric: str) -> float:
-    costs = (ranked_costs(column, metric).values() for column in columns.values())
-    return max((cell.bar or 0 for cells in costs for cell in cells), default=0) or 1.0
+def costs_of(columns: Columns, metric: str) -> dict[str, dict[str, Cell]]:
+    """Return costs by text and row, with bars relative to the longest of all."""
+    costs = {text: ranked_costs(column, metric) for text, column in columns.items()}
+    longest = max((cell.bar or 0 for of_rows in costs.values() for cell in of_rows.values()), default=0) or 1.0
+    return {
+        text: {row: replace(cell, bar=(cell.bar or 0) / longest) for row, cell in of_rows.items()}
+        for text, of_rows in costs.items()
+    }
 
 
 def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
@@ -271,7 +269,7 @@ def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
     return cost_cells(values, higher=data is not None and data["metrics"][metric]["direction"] == "higher")
 
 
-def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:
+def name_cell(columns: Columns, row: str) -> Cell:
     """Return the name of a row, marked if it was trained on a text."""
     return row_cell(row, (column[row].result for column in columns.values() if row in column))
 
@@ -386,7 +384,7 @@ def _unlike(title: str, known: Iterable[str], told_by: str = "") -> str:
     return next(one for one in (*shapes, *numbered) if one not in taken)
 
 
-def _notes(records: Mapping[str, Record], benchmark: str, columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[str]:
+def _notes(records: Mapping[str, Record], benchmark: str, columns: Columns) -> Iterator[str]:
     """Yield notes of each record, under its name if other records' notes differ."""
     told = {name: list(ranking_notes(one, benchmark, columns.values())) for name, one in records.items()}
     of_all = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]

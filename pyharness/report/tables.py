@@ -9,7 +9,7 @@ text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
@@ -17,18 +17,8 @@ from typing import Any, TypeAlias
 from pyharness.benchmarks import benchmarks
 from pyharness.plugins import registry
 from pyharness.report.ranking import ranking_sheets
-from pyharness.report.sheet import Cell, Heading, Legend, Sheet, cases, text_row
+from pyharness.report.sheet import Cell, Heading, Legend, Sheet, cases, columns, text_row
 from pyharness.report.sheet.cases import differing_parameters, not_measured, row_cell
-from pyharness.report.sheet.columns import (
-    Measured,
-    Rows,
-    cell,
-    expanded,
-    heading,
-    interval_notes,
-    published_rows,
-    with_undeclared,
-)
 from pyharness.report.sheet.strings import shorten, writable
 from pyharness.report.summary import summary_sheets
 from pyharness.statistics.samples import interval_of, lack_of
@@ -76,7 +66,6 @@ def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: boo
 
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
-NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
 
 
 def sheets(record: Record, every: bool = False, all_entries: bool = False) -> list[Sheet]:
@@ -109,7 +98,7 @@ def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
         declared = benchmarks()[name].tables if name in benchmarks() else ()
         first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
         own, reported = _reported_results(record, name)
-        for table in (with_undeclared(first, own, every), *others):
+        for table in (columns.with_undeclared(first, own, every), *others):
             filled += Filling(record.data, table, own, reported, finished).sheets()
     return [sheet for sheet in filled if sheet.rows]
 
@@ -195,31 +184,34 @@ class Filling:
 
     def _sheet(self, label: str | None, variant: str, own: Sequence[CaseResult]) -> Sheet:
         used = self._list_used(label, own)
-        measured = Rows(_by_row(used), self.data)
+        measured = columns.Rows(_by_row(used), self.data)
         rows = [row for row in used if self._belongs(measured, row, label, used[row])]
         if not rows:
             return Sheet(self.table.title, (), ())  # what its columns mean is not looked up
-        columns = expanded(self.table.columns, measured, rows)
+        shown = columns.expanded(self.table.columns, measured, rows)
         cells = [
-            (row_cell(row, (result for result, _ in used[row])), *(cell(column, measured, row) for column in columns))
+            (
+                row_cell(row, (result for result, _ in used[row])),
+                *(columns.cell(column, measured, row) for column in shown),
+            )
             for row in rows
         ]
         headings = (
             Heading(self.data["suite"].get("rows", "tokenizer"), "name"),
-            *(heading(column, measured, rows) for column in columns),
+            *(columns.heading(column, measured, rows) for column in shown),
         )
         results = [result for row in rows for result, _ in used[row]]
-        notes = [*self._notes(label, results), *self._interval_notes(label, columns, measured, rows)]
+        notes = [*self._notes(label, results), *self._interval_notes(label, shown, measured, rows)]
         published = self.table.published
         if published is not None and any(measured.has(row, metric) for row in rows for metric in published.metrics):
-            cells += published_rows(published, columns)
+            cells += columns.published_rows(published, shown)
             notes.append(published.source)
         return Sheet(self._title(label, variant, results), headings, tuple(cells), tuple(dict.fromkeys(notes)))
 
     def _interval_notes(
-        self, label: str | None, columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]
+        self, label: str | None, shown: Sequence[Column | Fact], known: columns.Rows, rows: Sequence[str]
     ) -> Iterator[str]:
-        for note in interval_notes(columns, known, rows):
+        for note in columns.interval_notes(shown, known, rows):
             yield note
             if label is not None and note.startswith("No CI:") and "document" in note and "%" not in note:
                 yield from cases.more_documents(self.data, label)
@@ -241,7 +233,7 @@ class Filling:
                 used.setdefault(result.case.tokenizer, []).append((result, measurements))
         return used
 
-    def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
+    def _belongs(self, known: columns.Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
         """Return whether a row is in the table: it has results on the text, and the required numbers."""
         about_text = label is None or any(result.case.corpus == label for result, _ in used)
         own = {result.case.benchmark for result in self.own}
@@ -273,8 +265,8 @@ class Filling:
         return ", ".join(filter(None, (title, variant)))
 
 
-def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Measured]]]:
-    measured: dict[str, dict[str, list[Measured]]] = {}
+def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[columns.Measured]]]:
+    measured: dict[str, dict[str, list[columns.Measured]]] = {}
     for row, results in used.items():
         by_metric = measured.setdefault(row, {})
         for result, measurements in results:
@@ -333,4 +325,4 @@ def flat_rows(record: Record) -> list[dict[str, Any]]:
             )
         if not result.measurements:
             listed.append(dict.fromkeys(FLAT_COLUMNS) | common | {"reason": result.reason})
-    return [{column: writable(cell) for column, cell in row.items()} for row in listed]
+    return [{column: writable(value) for column, value in row.items()} for row in listed]

@@ -21,27 +21,21 @@ class Listener(Protocol):
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
         """Receive the progress of a row's training, which precedes the run."""
-        ...
 
     def begin(self, total: int) -> None:
         """Receive the number of cases that have no result yet."""
-        ...
 
     def started(self, case: Case) -> None:
         """Receive the start of a case, or of one of its turns."""
-        ...
 
     def progress(self, case: Case, done: int) -> None:
         """Receive the bytes of text that a case has read so far."""
-        ...
 
     def remaining(self, seconds: float) -> None:
         """Receive an estimate of the seconds left; sent after each case but the last, once one is possible."""
-        ...
 
     def finished(self, result: CaseResult) -> None:
         """Receive the result of a case."""
-        ...
 
 
 UNKNOWN_BYTES = 1_000_000  # assumed size of a text that has not been read yet
@@ -130,32 +124,18 @@ class TimeLeft:
 
     def __init__(self, listener: Listener, cases: Iterable[Case], side_by_side: int = 1) -> None:
         self.listener, self.side_by_side = listener, side_by_side
+        self.preparing, self.begin = listener.preparing, listener.begin
+        self.progress, self.remaining = listener.progress, listener.remaining
         self.todo = {case.key: case for case in cases}
         self.sizes: dict[str, int] = {}
         self.cases = 0  # that are finished
         self.watch, self.all = CaseStopwatch(), Spent()
         self.by_benchmark: dict[str, Spent] = {}
 
-    def preparing(self, row: str, progress: TrainingProgress) -> None:
-        """Pass the event on."""
-        self.listener.preparing(row, progress)
-
-    def begin(self, total: int) -> None:
-        """Pass the event on."""
-        self.listener.begin(total)
-
     def started(self, case: Case) -> None:
         """Start the clock, and pass the event on."""
         self.watch.started(case)
         self.listener.started(case)
-
-    def progress(self, case: Case, done: int) -> None:
-        """Pass the event on."""
-        self.listener.progress(case, done)
-
-    def remaining(self, seconds: float) -> None:
-        """Pass the event on."""
-        self.listener.remaining(seconds)
 
     def finished(self, result: CaseResult) -> None:
         """Correct the rates, report the time left if it can be estimated, and pass the event on."""

@@ -185,12 +185,12 @@ class Part:
 
     tally: TextRead
     whole: bool
-    limit: int | None = None  # bytes of the front
+    limit: int | None = None  # bytes of the front; None: all was read
 
     def read_again(self, corpus: Corpus) -> str:
         """Return the digest of the same part at present."""
         tally = Tally()
-        if self.whole or self.limit is None:
+        if self.limit is None:
             for document in corpus.documents(tally):
                 tally.add(document)
         else:

@@ -242,11 +242,11 @@ def _from_json(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> A
         return data
     if isinstance(kind, UnionType):
         return None if data is None else _from_json(_not_none(kind), data, name, columnar)
-    if is_dataclass(kind):
-        return _noun(kind, data, name, columnar)
     origin, inner = get_origin(kind), get_args(kind)
-    if origin is Mapping:
-        return _mapping(inner, data, name, columnar)
+    if is_dataclass(kind) or origin is Mapping:
+        if not isinstance(data, dict):
+            raise Misshapen(f"{name!r} is {short(data)}; it must be an object")
+        return _mapping(inner, data, name, columnar) if origin is Mapping else _noun(kind, data, columnar)
     if origin is tuple and inner[0] in columnar:
         return _from_columns(inner[0], data, name)
     if origin is tuple:
@@ -257,9 +257,7 @@ def _from_json(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> A
     return _one_of(kind, data, name) if origin is Literal or issubclass(kind, Enum) else _scalar(kind, data, name)
 
 
-def _noun(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> Any:
-    if not isinstance(data, dict):
-        raise Misshapen(f"{name!r} is {short(data)}; it must be an object")
+def _noun(kind: Any, data: dict[str, Any], columnar: tuple[type, ...]) -> Any:
     members = {}
     for field in fields(kind):
         if field.name in data or field.name in _required_keys(kind):
@@ -268,9 +266,7 @@ def _noun(kind: Any, data: Any, name: str, columnar: tuple[type, ...]) -> Any:
     return kind(**members)
 
 
-def _mapping(inner: tuple[Any, ...], data: Any, name: str, columnar: tuple[type, ...]) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise Misshapen(f"{name!r} is {short(data)}; it must be an object")
+def _mapping(inner: tuple[Any, ...], data: dict[str, Any], name: str, columnar: tuple[type, ...]) -> dict[str, Any]:
     return {
         _from_json(inner[0], key, f"{name}: name", columnar): _from_json(inner[1], one, f"{name}: {key}", columnar)
         for key, one in data.items()

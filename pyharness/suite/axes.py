@@ -7,7 +7,6 @@ each entry varies by itself. ``{base}`` is the name of a value, ``{base.file}`` 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 
 from pyharness.plugins.registry import suggest
 from pyharness.plugins.specification import escaped
+from pyharness.store import first_twice
 from pyharness.suite.declaration import shown
 from pyharness.types import InputError
 
@@ -44,9 +44,8 @@ def _values(axis: str, given: Any) -> tuple[Value, ...]:
     if not isinstance(given, list) or not given:
         raise InputError(f"axis {axis!r} = {shown(given)} is not a list of one or more values")
     values = tuple(_value(axis, value) for value in given)
-    for name, times in Counter(value["name"] for value in values).items():
-        if times > 1:
-            raise InputError(f"axis {axis!r} has the value {name!r} twice")
+    if (name := first_twice(value["name"] for value in values)) is not None:
+        raise InputError(f"axis {axis!r} has the value {name!r} twice")
     return values
 
 

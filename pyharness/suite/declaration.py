@@ -7,7 +7,6 @@ import json
 import os
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from pyharness import tokenizers
 from pyharness.corpora import capped, families
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
+from pyharness.store import first_twice
 from pyharness.types import InputError
 
 # A specification has no "=" before its first ":" or "?"; one in a path follows a "/" or its family's colon.
@@ -135,9 +135,8 @@ def entries(
     grammar, names = (TOKENIZER, tokenizers.bare_names) if key == "tokenizers" else (CORPUS, families)
     written = [_entry(item, key, variables or {}) for item in _list(items, key)]
     declared = [replace(entry, spec=grammar.of_path(entry.spec, names)) for entry in written]
-    for label, times in Counter(entry.label for entry in declared).items():
-        if times > 1:
-            raise InputError(f'the name {label!r} is used twice; rename one: NAME=SPEC, or name = "..." in a suite')
+    if (label := first_twice(entry.label for entry in declared)) is not None:
+        raise InputError(f'the name {label!r} is used twice; rename one: NAME=SPEC, or name = "..." in a suite')
     _refuse_spellings(declared, key)
     return tuple(declared)
 

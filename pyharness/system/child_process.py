@@ -304,9 +304,9 @@ def current_lane() -> PreparationLane | None:
     return _PREPARATION_LANE.get()
 
 
-def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator[bytes]:
+def said_by(command: Sequence[str]) -> Iterator[bytes]:
     """Yield the lines that ``python -m`` with these arguments writes; raise ``ChildDied`` if it does not end well."""
-    child = Child(command, memory_limit=memory_limit)
+    child = Child(command)
     try:
         while (line := child.listen()) is not None:
             yield line

@@ -17,9 +17,6 @@ from typing import Literal, Protocol, runtime_checkable
 from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
 from pyharness.tokenizers import source
-from pyharness.tokenizers.timed_calls import timed_call as timed_call
-from pyharness.tokenizers.timed_calls import timed_decode as timed_decode
-from pyharness.tokenizers.timed_calls import timed_single as timed_single
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
 
@@ -30,7 +27,6 @@ class HasNormalize(Protocol):
 
     def normalize(self, text: str) -> str:
         """Return the text that decoding can restore at best."""
-        ...
 
 
 def mapped_strings(tokenizer: Tokenizer) -> tuple[str, ...]:

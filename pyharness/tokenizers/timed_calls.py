@@ -28,7 +28,6 @@ class HasTimedCall(Protocol):
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's encode call for a batch."""
-        ...
 
 
 @runtime_checkable
@@ -37,7 +36,6 @@ class HasTimedDecode(Protocol):
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the library's decode call for a batch."""
-        ...
 
 
 @runtime_checkable
@@ -46,7 +44,6 @@ class HasTimedSingle(Protocol):
 
     def timed_single(self, text: str) -> Timed:
         """Return the library's encode call for one text."""
-        ...
 
 
 def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Timed:

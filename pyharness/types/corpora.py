@@ -109,7 +109,6 @@ class Corpus(Protocol):
         The reader counts in ``tally`` what it leaves out, cuts or replaces. The consumer counts each document with
         ``tally.add``.
         """
-        ...
 
 
 @runtime_checkable
@@ -121,7 +120,6 @@ class ParallelCorpus(Corpus, Protocol):
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         """Stream rows that have text in every one of ``languages``; a row may also name its work under ``WORK``."""
-        ...
 
 
 WORK = ""  # key of a row of aligned text for the name of its work, where the corpus names works; no language
@@ -147,7 +145,6 @@ class HasKeys(Protocol):
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the texts of ``documents`` with keys; a pair ``(text, key)`` is a document of its own."""
-        ...
 
 
 def kind_of(corpus: Corpus) -> str:

@@ -106,7 +106,6 @@ class HasSegments(Protocol):
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         """Cut documents into units, which depend neither on the batch nor on ``threads``."""
-        ...
 
 
 @runtime_checkable
@@ -115,7 +114,6 @@ class HasCalibration(Protocol):
 
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
         """Raise ``InputError`` if a text was fitted to, by its digest or its document's; very short ones may pass."""
-        ...
 
 
 class NotSpelled(Exception):

@@ -27,11 +27,9 @@ class Tokenizer(Protocol):
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents; strings that look like special tokens are plain text."""
-        ...
 
     def decode(self, ids: Ids) -> bytes:
         """Return the bytes of the text of one document's ids."""
-        ...
 
 
 @runtime_checkable
@@ -40,7 +38,6 @@ class HasVocabulary(Protocol):
 
     def vocabulary(self) -> Vocabulary:
         """Return the whole vocabulary."""
-        ...
 
 
 @runtime_checkable
@@ -49,7 +46,6 @@ class HasMergeModel(Protocol):
 
     def merge_model(self) -> MergeModel:
         """Return the rules and the model string of every token."""
-        ...
 
 
 @runtime_checkable
@@ -58,7 +54,6 @@ class HasModelEncoder(Protocol):
 
     def encode_model(self, tokens: Ids) -> Tokens:
         """Encode the model string of each given id with the model alone: no normaliser, no added tokens."""
-        ...
 
 
 @runtime_checkable
@@ -67,11 +62,9 @@ class HasPipeline(Protocol):
 
     def normalize(self, text: str) -> str:
         """Return the text as the model receives it (the best that decoding can return)."""
-        ...
 
     def added_tokens(self) -> Mapping[str, int]:
         """Return the content and id of added tokens that stay on in measurements (non-special, user-defined)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,18 @@ def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, t
         position += size
 
 
+def written_field(number: int, value: int | bytes) -> bytes:
+    """Write a field of a message: a number from 0, or bytes."""
+    if isinstance(value, int):
+        return _written_varint(number << 3) + _written_varint(value)
+    return _written_varint(number << 3 | 2) + _written_varint(len(value)) + value
+
+
+def _written_varint(value: int) -> bytes:
+    low, rest = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + _written_varint(rest) if rest else bytes([low])
+
+
 def raw_model(data: bytes) -> bytes:
     """Return the same model with its normaliser switched off, so that the model alone can encode a piece.
 

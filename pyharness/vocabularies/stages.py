@@ -74,7 +74,6 @@ class HasStages(Protocol):
 
     def stages(self) -> Stages:
         """Return the stages."""
-        ...
 
 
 def split_steps(stages: Sequence[Mapping[str, Any]]) -> tuple[tuple[SplitStep, ...], str]:

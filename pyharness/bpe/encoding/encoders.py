@@ -36,17 +36,14 @@ class ModelEncoder(Protocol):
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
         """The fastest function that encodes one text: uint32 [tokens]."""
-        ...
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, places: Places | None = None) -> Tokens:
         """Split texts and encode them."""
-        ...
 
     def encode_pieces(
         self, texts: Sequence[str | bytes], pieces: Pieces, threads: int = 1, *, places: Places | None = None
     ) -> Tokens:
         """Encode texts that were split elsewhere."""
-        ...
 
 
 class BpeEncoder:
@@ -145,22 +142,17 @@ class SymbolEncoder:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
         """
         pieces = None if self._splitter is None else self._splitter.split_batch(texts, threads)
-        return self._tokens(texts, pieces, threads, places)
+        return self.encode_pieces(texts, pieces, threads, places=places)
 
     def encode_pieces(
-        self, texts: Sequence[str | bytes], pieces: Pieces, threads: int = 1, *, places: Places | None = None
+        self, texts: Sequence[str | bytes], pieces: Pieces | None, threads: int = 1, *, places: Places | None = None
     ) -> Tokens:
-        """Encode texts that were split elsewhere.
+        """Encode texts that were split elsewhere; without ``pieces``, each is one piece.
 
         Raises:
             ValueError: the pieces are not those of the texts; a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``; an array has another dtype.
         """
-        return self._tokens(texts, pieces, threads, places)
-
-    def _tokens(
-        self, texts: Sequence[str | bytes], pieces: Pieces | None, threads: int, places: Places | None
-    ) -> Tokens:
         edges = None if pieces is None else (pieces.ends, pieces.offsets)
         if not self._dropout:
             return Tokens(*self._core.encode_batch(texts, edges, threads))

@@ -11,7 +11,7 @@ from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceNormalizer, written_field
 
 Normalize: TypeAlias = Callable[[str], str]
 KeepsStart: TypeAlias = Callable[[str], bool]
@@ -142,23 +142,9 @@ def _normalize_by(processor: Any, text: str) -> str:
 def _model_of_normalizer(spec: SentencePieceNormalizer, pieces: Sequence[tuple[str, PieceType]]) -> bytes:
     """Serialise a model with a normaliser and the pieces it must leave unchanged. Fields: sentencepiece_model.proto."""
     flags = (spec.add_dummy_prefix, spec.remove_extra_whitespaces, spec.escape_whitespaces)
-    normalizer = _bytes_field(1, spec.name.encode()) + _bytes_field(2, spec.charsmap)
-    normalizer += b"".join(_number_field(number, flag) for number, flag in enumerate(flags, 3))
-    trainer = _number_field(3, ModelType.BPE) + _number_field(24, spec.whitespace_as_suffix)
-    entries = [_bytes_field(1, piece.encode()) + _number_field(3, kind) for piece, kind in pieces]
-    return (
-        b"".join(_bytes_field(1, entry) for entry in entries) + _bytes_field(2, trainer) + _bytes_field(3, normalizer)
-    )
-
-
-def _number_field(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(int(value))
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    low, rest = value & 0x7F, value >> 7
-    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+    normalizer = written_field(1, spec.name.encode()) + written_field(2, spec.charsmap)
+    normalizer += b"".join(written_field(number, flag) for number, flag in enumerate(flags, 3))
+    trainer = written_field(3, ModelType.BPE) + written_field(24, spec.whitespace_as_suffix)
+    entries = [written_field(1, piece.encode()) + written_field(3, kind) for piece, kind in pieces]
+    fields = [*((1, entry) for entry in entries), (2, trainer), (3, normalizer)]
+    return b"".join(written_field(number, value) for number, value in fields)

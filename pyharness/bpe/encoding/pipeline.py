@@ -11,18 +11,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.bpe.encoding import stages
 from pyharness.bpe.encoding.added_tokens import Stretches
 from pyharness.bpe.encoding.encoders import Method, ModelEncoder, Places
 from pyharness.bpe.encoding.pre_tokenizer import as_text
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
-from pyharness.bpe.encoding.stages import (
-    added_tokens_of,
-    encoder_of,
-    examined_stages,
-    normalizer_of,
-    splitters_of,
-    start_keeper_of,
-)
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
 from pyharness.types import InputError, Tokens
@@ -37,10 +30,10 @@ class ModelTexts:
     """The stages of a model before its encoder. One of ``splitter`` and ``pre_tokenizer`` is None."""
 
     def __init__(self, model: BpeModel) -> None:
-        self.normalize = normalizer_of(model)
-        self.splitter, self.pre_tokenizer = splitters_of(model)
-        self._keeps_start = start_keeper_of(model)
-        self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self.normalize))
+        self.normalize = stages.normalizer_of(model)
+        self.splitter, self.pre_tokenizer = stages.splitters_of(model)
+        self._keeps_start = stages.start_keeper_of(model)
+        self._added = lru_cache(_CUTTERS)(partial(stages.added_tokens_of, model, self.normalize))
 
     def looks_for_tokens(self, allowed: frozenset[str]) -> bool:
         """Return whether added tokens are cut out, when these special ones are mapped."""
@@ -84,7 +77,7 @@ class Pipeline:
         self._model, self._dropout = model, dropout
         self._plain = method == "merge" and not dropout
         self._texts = ModelTexts(model)
-        self._encoder = encoder_of(model, method, self._texts.splitter, dropout=dropout, seed=seed)
+        self._encoder = stages.encoder_of(model, method, self._texts.splitter, dropout=dropout, seed=seed)
         changed = self._texts.normalize is not None or self._texts.looks_for_tokens(_NONE)
         alone = not changed and self._texts.pre_tokenizer is None and not dropout
         self.direct: ModelEncoder | None = self._encoder if alone else None
@@ -134,7 +127,7 @@ class Pipeline:
 
     def stages(self) -> Stages:
         """Return the stages before the model as data."""
-        return examined_stages(self._model, self._texts.normalize, plain=self._plain)
+        return stages.examined_stages(self._model, self._texts.normalize, plain=self._plain)
 
     def _places(self, texts: Sequence[str | bytes], stretches: Stretches, first_document: int) -> Places | None:
         if not self._dropout:

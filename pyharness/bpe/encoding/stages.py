@@ -8,16 +8,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from pyharness.bpe.encoding import normalizer
 from pyharness.bpe.encoding.added_tokens import AddedTokens
 from pyharness.bpe.encoding.encoders import Method, ModelEncoder, SymbolEncoder, TextEncoder
-from pyharness.bpe.encoding.normalizer import (
-    KeepsStart,
-    Normalize,
-    huggingface_normalizer,
-    keeps_start,
-    sentencepiece_normalizer,
-    start_keeper,
-)
 from pyharness.bpe.encoding.pre_tokenizer import PreTokenizer, puts_mark_first
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.text_splitter import TextSplitter
@@ -49,26 +42,26 @@ def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
         raise InputError(f"{what} not defined for a model whose symbols carry {model.prefix or model.suffix!r}")
 
 
-def start_keeper_of(model: BpeModel) -> KeepsStart | None:
+def start_keeper_of(model: BpeModel) -> normalizer.KeepsStart | None:
     """Return the function that tells whether normalising keeps a text's start; None if certain or without effect."""
     if not isinstance(model.normalizer, Mapping) or isinstance(model.splitter, str):
         return None
-    matters = puts_mark_first(model.splitter) and not keeps_start(model.normalizer)
-    return start_keeper(model.normalizer) if matters else None
+    matters = puts_mark_first(model.splitter) and not normalizer.keeps_start(model.normalizer)
+    return normalizer.start_keeper(model.normalizer) if matters else None
 
 
-def normalizer_of(model: BpeModel) -> Normalize | None:
+def normalizer_of(model: BpeModel) -> normalizer.Normalize | None:
     """Return the normaliser of a model; None if it has none."""
     if model.normalizer is None:
         return None
     if isinstance(model.normalizer, SentencePieceNormalizer):
         user_defined = [token.content for token in model.added if not token.special]
-        return sentencepiece_normalizer(model.normalizer, user_defined)
-    return huggingface_normalizer(model.normalizer)
+        return normalizer.sentencepiece_normalizer(model.normalizer, user_defined)
+    return normalizer.huggingface_normalizer(model.normalizer)
 
 
 def added_tokens_of(
-    model: BpeModel, normalize: Normalize | None, allowed: frozenset[str]
+    model: BpeModel, normalize: normalizer.Normalize | None, allowed: frozenset[str]
 ) -> tuple[AddedTokens, AddedTokens]:
     """Return the tokens to search before and after normalising; of the special ones, those ``allowed`` are mapped.
 
@@ -97,7 +90,7 @@ def splitters_of(model: BpeModel) -> tuple[TextSplitter | None, PreTokenizer | N
     return (None, pre_tokenizer) if pre_tokenizer.splitter is None else (pre_tokenizer.splitter, None)
 
 
-def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
+def examined_stages(model: BpeModel, normalize: normalizer.Normalize | None, *, plain: bool) -> Stages:
     """Return the stages before the model as data. ``plain``: merges are neither dropped nor replaced."""
     readable = model.normalizer is None or isinstance(model.normalizer, Mapping)
     steps = flat_stages(model.normalizer) if readable else None

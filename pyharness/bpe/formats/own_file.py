@@ -133,12 +133,8 @@ def _is_byte_level(model: BpeModel) -> bool:
     if model.expansion is not None:
         return np.array_equal(merges.base, merges.data)
     expected: MergeModel = byte_level_model(model.vocabulary, model.byte_ids)
-    return (
-        np.array_equal(merges.data, expected.data)
-        and np.array_equal(merges.offsets, expected.offsets)
-        and np.array_equal(merges.base, expected.base)
-        and np.array_equal(merges.base_offsets, expected.base_offsets)
-    )
+    names = ("data", "offsets", "base", "base_offsets")
+    return all(np.array_equal(getattr(merges, name), getattr(expected, name)) for name in names)
 
 
 def save(model: BpeModel, path: str | Path) -> None:

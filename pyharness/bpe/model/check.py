@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import InputError, MergeModel, Offsets, RoundTrip, TokenKind
+from pyharness.types import InputError, MergeModel, RoundTrip, TokenKind, cut
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, NEVER_IN_UTF8
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.traits import decoder_losses, stage_losses, worst, written_twice
@@ -150,12 +150,12 @@ def _check_symbols(model: BpeModel, label: str) -> None:
 
 def _check_distinct(merges: MergeModel, label: str) -> None:
     """Refuse two tested tokens with one spelling and the same base symbols: they could not be distinguished."""
-    base = _parts(merges.base, merges.base_offsets)
+    base = cut(merges.base.tobytes(), merges.base_offsets * merges.base.itemsize)
     tested = merges.tested.tolist()
     if len({key for key, flag in zip(base, tested, strict=True) if flag}) == sum(tested):
         return
     seen: dict[tuple[bytes, bytes], int] = {}
-    for token, key in enumerate(zip(_parts(merges.data, merges.offsets), base, strict=True)):
+    for token, key in enumerate(zip(merges.strings(), base, strict=True)):
         if tested[token] and (first := seen.setdefault(key, token)) != token:
             raise InputError(f"{label}: ids {first} and {token} are the same token {key[0][:40]!r}")
 
@@ -167,11 +167,6 @@ def _check_pairs(rules: NDArray[np.uint32], label: str) -> None:
     if len(first) != len(rules):
         rule = int(np.setdiff1d(np.arange(len(rules)), first)[0])
         raise InputError(f"{label}: rule {rule} is the second that merges ids {rules[rule, 0]} and {rules[rule, 1]}")
-
-
-def _parts(values: NDArray[np.uint8] | NDArray[np.uint32], offsets: Offsets) -> list[bytes]:
-    data = values.tobytes()
-    return [data[start:end] for start, end in pairwise((offsets * values.itemsize).tolist())]
 
 
 def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> None:

@@ -19,6 +19,7 @@ from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID, Kind
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.huggingface.pre_tokenizer import BYTE_LEVEL_ONLY, pre_tokenizer
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, O200K
+from pyharness.vocabularies.sentencepiece_file import written_field
 
 PREFIX = "tokenizer.ggml."
 _LARGEST_SCORE = float.fromhex("0x1.fffffep127")  # of a float in a SentencePiece model
@@ -233,19 +234,10 @@ def _sentencepiece(vocabulary: GgufVocabulary) -> bytes:
     if sum(one is GgufTokenType.UNKNOWN for one in vocabulary.types) != 1:
         raise InputError(f"{vocabulary.label} has no unknown token, or several; a vocabulary of this kind has one")
     pieces = b"".join(
-        _message(1, _message(1, text.encode()) + b"\x15" + struct.pack("<f", score) + bytes([0x18, kind]))
+        written_field(1, written_field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + bytes([0x18, kind]))
         for text, score, kind in zip(vocabulary.tokens, vocabulary.scores, vocabulary.types, strict=True)
     )
     fallback = GgufTokenType.BYTE in vocabulary.types
     trainer = bytes([0x18, 2, 0x98, 0x02, fallback])  # model_type BPE, byte_fallback
-    normalizer = _message(1, b"identity") + bytes([0x18, vocabulary.space_before, 0x20, 0, 0x28, 1])
-    return pieces + _message(2, trainer) + _message(3, normalizer)
-
-
-def _message(number: int, payload: bytes) -> bytes:
-    """Return a field of protobuf whose value is bytes."""
-    size, length = len(payload), bytearray()
-    while size > 0x7F:
-        length.append(size & 0x7F | 0x80)
-        size >>= 7
-    return bytes([number << 3 | 2, *length, size]) + payload
+    normalizer = written_field(1, b"identity") + bytes([0x18, vocabulary.space_before, 0x20, 0, 0x28, 1])
+    return pieces + written_field(2, trainer) + written_field(3, normalizer)

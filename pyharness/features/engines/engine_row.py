@@ -42,7 +42,6 @@ class Tables(Protocol):
 
     def vocabulary(self) -> Vocabulary:
         """Return the whole vocabulary."""
-        ...
 
 
 class EngineRow:

@@ -119,39 +119,30 @@ class Machine(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return notes for the reader on the timings here, and on missing measurements."""
-        ...
 
     def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
         """Time one call."""
-        ...
 
     def throttled(self) -> bool:
         """Whether the clock of the device was low since the last call; False where that is unknown."""
-        ...
 
     def free_bytes(self) -> int | None:
         """Return the memory available now, or None where it is unknown."""
-        ...
 
     def reclaim(self) -> None:
         """Free memory that libraries keep for later."""
-        ...
 
     def range(self, name: str) -> AbstractContextManager[object]:
         """Mark a phase for an attached profiler; work that the phase starts ends within it."""
-        ...
 
     def copying(self) -> Copying:
         """Return the maker of the copies for the memory roof; its buffers serve all of them."""
-        ...
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         """Return a call that multiplies large matrices, and its FLOP; raise ``Unsupported`` with a reason."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Return name, driver, runtime and clocks as JSON values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,6 @@ class BytePredictor(Protocol):
 
     def entropies(self, data: Bytes, texts: Offsets, threads: int) -> Entropies:
         """Return the entropies, float32 [bytes], in nats."""
-        ...
 
 
 @dataclass(slots=True)

@@ -125,7 +125,6 @@ class Splitter(Protocol):
 
     def split(self, text: str, *, threshold: float) -> Sequence[str]:
         """Return the sentences of one text."""
-        ...
 
 
 @dataclass(slots=True)

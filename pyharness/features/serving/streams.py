@@ -30,7 +30,6 @@ class HasStream(Protocol):
 
     def decode_stream(self, ids: Iterator[int]) -> Iterator[str]:
         """Yield the text of ids as they come."""
-        ...
 
 
 def streams(row: TokenizerSpec, tokenizer: Tokenizer) -> Mapping[str, Stream]:

@@ -247,7 +247,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
     if not differing.any():
         return None
     number = int(differing.argmax())
-    sides = (_of_document(a, int(mine[number])), _of_document(b, int(theirs[number])))
+    sides = a.of(mine[[number]]), b.of(theirs[[number]])
     block, last = _first_block(*sides)
     return IdDifference(int(mine[number]), BLOCK * block, last, _text_of(sides, block), int(differing.sum()), len(mine))
 
@@ -265,13 +265,6 @@ def _pairs(a: Kept, b: Kept) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     owners = np.repeat(equal, a.counts[mine[equal]])
     differing[owners[a.blocks[at_a] != b.blocks[at_b]]] = True
     return mine, theirs, differing
-
-
-def _of_document(side: Kept, document: int) -> Kept:
-    start = int(side.counts[:document].sum())
-    blocks = slice(start, start + int(side.counts[document]))
-    sizes = None if side.bytes is None else side.bytes[blocks]
-    return Kept(side.keys[[document]], side.lengths[[document]], side.blocks[blocks], sizes)
 
 
 def _first_block(a: Kept, b: Kept) -> tuple[int, int]:

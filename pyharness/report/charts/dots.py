@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyharness.report.charts.drawing import (
-    BETTER,
-    FONT_SIZE,
-    INK,
-    LETTER,
-    QUIET,
-    WORSE,
-    RowLook,
-    Spec,
-    draw,
-    literal,
-    spoken,
-)
+from pyharness.report.charts import drawing
 from pyharness.report.charts.scales import Scale, labels
 from pyharness.report.sheet import Cell
 
@@ -26,7 +14,7 @@ MOST_SPOKEN = 60  # marks with spoken text; with more of them, the table serves 
 _LONGEST = 26  # characters of a label
 _ROW = 20  # pixels
 _WIDTHS = {1: 640, 2: 420, 3: 280}  # of a panel, by the number of those next to each other
-_OF_VERDICTS = {"better": BETTER.light, "worse": WORSE.light}
+_OF_VERDICTS = {"better": drawing.BETTER.light, "worse": drawing.WORSE.light}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +89,7 @@ def dots(
     several = list(dict.fromkeys(dot.panel for dot in drawn))
     beside = min(beside, len(several)) if beside in _WIDTHS else max(_WIDTHS)
     width = _WIDTHS[max(beside, 1)]
-    panels = labels(several, int(width / LETTER))
+    panels = labels(several, int(width / drawing.LETTER))
     values = [{"l": row_labels[one.dot.row], "p": panels[one.dot.panel], **datum}
               for one in shown for datum in _data(one, scale, reference, rows)]  # fmt: skip
     named = {one.dot.limit.text: one for one in reversed(shown) if one.dot.limit is not None}
@@ -112,18 +100,18 @@ def dots(
     size = {"width": width, "height": _ROW * len(kept)}
     aria = len(shown) <= MOST_SPOKEN
     name = name if aria else f"{name}: {len(shown):,} numbers, which are in the table below"
-    layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis, aria=aria), **size}
+    layers: drawing.Spec = {"layer": _layers(list(row_labels.values()), scale, axis, aria=aria), **size}
     if len(panels) == 1:
-        return draw({"data": {"values": values}, **layers}, name)
+        return drawing.draw({"data": {"values": values}, **layers}, name)
     facet = {"facet": {"field": "p", "sort": list(panels.values())}, "columns": beside, "spec": layers}
-    return draw({"data": {"values": values}, **facet}, name)
+    return drawing.draw({"data": {"values": values}, **facet}, name)
 
 
-def _data(one: _Shown, scale: Scale, reference: str | None, rows: Sequence[str]) -> Iterator[Spec]:
+def _data(one: _Shown, scale: Scale, reference: str | None, rows: Sequence[str]) -> Iterator[drawing.Spec]:
     """Return the marks of a dot, kind by kind."""
     place, dot = scale.place(one.value), one.dot
-    label = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))
-    look = RowLook.of(rows.index(dot.series) if dot.series in rows else 0)
+    label = ", ".join(filter(None, (drawing.spoken(dot.row), drawing.spoken(dot.panel))))
+    look = drawing.RowLook.of(rows.index(dot.series) if dot.series in rows else 0)
     colour = _OF_VERDICTS.get(dot.verdict, look.colour)
     if place is None:
         why = "no number" if one.value is None else f"{dot.cell.text}, which this scale has no place for"
@@ -141,26 +129,28 @@ def _data(one: _Shown, scale: Scale, reference: str | None, rows: Sequence[str])
     yield {"k": "dot", "v": place, "d": f"{label}: {text}", "c": colour, "h": look.shape}
 
 
-def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list[Spec]:
+def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list[drawing.Spec]:
     x = scale.encoded("v", axis)
-    room = LETTER * max(map(len, rows), default=0) + 8
+    room = drawing.LETTER * max(map(len, rows), default=0) + 8
     row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True, "minExtent": room}
     y = {"field": "l", "type": "nominal", "scale": {"domain": list(rows)}, "sort": None, "axis": row_axis}
     described = {"description": {"field": "d"}}
-    shape = {"shape": literal("h")} if aria else {}  # of many, circles are joined
-    marks: tuple[tuple[str, Spec, Spec], ...] = (
-        ("at", {"type": "rule", "color": QUIET.light, "strokeDash": [4, 3], "aria": False}, {"x": x}),
+    shape = {"shape": drawing.literal("h")} if aria else {}  # of many, circles are joined
+    marks: tuple[tuple[str, drawing.Spec, drawing.Spec], ...] = (
+        ("at", {"type": "rule", "color": drawing.QUIET.light, "strokeDash": [4, 3], "aria": False}, {"x": x}),
         ("interval", {"type": "rule", "strokeWidth": 2, "aria": False},
-         {"x": x, "x2": {"field": "w"}, "y": y, "color": literal("c")}),
-        ("sample", {"type": "tick", "color": QUIET.light, "thickness": 1, "size": 11, "opacity": 1, "aria": False},
+         {"x": x, "x2": {"field": "w"}, "y": y, "color": drawing.literal("c")}),
+        ("sample",
+         {"type": "tick", "color": drawing.QUIET.light, "thickness": 1, "size": 11, "opacity": 1, "aria": False},
          {"x": x, "y": y}),
         ("dot", {"type": "point", "filled": True, "size": 60, "opacity": 1},
-         {"x": x, "y": y, "color": literal("c"), **shape, **described}),
-        ("limit", {"type": "tick", "color": INK.light, "thickness": 2, "size": _ROW, "opacity": 1, "aria": False},
+         {"x": x, "y": y, "color": drawing.literal("c"), **shape, **described}),
+        ("limit",
+         {"type": "tick", "color": drawing.INK.light, "thickness": 2, "size": _ROW, "opacity": 1, "aria": False},
          {"x": x, "y": y}),
-        ("limit name", {"type": "text", "baseline": "bottom", "dy": -4, "aria": False, "color": INK.light},
+        ("limit name", {"type": "text", "baseline": "bottom", "dy": -4, "aria": False, "color": drawing.INK.light},
          {"x": x, "y": {"value": 0}, "text": {"field": "t"}}),
-        ("none", {"type": "text", "align": "left", "dx": 3, "fontSize": FONT_SIZE, "color": INK.light},
+        ("none", {"type": "text", "align": "left", "dx": 3, "fontSize": drawing.FONT_SIZE, "color": drawing.INK.light},
          {"x": x, "y": y, "text": {"field": "t"}, **described}),
     )  # fmt: skip
     return [

@@ -131,8 +131,7 @@ def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     >>> [(one.text, one.x, one.y) for _, one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
     [('a', 58.0, 20.0), ('b', 35.0, 21.0)]
     """
-    points = [Label("", label.x - _GAP / 2, label.y) for label in wanted]
-    points = [replace(point, text="o") for point in points]
+    points = [Label("o", label.x - _GAP / 2, label.y) for label in wanted]
     placed: list[tuple[Label, Label]] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
         left = label.x - _GAP - (label.end - label.x)

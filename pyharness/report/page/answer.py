@@ -5,36 +5,21 @@ Over all texts, a row is relative to the reference, with the paired interval, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
+from pyharness.report import ranking as room
 from pyharness.report.charts import Dot, dots
 from pyharness.report.costs import best_noun, cost_note
-from pyharness.report.ranking import (
-    NOTES,
-    Ranked,
-    cost_sheet,
-    difference,
-    name_cell,
-    ordered,
-    parts_on_text,
-    rank_cell,
-    ranked_texts,
-    ranking_notes,
-    rankings,
-    ranks_of,
-    text_needs_clarity,
-    value_cell,
-)
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Figure, Section
 from pyharness.statistics.family import Overall, agreed, overall, told_apart
 from pyharness.store import Record
-from pyharness.types import COUNT, Direction, Format, Measurement
+from pyharness.types import COUNT, Direction, Format
 
 OVERALL_NOTE = (
     "overall: geometric mean over the texts of the ratio to {reference}, with its paired 95 % CI [low, high]. "
@@ -42,10 +27,10 @@ OVERALL_NOTE = (
 )
 _TIMES = Format("{:.3f}")
 
-Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 
-
-def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
+def overall_cells(
+    columns: room.Columns, metric: str, rows: Sequence[str], reference: str
+) -> dict[str, tuple[Cell, Cell]]:
     """Return each row relative to the reference over all texts, and its rank.
 
     Rows are left out that do not compete on each text, lack one, read another one, or have a value that is not above 0.
@@ -57,7 +42,8 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     competing.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
     judged = [row for row, _ in competing if all(column[row].rank is not None for column in columns.values())]
-    ranks = dict(zip(judged, ranks_of(judged, _judge(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
+    places = room.ranks_of(judged, _judge(columns, metric, judged)) if len(judged) > 1 else []
+    ranks = dict(zip(judged, places, strict=False))  # a single row has none
     cells = {}
     for row, one in competing:
         interval = None if row == reference else one.interval
@@ -65,10 +51,11 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     return cells
 
 
-def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
+def _judge(columns: room.Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
     """Return a function: whether two rows differ over all texts, as in ``ranking`` on one text."""
-    parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
-    clearly = any(text_needs_clarity(column[rows[0]].row) for column in columns.values())
+    contenders = [[column[row].row for row in rows] for column in columns.values()]
+    parts = np.mean([room.parts_on_text(of_text, metric) for of_text in contenders], axis=0)
+    clearly = any(room.text_needs_clarity(of_text[0]) for of_text in contenders)
     told, agree, places = told_apart(parts, clearly), agreed(parts), {row: place for place, row in enumerate(rows)}
 
     def apart(better: str, row: str) -> bool:
@@ -83,7 +70,7 @@ def _judge(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
     return apart
 
 
-def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
+def _between(columns: room.Columns, metric: str, a: str, b: str) -> Overall | None:
     """Return B relative to A over all texts; None if one lacks a text, read another one, or does not compete.
 
     None also if a value is not above 0.
@@ -95,12 +82,8 @@ def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
             return None
         if not (one.competes and other.competes):
             return None
-        pairs.append((_measurement(one, metric), _measurement(other, metric)))
+        pairs.append((one.row.measured(metric), other.row.measured(metric)))
     return overall(pairs)
-
-
-def _measurement(ranked: Ranked, metric: str) -> Measurement:
-    return next(one for one in ranked.result.measurements if (one.metric, one.part) == (metric, None))
 
 
 # ---------------------------------------------------------------------------------------------- on each text
@@ -117,7 +100,7 @@ class Ranking:
     record: Record
     benchmark: str
     metric: str
-    columns: Mapping[str, Mapping[str, Ranked]]  # by text, then by row, the best first
+    columns: room.Columns
     rows: list[str]  # the best over all texts first
 
     @property
@@ -156,7 +139,7 @@ class Ranking:
     def value(self, text: str, row: str) -> Cell:
         """Return the value of a row on a text, with its interval."""
         ranked = self.columns[text].get(row)
-        return Cell() if ranked is None else value_cell(ranked, self.metric)
+        return Cell() if ranked is None else room.value_cell(ranked, self.metric)
 
     def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
         """Return a row's excess over the reference, with the paired interval and the verdict."""
@@ -165,22 +148,21 @@ class Ranking:
             return Cell(), None
         if not reference.competes:
             return Cell(reason=f"not compared: {self.reference} does not compete on this text"), None
-        excess = difference(reference.row, mine.row, self.metric)
+        excess = room.difference(reference.row, mine.row, self.metric)
         if excess is None or excess.a is None or excess.b is None:
             return Cell(reason="not compared: not the same text, or other groups of documents"), None
-        (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]
         return Cell(
             excess.b - excess.a, _DIFFERENCE, excess.interval, case=excess.title,
-            n=amount(mine.result, measured), reason=excess.no_interval,
+            n=amount(mine.result, mine.row.measured(self.metric)), reason=excess.no_interval,
         ), excess.verdict or None  # fmt: skip
 
 
 def rankings_of(record: Record) -> Iterator[Ranking]:
     """Return the rankings of a record: two rows on one text, at least."""
-    for benchmark, metric in rankings(record):
-        columns = ranked_texts(record, benchmark, metric)
+    for benchmark, metric in room.rankings(record):
+        columns = room.ranked_texts(record, benchmark, metric)
         if any(len(column) > 1 for column in columns.values()):
-            yield Ranking(record, benchmark, metric, columns, ordered(list(columns.values())))
+            yield Ranking(record, benchmark, metric, columns, room.ordered(list(columns.values())))
 
 
 def answer(record: Record) -> Iterator[Section]:
@@ -194,8 +176,9 @@ def cost_sheets(record: Record) -> Iterator[Sheet]:
     for ranking in rankings_of(record):
         noun = best_noun(ranking.benchmark, ranking.metric)
         columns = {text: ranking.columns[text] for text in ranking.texts}
-        notes = (*ranking.left_out, cost_note(ranking.benchmark, ranking.metric), NOTES[0])
-        yield cost_sheet(f"Cost relative to the {noun}", ranking.metric, ranking.rows, columns, notes)
+        notes = (*ranking.left_out, cost_note(ranking.benchmark, ranking.metric), room.NOTES[0])
+        title, costs = f"Cost relative to the {noun}", room.costs_of(columns, ranking.metric)
+        yield room.cost_sheet(title, ranking.metric, ranking.rows, columns, costs, notes)
 
 
 def _overall(ranking: Ranking) -> Sheet:
@@ -208,12 +191,12 @@ def _overall(ranking: Ranking) -> Sheet:
         headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
     rows = []
     for row in ranking.rows:
-        cells = [name_cell(ranking.columns, row), *(over_all.get(row, (Cell(), Cell())) if several else ())]
+        cells = [room.name_cell(ranking.columns, row), *(over_all.get(row, (Cell(), Cell())) if several else ())]
         for text in ranking.texts:
-            cells += [ranking.value(text, row), rank_cell(ranking.columns[text].get(row))]
+            cells += [ranking.value(text, row), room.rank_cell(ranking.columns[text].get(row))]
         rows.append(tuple(cells))
     note = (OVERALL_NOTE.format(reference=ranking.reference),) * several
-    notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
+    notes = tuple(room.ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
     return Sheet(f"All texts, by {ranking.name}", tuple(headings), tuple(rows), (*ranking.left_out, *note, *notes))
 
 
@@ -227,7 +210,7 @@ def _differences(ranking: Ranking) -> Figure:
         cells = {text: ranking.difference(text, row) for text in ranking.texts}
         drawn += [Dot(row, cell, panel=text, series=row) for text, (cell, _) in cells.items()]
         judged = [one for cell, verdict in cells.values() for one in (cell, Cell(verdict))]
-        rows.append((name_cell(ranking.columns, row), *judged))
+        rows.append((room.name_cell(ranking.columns, row), *judged))
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = [Heading("tokenizer", "name")]
     for text in ranking.texts:

@@ -14,8 +14,8 @@ import pytest
 
 from layout.thoroughness import examples
 from oracles import bpe as oracle
-from pyharness.bpe import NEVER, BpeEncoder, ModelVerdict, SelfTokenization, merge_graph, self_tokenization
-from pyharness.bpe.model.reachability import _REMEMBERED, remembered_self_tokenization
+from pyharness.bpe import NEVER, BpeEncoder, ModelVerdict, merge_graph, self_tokenization
+from pyharness.bpe.model.reachability import _REMEMBERED, SelfTokenization, remembered_self_tokenization
 from pyharness.types import MergeModel
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]

@@ -25,7 +25,7 @@ def test_out_of_memory_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing_left(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(arrays._Numpy, "empty", nothing_left)
+    monkeypatch.setattr(arrays.Library, "empty", nothing_left)
     with pytest.raises(MemoryError, match=r"entropy .*\b12 bytes.*cpu.* [0-9,]+ "):
         entropy(LOGITS)
 
@@ -37,7 +37,7 @@ def test_other_failures_are_not_taken_for_missing_memory(monkeypatch: pytest.Mon
         def empty(*_: Any) -> Any:
             raise RuntimeError(message)
 
-        monkeypatch.setattr(arrays._Numpy, "empty", empty)
+        monkeypatch.setattr(arrays.Library, "empty", empty)
 
     for message in ("CUDA out of memory. Tried to allocate", "DefaultCPUAllocator: can't allocate memory: you tried"):
         failing(message)

@@ -149,8 +149,8 @@ def test_all_pairs_are_judged_at_once_over_all_texts() -> None:
     record = made.of_results(results, rows, ["one", "two"])
     first, *_, last = cells_of(record, "row-00")
     columns = ranked_texts(record, "compression", METRIC)
-    ends = [[column[row].row.measured(METRIC) for row in (first, last)] for column in columns.values()]
-    between = overall([(a, b) for a, b in ends if a is not None and b is not None])
+    ends = [(column[first].row, column[last].row) for column in columns.values()]
+    between = overall([(a.measured(METRIC), b.measured(METRIC)) for a, b in ends])
     assert between is not None
     assert between.interval is not None
     assert not between.interval[0] <= 1 <= between.interval[1]

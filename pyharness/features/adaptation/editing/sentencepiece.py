@@ -23,6 +23,7 @@ from pyharness.vocabularies.sentencepiece_file import (
     fields,
     placed_fields,
     read_model,
+    written_field,
 )
 
 _PIECES, _TRAINER, _SELF_TEST = 1, 2, 4  # fields of ModelProto
@@ -131,7 +132,7 @@ def _scores(model: SentencePieceModel, count: int, label: str) -> list[float]:
 
 
 def _piece(piece: str, score: float) -> bytes:
-    return _message(_PIECES, _message(1, piece.encode()) + b"\x15" + struct.pack("<f", score))
+    return written_field(_PIECES, written_field(1, piece.encode()) + b"\x15" + struct.pack("<f", score))
 
 
 def _write(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], ids: IdMap | None, label: str) -> bytes:
@@ -147,7 +148,7 @@ def _write(data: bytes, changed: Mapping[int, bytes], new: Sequence[bytes], ids:
     parts[places[-1]] += b"".join(new)
     for place, (number, value, _) in enumerate(placed):
         if number == _TRAINER and isinstance(value, bytes):
-            parts[place] = _message(_TRAINER, _trainer(value, size, ids, label))
+            parts[place] = written_field(_TRAINER, _trainer(value, size, ids, label))
         elif number == _SELF_TEST:
             parts[place] = b""
     return b"".join(parts)
@@ -162,22 +163,5 @@ def _trainer(data: bytes, size: int, ids: IdMap | None, label: str) -> bytes:
             new = size
         elif number in _IDS and ids is not None and isinstance(value, int) and value < len(ids):
             new = moved(ids, value, _IDS[number], label)
-        if new == value:
-            parts.append(data[start:end])
-        elif isinstance(new, int):
-            parts.append(_varint(number << 3) + _varint(new))
-        else:
-            parts.append(_message(number, new))
+        parts.append(data[start:end] if new == value else written_field(number, new))
     return b"".join(parts)
-
-
-def _message(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 0x7F:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*parts, value))

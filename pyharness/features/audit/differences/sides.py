@@ -39,7 +39,6 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], reading: Reading = "plain", threads: int = 1) -> Tokens:
         """Encode texts."""
-        ...
 
 
 @dataclass(slots=True)
