@@ -109,6 +109,10 @@ def run(
         size("--max-bytes", max_bytes)
     declared = suite.declare(rows, texts, [*map(suite.benchmark, chosen)], base, device, memory, max_bytes, reference)
     if resume and (finished := _find_finished(declared, output)) is not None:
+        shares = [text["parts"] for text in finished.data["corpora"].values() if "parts" in text]
+        if shares and until is None:
+            read = f"{shares[0]['read']:,} of {shares[0]['of']:,} parts, which are no longer kept"
+            raise InputError(f"{str(finished.path)!r} has {read}: choose another --output to read them all")
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{finished.path} is finished: nothing is left to resume{anew}")
         if parts is not None and output is not None:

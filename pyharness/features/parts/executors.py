@@ -100,7 +100,8 @@ class LocalExecutor:
             first = run.folder.done(failed[0])
             reason = first.failed[0].reason if first is not None else ""
             what = f"error: a case failed in part {in_ranges(failed)} of {parts}: {reason}"
-            say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and merge")
+            merged = "merge --partial" if stopped else "merge"
+            say(f"{what}; kept {folder}: remove PART.done.json there to try again, with pyharness work and {merged}")
         else:
             run.folder.remove()
         return record

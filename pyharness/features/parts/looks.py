@@ -41,7 +41,7 @@ from pyharness.features.parts import passes
 from pyharness.features.parts.planning import PartsRun
 from pyharness.metrics.counting.state_arrays import sums_of
 from pyharness.suite import Suite
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 Floats = NDArray[np.float64]
 
@@ -50,14 +50,15 @@ MOST = 5.0  # times the tokens of the mean part
 FIRST = 30  # parts that are read before the first bet
 LARGEST_SHARE = 0.95  # of the stake at which a wealth could fall to 0
 LOOKS = 32
+WIDEST = 50  # percent: a wider one needs more parts again, because fewer candidates are possible
 RANKED, COUNTER = "compression", "counter tokens u"
 
 
 def limit_of(written: str) -> float:
     """Return the share that ``0.5%`` stands for; raise ``InputError`` for any other text."""
     match = re.fullmatch(r"(\d{1,2}(?:\.\d{1,6})?) ?%", written, re.ASCII)
-    if match is None or not float(match[1]):
-        raise InputError(f"--until {written!r} is no width: write a number above 0 and below 100, such as 0.5%")
+    if match is None or not 0 < float(match[1]) <= WIDEST:
+        raise InputError(f"--until {written!r} is no width: write 0.000001% to {WIDEST}%, such as 0.5%")
     return float(match[1]) / 100
 
 
@@ -152,9 +153,10 @@ def can_stop(parts: int, width: float, alpha: float = ALPHA) -> bool:
     return is_narrow(like_any, like_any, parts, width, alpha)
 
 
-def least_parts(width: float, alpha: float = ALPHA) -> int | None:
-    """Return about the fewest parts that ``can_stop``, in two digits; None if there are none."""
-    numbers = [first * 10**power for power in range(5) for first in range(10, 100)] + [MOST_PARTS]
+def least_parts(width: float, alpha: float = ALPHA, above: int = 0) -> int | None:
+    """Return about the fewest parts ``above`` a number that ``can_stop``, in two digits; None if there are none."""
+    every = [first * 10**power for power in range(5) for first in range(10, 100)] + [MOST_PARTS]
+    numbers = [number for number in every if number > above]
     place = bisect.bisect_left(numbers, True, key=lambda parts: can_stop(parts, width, alpha))
     return numbers[place] if place < len(numbers) else None
 
@@ -182,9 +184,10 @@ def check(declared: Suite, parts: int, width: float) -> None:
         raise InputError(f"--until compares rows: the suite needs the reference row and another in {RANKED!r}")
     alpha = ALPHA / len(pairs)
     if parts <= MOST_PARTS and not can_stop(parts, width, alpha):
-        least = least_parts(width, alpha)
-        advice = "no number of parts is enough" if least is None else f"write --parts {least} or more"
-        raise InputError(f"no run in {parts} parts can stop at {_percent(width)} before it has read all: {advice}")
+        least = least_parts(width, alpha, parts)
+        advice = "no number of parts is enough" if least is None else f"write --parts {least}, for example"
+        what = counted(parts, "part")
+        raise InputError(f"no run in {what} can stop at {_percent(width)} before it has read all: {advice}")
 
 
 def in_drawn_order(run: PartsRun) -> list[int]:
@@ -228,17 +231,17 @@ class Until:
         A row that is skipped has no counts in any part, so it has no ratio. Without any ratio nothing is narrow.
         """
         of, pairs = self.run.folder.plan.parts, pairs_of(self.run.plan.suite)
-        every = (self._counts(pair, read) for pair in pairs)
-        counted = (counts for counts in every if not np.isnan(counts).all(axis=1).any())
-        narrow = [is_narrow(row, reference, of, self.width, ALPHA / len(pairs)) for row, reference in counted]
-        return bool(narrow) and all(narrow)
-
-    def _counts(self, pair: tuple[str, str, str], read: Sequence[int]) -> Floats:
-        """Return the tokens of a row and of the reference row on a text, float64 [2, parts]."""
         keys = {(one.tokenizer, one.corpus): one.key for one in self.run.cases if one.benchmark == RANKED}
-        row, home, text = pair
-        of_both = (keys.get((one, text), "") for one in (row, home))
-        return np.array([[self._count(key, part) for part in read] for key in of_both], np.float64)
+        done = self.run.folder.done(read[0])
+        skipped = {one.case for one in (() if done is None else done.cases) if one.status == "skipped"}
+        of_pairs = [[keys.get((label, text), "") for label in (row, home)] for row, home, text in pairs]
+        counts = [
+            np.array([[self._count(key, part) for part in read] for key in both], np.float64)
+            for both in of_pairs
+            if not skipped & {*both} and all(both)
+        ]
+        narrow = [is_narrow(row, reference, of, self.width, ALPHA / len(pairs)) for row, reference in counts]
+        return bool(narrow) and all(narrow)
 
     def in_words(self) -> str:
         """Return a sentence for a run that has stopped."""

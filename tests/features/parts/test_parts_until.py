@@ -51,12 +51,12 @@ ALIKE = st.tuples(st.integers(20, 60), st.integers(20, 60))
 # ------------------------------------------------------------------------------------------------ the rule
 
 
-@pytest.mark.parametrize(("written", "share"), [("0.5%", 0.005), ("2 %", 0.02), ("99%", 0.99)])
+@pytest.mark.parametrize(("written", "share"), [("0.5%", 0.005), ("2 %", 0.02), ("50%", 0.5)])
 def test_widths(written: str, share: float) -> None:
     assert looks.limit_of(written) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("written", ["", "0.5", "0%", "-1%", "100%", "nan%", "1e1%", "0.5%%"])
+@pytest.mark.parametrize("written", ["", "0.5", "0%", "-1%", "50.1%", "100%", "0.0000001%", "nan%", "1e1%", "0.5%%"])
 def test_what_is_no_width(written: str) -> None:
     with pytest.raises(InputError, match="width"):
         looks.limit_of(written)
@@ -186,6 +186,9 @@ def test_how_many_parts_a_stop_takes() -> None:
         assert not looks.can_stop(least * 9 // 10, width)
     assert looks.least_parts(0.02, 0.05 / 20) > looks.least_parts(0.02)  # type: ignore[operator]
     assert looks.least_parts(1e-8) is None
+    assert not looks.can_stop(192, 0.03)  # though 190 parts can: the last look is of fewer
+    assert looks.least_parts(0.03, above=192) == 200
+    assert looks.can_stop(200, 0.03)
 
 
 # Row and reference of the parts of a rare kind, which are 1 and 1 of others; and how many of 1,000 there are. A rule
@@ -262,12 +265,12 @@ def test_the_order_is_that_of_the_plan(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_run_stops_where_it_is_enough_and_says_so(small: Path, tmp_path: Path, quiet: bool) -> None:
     output, words = tmp_path / "record.json", ["-q"] if quiet else []
-    done = call("run", str(small), "--parts", "16", "--until", "60%", "-o", str(output), *words)
+    done = call("run", str(small), "--parts", "16", "--until", "50%", "-o", str(output), *words)
     assert done.returncode == 0, done.stderr
     read = store.read(output).data["corpora"]["rows.jsonl"]["parts"]
     assert read["of"] == 16
     assert read["read"] in (8, 12)
-    sentences = [line for line in done.stderr.splitlines() if "60 %" in line]
+    sentences = [line for line in done.stderr.splitlines() if "50 %" in line]
     assert len(sentences) == (0 if quiet else 1)
     assert all(str(read["read"]) in line and "16" in line for line in sentences)
     assert not (tmp_path / "record.json.parts").exists()
@@ -280,9 +283,9 @@ def test_a_run_that_is_never_narrow_reads_all(tmp_path: Path, monkeypatch: pytes
     divided.write_texts(tmp_path, 12)  # a part has a file of packed/, or nothing
     suite = divided.write_suite(tmp_path, TWO, ["rows.jsonl", "packed"], ["compression"])
     output = tmp_path / "record.json"
-    done = call("run", str(suite), "--parts", "16", "--until", "60%", "-o", str(output))
+    done = call("run", str(suite), "--parts", "16", "--until", "50%", "-o", str(output))
     assert done.returncode == 0, done.stderr
-    assert "60 %" not in done.stderr
+    assert "50 %" not in done.stderr
     assert not any("parts" in corpus for corpus in store.read(output).data["corpora"].values())
     divided.assert_equal(store.read(output), divided.in_one_process(suite, tmp_path / "whole.json"))
 
@@ -291,17 +294,33 @@ def test_a_part_without_counts_makes_nothing_narrow(small: Path, tmp_path: Path)
     divided.planned(small, 16, tmp_path / "run")
     divided.worked(tmp_path / "run", *range(12))
     run = planning.opened(tmp_path / "run")
-    assert looks.Until(run, 0.6).is_narrow(range(12))
-    assert not looks.Until(run, 0.6).is_narrow(range(13))
+    assert looks.Until(run, 0.5).is_narrow(range(12))
+    assert not looks.Until(run, 0.5).is_narrow(range(13))
     next((tmp_path / "run" / "3").glob("*.part.zip")).write_bytes(b"damage")
-    assert not looks.Until(run, 0.6).is_narrow(range(12))
+    assert not looks.Until(run, 0.5).is_narrow(range(12))
 
 
 def test_a_row_that_is_skipped_has_no_ratio_to_wait_for(small: Path, tmp_path: Path) -> None:
     for name, rows, narrow in (("some", [*TWO, "patches:space"], True), ("all", ["raw_bytes", "patches:space"], False)):
         divided.planned(write_rows(tmp_path, rows), 16, tmp_path / name)
         divided.worked(tmp_path / name, *range(12))
-        assert looks.Until(planning.opened(tmp_path / name), 0.6).is_narrow(range(12)) == narrow
+        assert looks.Until(planning.opened(tmp_path / name), 0.5).is_narrow(range(12)) == narrow
+
+
+def test_a_row_that_fails_lets_no_run_stop(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("no JSON\n" * 120, encoding="utf-8")
+    (tmp_path / "good.jsonl").write_text('{"text": "words"}\n' * 160, encoding="utf-8")
+    suite = divided.write_suite(tmp_path, TWO, ["rows.jsonl", "good.jsonl"], ["compression"])
+    done = call("run", str(suite), "--parts", "16", "--until", "50%", "-q", "-o", str(output := tmp_path / "r.json"))
+    assert done.returncode == 2
+    assert store.read(output).data["corpora"]["good.jsonl"].get("parts") is None
+
+
+def test_a_record_of_a_share_is_finished_for_a_run_that_wants_a_share(small: Path, tmp_path: Path) -> None:
+    again = ("run", str(small), "--parts", "16", "-q", "-o", str(tmp_path / "record.json"))
+    assert call(*again, "--until", "50%").returncode == 0
+    assert call(*again, "--until", "50%", "--resume").returncode == 0
+    assert "12 of 16" in refused(*again, "--resume")
 
 
 def test_a_cluster_has_one_batch_after_the_other(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +334,7 @@ def test_a_cluster_has_one_batch_after_the_other(small: Path, tmp_path: Path, mo
     monkeypatch.setattr(ray_cluster, "require", lambda *_: None)
     monkeypatch.setattr(RayExecutor, "_answers", answers)
     output = tmp_path / "record.json"
-    done = call("run", str(small), "--parts", "16", "--until", "60%", "--on", "ray", "-q", "-o", str(output))
+    done = call("run", str(small), "--parts", "16", "--until", "50%", "--on", "ray", "-q", "-o", str(output))
     assert done.returncode == 0, done.stderr
     assert store.read(output).data["corpora"]["rows.jsonl"]["parts"] == {"read": sum(asked), "of": 16}
     assert set(asked) == {4}
