@@ -137,9 +137,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "metrics that --fail-on worse judges, but with neither CI nor test",
-    OTHER: "metrics without a better direction, changes whose sign depends on the text's size, and all else with "
-           "neither CI nor test",
+    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) with neither CI nor test",
+    OTHER: "metrics that are not primary and have neither CI nor test, those without a better direction, and changes "
+           "whose sign depends on the text's size",
 }  # fmt: skip
 
 
