@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from gating.arms import here, made
 from pyharness.features.gate.builds.arms import Arm
+from pyharness.features.gate.drivers import workloads
 from pyharness.features.gate.types import ArmFacts
 from pyharness.features.gate.verdicts.self_test import differences
 
@@ -130,3 +132,14 @@ def test_planted_in_real_processes(
     assert len(found.faults) == len(said)
     assert all(re.search(one, fault) for one, fault in zip(said, found.faults, strict=True))
     assert found.notes == ()
+
+
+def test_every_public_name_that_workloads_look_up_is_there() -> None:
+    """Nothing else in the package may read it: a gate runs the same look-up in other revisions."""
+    written = Path(workloads.__file__).read_text(encoding="utf-8")
+    looked_up = re.findall(r'_face\("(pyharness[.a-z]*)", ((?:"\w+"(?:, )?)+)', written)
+    looked_up += [("pyharness.tokenizers", f'"{name}"') for name in ("timed_single", "timed_call")]  # of a loop
+    assert len(looked_up) > 10
+    for module, names in looked_up:
+        library = importlib.import_module(module)
+        assert any(hasattr(library, name) for name in re.findall(r"\w+", names)), (module, names)
