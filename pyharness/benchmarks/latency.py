@@ -7,11 +7,11 @@ from itertools import islice
 
 import numpy as np
 
+from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.statistics.samples import percentile
 from pyharness.system.timing import quick_laps
-from pyharness.tokenizers import timed_calls
 from pyharness.types import Column, Measurement, Plot, Table, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # most bytes of an input -> most inputs timed
@@ -48,7 +48,7 @@ def run(work: Work) -> Findings:
             continue
         position = cut[-1][1]
         texts = [text for text, _ in cut]
-        timed = [timed_calls.timed_single(tokenizer, text) for text in texts]
+        timed = [tokenizers.timed_single(tokenizer, text) for text in texts]
         laps = quick_laps([one.call for one in timed])
         for text, one, (_, result) in zip(texts, timed, laps, strict=True):
             ids = one.result(result)

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
 from pyharness.benchmarks.notes import about_row
 from pyharness.statistics import rounds as rounds_of_rows
 from pyharness.statistics.samples import median, noise
 from pyharness.system.timing import Lap, lap
-from pyharness.tokenizers import timed_calls
 from pyharness.types import (
     Answer,
     CaseResult,
@@ -89,7 +89,7 @@ def _order(slices: int) -> list[tuple[int, str]]:
 
 
 def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -> tuple[list[Repetition], list[Tokens]]:
-    timed = [timed_calls.timed_call(tokenizer, texts, threads) for texts in slices]
+    timed = [tokenizers.timed_call(tokenizer, texts, threads) for texts in slices]
     laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
     tokens = [tokenizer.encode_batch(texts) for texts in slices]
     for index, phase, _, raw in laps:
@@ -102,7 +102,7 @@ def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -
 def _decoding(
     tokenizer: Tokenizer, slices: Sequence[list[str]], tokens: Sequence[Tokens], threads: int
 ) -> list[Repetition]:
-    timed = [timed_calls.timed_decode(tokenizer, ids, threads) for ids in tokens]
+    timed = [tokenizers.timed_decode(tokenizer, ids, threads) for ids in tokens]
     laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
     expected = [b"".join(tokenizer.decode(ids.document(n)) for n in range(len(ids))) for ids in tokens]
     for index, phase, _, raw in laps:

@@ -240,8 +240,8 @@ class PipelineTest:
 def scaffold_like(parts: NDArray[np.uint32], lengths: NDArray[np.int64], emitted: NDArray[np.uint64]) -> int:
     """Count merged tokens that are mostly scaffolding: emitted in less than a tenth of all their uses.
 
-    A token is used when it is emitted, and in every use of a token that is merged from it. ``parts`` [n, 2] as in
-    ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
+    A token is used when it is emitted, and in every use of a token that is merged from it. ``parts`` [n, 2] as
+    ``bpe.self_tokenization`` gives them, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
     uses, pairs = emitted.tolist(), parts.tolist()
     merged = np.flatnonzero(parts[:, 0] != bpe.NEVER)

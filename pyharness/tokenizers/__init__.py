@@ -18,7 +18,7 @@ from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
 from pyharness.tokenizers import source
 
-# A gate runs other revisions, too: it finds these functions here in all of them.
+# Everybody finds these here; a gate does so in other revisions, too.
 from pyharness.tokenizers.timed_calls import timed_call as timed_call
 from pyharness.tokenizers.timed_calls import timed_decode as timed_decode
 from pyharness.tokenizers.timed_calls import timed_single as timed_single

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyharness.tokenizers import timed_calls
+from pyharness import tokenizers
 from pyharness.types import (
     HasMergeModel,
     HasPipeline,
@@ -151,21 +151,21 @@ def check_timed(tokenizer: Tokenizer, texts: Sequence[str]) -> None:
     decoded = b"".join(tokenizer.decode(tokens.document(index)) for index in range(len(tokens)))
     for threads in (1, 2):
         with suppress(Unsupported):
-            timed = timed_calls.timed_call(tokenizer, texts, threads)
+            timed = tokenizers.timed_call(tokenizer, texts, threads)
             check_tokens(timed.result(timed.call()), tokens)
             check_tokens(timed.result(timed.call()), tokens)
         with suppress(Unsupported):
-            timed = timed_calls.timed_decode(tokenizer, tokens, threads)
+            timed = tokenizers.timed_decode(tokenizer, tokens, threads)
             assert timed.result(timed.call()) == decoded
     for text in texts:
         with suppress(Unsupported):
-            timed = timed_calls.timed_single(tokenizer, text)
+            timed = tokenizers.timed_single(tokenizer, text)
             check_tokens(timed.result(timed.call()), tokenizer.encode_batch([text], 1))
     for threads in (0, -1):
         with pytest.raises(InputError, match=f"on {threads} threads"):
-            timed_calls.timed_call(tokenizer, texts, threads)
+            tokenizers.timed_call(tokenizer, texts, threads)
         with pytest.raises(InputError, match=f"on {threads} threads"):
-            timed_calls.timed_decode(tokenizer, tokens, threads)
+            tokenizers.timed_decode(tokenizer, tokens, threads)
 
 
 def check_tokens(found: Tokens | bytes, expected: Tokens) -> None:

@@ -15,7 +15,6 @@ from pyharness import tokenizers
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.system import lifeline
 from pyharness.system.timing import quick_laps
-from pyharness.tokenizers import timed_calls
 from pyharness.types import InputError, Tokenizer, Tokens
 
 
@@ -23,7 +22,7 @@ def encoded(tokenizer: Tokenizer, text: str) -> dict[str, Any]:
     """Encode a text once; return ``seconds``, ``bytes`` (of memory) and ``tokens``, or ``error``."""
     meter = MemoryMeter()
     try:
-        timed = timed_calls.timed_single(tokenizer, text)
+        timed = tokenizers.timed_single(tokenizer, text)
         with meter:
             ((nanoseconds, result),) = quick_laps([timed.call])
         tokens = timed.result(result)

@@ -42,8 +42,8 @@ def overall_cells(
     competing.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
     judged = [row for row, _ in competing if all(column[row].rank is not None for column in columns.values())]
-    places = room.ranks_of(judged, _judge(columns, metric, judged)) if len(judged) > 1 else []
-    ranks = dict(zip(judged, places, strict=False))  # a single row has none
+    several = judged if len(judged) > 1 else []  # a single row has no rank
+    ranks = dict(zip(several, room.ranks_of(several, _judge(columns, metric, several)), strict=True)) if several else {}
     cells = {}
     for row, one in competing:
         interval = None if row == reference else one.interval

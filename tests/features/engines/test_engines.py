@@ -13,7 +13,6 @@ from pyharness import tokenizers
 from pyharness.features.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.plugins import libraries
 from pyharness.system.threads import ThreadPool
-from pyharness.tokenizers import timed_calls
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
 from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import check_timed
@@ -172,8 +171,8 @@ def test_calls_without_threads_are_not_timed_on_several(spec: str, directions: t
     row = load(spec)
     tokens = row.encode_batch(TEXTS)
     calls = {
-        "encoding": lambda: timed_calls.timed_call(row, TEXTS, 2),
-        "decoding": lambda: timed_calls.timed_decode(row, tokens, 2),
+        "encoding": lambda: tokenizers.timed_call(row, TEXTS, 2),
+        "decoding": lambda: tokenizers.timed_decode(row, tokens, 2),
     }
     for direction in directions:
         with pytest.raises(Unsupported, match=rf"threads.*{direction}.* 2\b"):

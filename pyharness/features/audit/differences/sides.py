@@ -35,7 +35,6 @@ class Encoder(Protocol):
     @property
     def thread_safe(self) -> bool:
         """Whether several threads may encode at a time."""
-        ...
 
     def encode(self, texts: Sequence[str], reading: Reading = "plain", threads: int = 1) -> Tokens:
         """Encode texts."""
