@@ -97,6 +97,17 @@ def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> ND
     return _core.character_splits(ids, offsets, flags)
 
 
+def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
+    """Return the bytes of all tokens, end to end; raise ``ValueError`` for an id that is not of the vocabulary.
+
+    >>> from pyharness.types import Vocabulary
+    >>> spelled_by(np.array([1, 0, 1], np.uint32), Vocabulary.from_tokens({0: b"a", 1: b"bc"}, {}))
+    b'bcabc'
+    """
+    data, offsets = np.ascontiguousarray(vocabulary.data, np.uint8), np.ascontiguousarray(vocabulary.offsets, np.int64)
+    return _core.decode(data, offsets, np.ascontiguousarray(ids, np.uint32))
+
+
 def segment_ends(texts: Sequence[str | bytes], threads: int = 1) -> Segments:
     """Cut documents at every word boundary of UAX #29.
 

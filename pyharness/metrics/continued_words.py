@@ -10,6 +10,7 @@ vocabularies. Documents whose tokens spell none of these (unknown tokens) have n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,10 +18,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.kernels.text import segment_ends
+from pyharness.kernels.text import segment_ends, spelled_by
 from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds
 from pyharness.tokenizers import HasNormalize
-from pyharness.tokenizers.segmenting import place_tokens, spelled_by
+from pyharness.tokenizers.segmenting import place_tokens
 from pyharness.types import Ids, Measurement, Tokenizer, Tokens, Vocabulary, cut, offsets_of
 
 METRIC = "continued_word_share"
@@ -85,12 +86,15 @@ class SampleSegments:
 
     def kinds(self) -> tuple[Flags, Flags]:
         """Return whether a segment is a word, and whether it is one of a script without spaces: bool [segments]."""
-        kinds = np.maximum.reduceat(_BYTE_KINDS[np.frombuffer(self.data, np.uint8)], self.starts)
-        kind_of = cache(_kind)
-        others = np.flatnonzero(kinds == _NOT_ASCII)
-        places = zip(self.starts[others].tolist(), self.stops[others].tolist(), strict=True)
-        kinds[others] = [kind_of(self.data[start:stop]) for start, stop in places]
-        return kinds > 0, kinds > 1
+        data = np.frombuffer(self.data, np.uint8)
+        points = np.frombuffer(self.data.decode().encode("utf-32-le"), np.uint32)
+        distinct = np.flatnonzero(np.bincount(points))
+        flags = np.zeros(sys.maxunicode + 1, np.uint8)
+        flags[distinct] = [_flags(chr(point)) for point in distinct.tolist()]
+        of_bytes = np.zeros(len(data), np.uint8)
+        of_bytes[data & 0xC0 != 0x80] = flags.take(points)  # at the first byte of each character
+        of_segments = np.bitwise_or.reduceat(of_bytes, self.starts)
+        return of_segments & 1 > 0, of_segments == 3
 
     def cuts(self, tokens: Tokens, vocabulary: Vocabulary, normalize: Normalize | None) -> tuple[Flags, Flags]:
         """Return whether tokens spell the document of a segment, and whether one ends inside it: bool [segments]."""
@@ -98,7 +102,8 @@ class SampleSegments:
         stops, leads = place_tokens(tokens, documents, vocabulary)
         exact = (leads == 0) | ((leads == 1) & np.array([NARROW not in document for document in documents]))
         counts = np.diff(tokens.offsets)
-        ends = (stops + np.repeat(self.bounds[:-1], counts))[np.repeat(exact, counts)]
+        # Empty tokens before the space that SentencePiece puts there would end before their document.
+        ends = (np.maximum(stops, 0) + np.repeat(self.bounds[:-1], counts))[np.repeat(exact, counts)]
         continued = _holds_end(self.starts, self.stops, ends)
         placed = np.repeat(exact, np.diff(self.offsets))
         for index in np.flatnonzero(~exact).tolist():
@@ -111,15 +116,9 @@ class SampleSegments:
         return placed, continued
 
 
-def _kind(segment: bytes) -> int:
-    """Return 1 for a word, 2 for one of a script without spaces, else 0."""
-    text = segment.decode()
-    return 0 if WORD_LIKE.search(text) is None else 1 if UNSEGMENTED.search(text) is None else 2
-
-
-_NOT_ASCII = 3
-# A kind is decided by single characters: an ASCII segment has the largest kind of its bytes.
-_BYTE_KINDS = np.array([_kind(bytes([byte])) for byte in range(128)] + [_NOT_ASCII] * 128, np.uint8)
+def _flags(character: str) -> int:
+    """Return 1 for a letter or number, plus 2 for a character of a script without spaces."""
+    return (WORD_LIKE.match(character) is not None) + 2 * (UNSEGMENTED.match(character) is not None)
 
 
 def _cut_segments(
@@ -138,8 +137,11 @@ def _cut_segments(
 
 
 def _holds_end(starts: Bounds, stops: Bounds, ends: Bounds) -> Flags:
-    first = np.searchsorted(ends, starts, side="right")  # the first end behind the start of each segment
-    return np.append(ends, np.iinfo(np.int64).max)[first] < stops
+    """Return whether an end lies inside each segment, of segments that follow each other."""
+    inside = np.zeros(int(stops.max(initial=0)) + 1, np.bool_)
+    inside[ends] = True
+    inside[starts] = inside[-1] = False
+    return np.logical_or.reduceat(inside, starts)
 
 
 def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.metrics.counting.state import CorpusMetric, Counts, Shares
+from pyharness.metrics.counting.state import CorpusMetric, Counts, Shares, distinct_counts
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Format, Measurement, Metric, Tokens
 
@@ -184,7 +184,7 @@ class Spectrum:
     @classmethod
     def of(cls, counts: NDArray[np.uint64]) -> Spectrum:
         """Summarise the counts of single things."""
-        return cls(*np.unique(counts, return_counts=True))
+        return cls(*distinct_counts(counts))
 
     @property
     def total(self) -> int:
@@ -227,8 +227,6 @@ def measure_pairs(pairs: PairCounts) -> list[Measurement]:
 
 
 def _margin(ids: NDArray[np.uint32], count: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    if not len(ids):
-        return count
-    order = np.argsort(ids, kind="stable")
-    starts = np.flatnonzero(np.diff(ids[order], prepend=np.uint32(ids[order[0]] ^ np.uint32(1))))
-    return np.add.reduceat(count[order], starts)
+    sums = np.zeros(int(ids.max(initial=0)) + 1, np.uint64)
+    np.add.at(sums, ids, count)
+    return sums

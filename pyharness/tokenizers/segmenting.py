@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.kernels.text import spelled_by
 from pyharness.types import (
     HasSegments,
     HasVocabulary,
@@ -29,8 +30,6 @@ from pyharness.types import (
     Vocabulary,
     offsets_of,
 )
-
-TOKENS_AT_ONCE = 1 << 18  # bounds memory: every byte of their text takes 64-bit indices
 
 
 def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments:
@@ -128,17 +127,6 @@ def place_tokens(
         if lead in (0, 1) and spelled[start:stop] == b" " * lead + documents[index]:
             leads[index] = lead
     return edges[1:] - np.repeat(bounds[:-1] + leads, np.diff(tokens.offsets)), leads
-
-
-def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
-    """Return the bytes of all tokens, end to end."""
-    parts: list[bytes] = []
-    for start in range(0, len(ids), TOKENS_AT_ONCE):
-        some = ids[start : start + TOKENS_AT_ONCE]
-        starts, lengths = vocabulary.offsets[:-1][some], _lengths(some, vocabulary)
-        firsts = np.cumsum(lengths) - lengths  # where each token starts in the spelled bytes
-        parts.append(vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)].tobytes())
-    return b"".join(parts)
 
 
 def _lengths(ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64]:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness import corpora, tokenizers
+from pyharness.kernels.text import spelled_by
 from pyharness.metrics.continued_words import WordCuts, count, measure
 from pyharness.tokenizers.families.raw_bytes import RawBytes
-from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import HasVocabulary, Ids, RoundTrip, Tally, Tokenizer, Tokens, Vocabulary
 
 ALPHABET = "ab c1.'é日ก\u0301\n\u202f🇪🇪"
@@ -76,6 +76,16 @@ def test_equals_a_loop_over_bytes(text: str, data: st.DataObject) -> None:
     assert spelled_by(np.arange(len(pieces), dtype=np.uint32), Pieces(pieces).pieces) == text.encode()
 
 
+UNSEGMENTED = r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Han}\p{Hiragana}\p{Katakana}]"
+
+
+@given(st.text(st.sampled_from(ALPHABET + "ぁ⺀฿๑") | st.characters(codec="utf-8"), max_size=20))
+def test_words_of_scripts_without_spaces_are_those_of_regex(text: str) -> None:
+    words = [text[start:stop] for start, stop in words_of(text)]
+    unsegmented = sum(regex.search(UNSEGMENTED, word) is not None for word in words)
+    assert cuts(text, [text.encode()]) == WordCuts(words=len(words), unsegmented=unsegmented)
+
+
 @given(st.text(st.sampled_from("ab c1.'é\n"), max_size=20), st.data())
 def test_white_space_and_a_normaliser_change_no_count(text: str, data: st.DataObject) -> None:
     """As WordPiece and SentencePiece have it: spaces are lost, or one is put before the text, or letters are small."""
@@ -112,6 +122,15 @@ def test_documents_of_every_spelling_are_counted_together() -> None:
     )
     both = WordCuts.of(by_document)
     assert both == WordCuts(words=6, continued=2, unplaced=1)
+
+
+def test_an_empty_token_before_the_space_of_sentencepiece_ends_in_no_document() -> None:
+    tokenizer = Pieces([b"the house", b"", b" a"])
+    documents = [("the house", [0]), ("a", [1, 2])]
+    by_document = count(
+        tokenizer, [(text, np.array(ids, np.uint32)) for text, ids in documents], tokenizer.vocabulary()
+    )
+    assert by_document[:, :2].tolist() == [[2, 0], [1, 0]]
 
 
 def test_tokens_that_spell_another_text_have_no_cuts() -> None:

@@ -62,6 +62,19 @@ class Facts:
         return None if self.vocabulary is None else kernels.utf8_flags(self.vocabulary)
 
 
+def distinct_counts(counts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the counts above 0 that occur, ascending, and how often each does.
+
+    >>> [column.tolist() for column in distinct_counts(np.array([7, 0, 2, 7], np.uint64))]
+    [[2, 7], [1, 2]]
+    """
+    times = np.bincount(np.minimum(counts, _COMMON).view(np.int64), minlength=_COMMON)  # a fourth of the time of a sort
+    common = np.flatnonzero(times[1:_COMMON]) + 1
+    rare, times_rare = np.unique(counts[counts >= _COMMON], return_counts=True)
+    return np.concatenate((common.astype(np.uint64), rare)), np.concatenate((times[common], times_rare))
+
+
+_COMMON = 1 << 16
 Sums: TypeAlias = NDArray[np.object_]  # [GROUPS] integers of Python
 
 
@@ -104,13 +117,8 @@ class Shares:
     @classmethod
     def of(cls, histogram: NDArray[np.uint64]) -> Shares:
         """Build the shares of a histogram in which at least one id occurs."""
-        counts = histogram[histogram > 0]
-        if int(counts.max()) < 1 << 32:
-            counts = counts.astype(np.uint32)  # sorted in a third of the time
-        counts.sort()
-        starts = np.flatnonzero(np.concatenate(([True], counts[1:] != counts[:-1])))
-        types = np.diff(starts, append=len(counts))
-        return cls((counts[starts][::-1] / float(histogram.sum())).astype(np.float64), types[::-1])
+        counts, types = distinct_counts(histogram)
+        return cls(counts[::-1] / float(histogram.sum()), types[::-1])
 
     @property
     def all(self) -> NDArray[np.float64]:
