@@ -128,8 +128,8 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f" (A and B differ in {ranks.differing:,})"
-    return f"signed-rank test over {counted(ranks.pairs, 'distinct document')}{left}, p = {ranks.p:.2g}"
+    left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
+    return f"signed-rank test over {counted(ranks.pairs, 'document')} (copies count as one{left}), p = {ranks.p:.2g}"
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
@@ -137,9 +137,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) with neither CI nor test",
-    OTHER: "metrics that are not primary and have neither CI nor test, those without a better direction, and changes "
-           "whose sign depends on the text's size",
+    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) that neither a CI nor a test judges",
+    OTHER: "metrics that are not primary and that neither a CI nor a test judges, metrics for which neither more nor "
+           "less is better, and changes whose sign differs on a part of the text",
 }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "Distinct documents: copies count as one, and so do documents marked as one work (&work=)."
+_RANKS = "A signed-rank test counts documents of one work (&work=) as one, like copies."
 _NEITHER = "Without ±: no CI. --format csv gives all reasons. `pyharness list metrics` explains the metrics."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
