@@ -237,7 +237,7 @@ TABLE = Table(
         "text exact: share of documents that came back byte for byte.",
         "stress exact: the same for the stress set plus long runs of one character.",
         "idempotent: share of tested whose decoded text gives the same ids again.",
-        "Each share is of one text; the lowest of all texts is shown.",
+        "Shares are taken text by text; the lowest is shown.",
         "same ids: number of documents whose ids equal those of another row with the same vocabulary. -: no such row.",
         _of_all,
     ),

@@ -129,7 +129,8 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
-    return f"signed-rank test over {counted(ranks.pairs, 'document')} (copies count as one{left}), p = {ranks.p:.2g}"
+    documents = f"{counted(ranks.pairs, 'document')} (copies and parts of one work count as one{left})"
+    return f"signed-rank test over {documents}, p = {ranks.p:.2g}"
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
@@ -137,9 +138,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) that neither a CI nor a test judges",
-    OTHER: "metrics that are not primary and that neither a CI nor a test judges, metrics for which neither more nor "
-           "less is better, and changes whose sign differs on a part of the text",
+    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) that no CI or test judges",
+    OTHER: "metrics that are not primary and that no CI or test judges, metrics with no better direction, and changes "
+           "that go the other way on a part of the text",
 }  # fmt: skip
 
 
@@ -168,7 +169,6 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_RANKS = "A signed-rank test counts documents of one work (&work=) as one, like copies."
 _NEITHER = "Without ±: no CI. --format csv gives all reasons. `pyharness list metrics` explains the metrics."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
@@ -274,9 +274,8 @@ def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
     neither = any(one.deterministic and one.interval is None for one in shown)
-    by_ranks = any(one.judged_by_ranks for one in shown)
     trained = any(TRAINED_MARK in one.title for one in shown)
-    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _RANKS: by_ranks, _NEITHER: neither,
+    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: neither,
               _OUT_OF_TURN: out_of_turn}  # fmt: skip
     return tuple(note for note, wanted in chosen.items() if wanted)
 
