@@ -251,7 +251,7 @@ TABLE = Table(
         "graph: tokens that no order of merges builds.",
         "model: those of graph, plus tokens whose text the model alone (no pre-tokenizer) splits or replaces.",
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
-        "tested: tokens that graph and model can judge. -: no access to merges and model.",
+        "tested: tokens checked for graph and model. -: no access to merges and model.",
         "unused: not in this text. not UTF-8: unused tokens that hold a part of a character.",
     ),
     sized=False,
