@@ -129,7 +129,7 @@ class Difference:
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
     left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
-    documents = f"{counted(ranks.pairs, 'document')} (copies and parts declared one work count once{left})"
+    documents = f"{counted(ranks.pairs, 'document')} (copies count once{left})"
     return f"signed-rank test over {documents}, p = {ranks.p:.2g}"
 
 
@@ -138,10 +138,9 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test. A CI that includes 0 counts as "
-                  "not significant",
-    OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes that "
-           "reverse on 1/8, 1/4 or 1/2 of the text",
+    INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
+    OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes with "
+           "another sign on 1/8, 1/4 or 1/2 of the text",
 }  # fmt: skip
 
 
@@ -230,6 +229,8 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     ]
     headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = tuple(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
+    if INCONCLUSIVE in columns and NOT_SIGNIFICANT not in columns:
+        meanings += (f"{NOT_SIGNIFICANT} ({_MEANINGS[NOT_SIGNIFICANT]}): none.",)
     title = f"Summary{about}: {''.join(f'change of {one}; ' for one in sorted(first))}number of metrics by verdict"
     return [Sheet(title, headings, tuple(rows), meanings)]
 
