@@ -184,7 +184,7 @@ def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
         ]
         losing, rows = {row for (row, _), share in text.items() if share < 1}, {row for row, _ in text}
         only = dict.fromkeys(row for (row, _), share in stress.items() if share < 1 and row not in losing)
-        loss = "; ".join(lost) or f"None of {counted(len(rows), 'row')}"
+        loss = "; ".join(lost) or f"None of {counted(len(rows), 'tokenizer')}"
         shown = f"{loss}; of the stress set alone: {listed(list(only))}." if only else f"{loss}."
         yield Answer("Loses text", shown, "alarm" if lost else "" if only else "calm")
 

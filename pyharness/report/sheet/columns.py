@@ -211,4 +211,5 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         value = f" of {of_one[0]}" * (len(of_one) == 1)
         whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
         name, reason = next(iter(reasons.items()))
-        yield f"No CI{whose}: {reason}{f' (these figures are of {name})' * (len(set(reasons.values())) > 1)}."
+        example = f". {name}" * (len(set(reasons.values())) > 1)
+        yield f"No CI{whose}{example}: {reason}."
