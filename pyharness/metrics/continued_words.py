@@ -90,7 +90,8 @@ class SampleSegments:
         points = np.frombuffer(self.data.decode().encode("utf-32-le"), np.uint32)
         distinct = np.flatnonzero(np.bincount(points))
         flags = np.zeros(sys.maxunicode + 1, np.uint8)
-        flags[distinct] = [_flags(chr(point)) for point in distinct.tolist()]
+        # 1: a letter or number, 2: of a script without spaces.
+        flags[distinct] = [bool(WORD_LIKE.match(one)) + 2 * bool(UNSEGMENTED.match(one)) for one in map(chr, distinct)]
         of_bytes = np.zeros(len(data), np.uint8)
         of_bytes[data & 0xC0 != 0x80] = flags.take(points)  # at the first byte of each character
         of_segments = np.bitwise_or.reduceat(of_bytes, self.starts)
@@ -114,11 +115,6 @@ class SampleSegments:
             if inside is not None:
                 placed[segments], continued[segments] = True, inside
         return placed, continued
-
-
-def _flags(character: str) -> int:
-    """Return 1 for a letter or number, plus 2 for a character of a script without spaces."""
-    return (WORD_LIKE.match(character) is not None) + 2 * (UNSEGMENTED.match(character) is not None)
 
 
 def _cut_segments(

@@ -140,7 +140,7 @@ _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
     OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes that "
-           "flip sign on 1/8, 1/4 or 1/2 of the text",
+           "reverse on less text (1/8, 1/4 or 1/2 of it)",
 }  # fmt: skip
 
 
@@ -230,7 +230,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = tuple(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
     if INCONCLUSIVE in columns and NOT_SIGNIFICANT not in columns:
-        meanings += (f"{NOT_SIGNIFICANT} ({_MEANINGS[NOT_SIGNIFICANT]}): no metric.",)
+        meanings += ("No change has a CI that includes 0.",)
     title = f"Summary{about}: {''.join(f'change of {one}; ' for one in sorted(first))}number of metrics by verdict"
     return [Sheet(title, headings, tuple(rows), meanings)]
 

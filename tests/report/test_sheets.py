@@ -222,6 +222,25 @@ def test_a_file_that_is_one_document_says_how_to_get_intervals(spec: str, advise
     assert any("?split=paragraph" in note for note in sheet.notes) is advised
 
 
+@pytest.mark.parametrize(
+    ("reasons", "notes"),
+    [
+        (["9 few", "9 few"], ["No CI: 9 few."]),
+        (["9 few", "8 few"], ["No CI of bytes/token for a: 9 few.", "No CI of bytes/token for b: 8 few."]),
+        (["9 few", "8 few", "7 few"], ["No CI of bytes/token for 3 rows, such as a: 9 few."]),
+        (["9 few", "9 few", "none"], ["No CI of bytes/token for a, b: 9 few.", "No CI of bytes/token for c: none."]),
+    ],
+)
+def test_a_reason_with_figures_says_whose_they_are(reasons: list[str], notes: list[str]) -> None:
+    rows = [
+        {"benchmark": "compression", "tokenizer": name, "corpus": "x",
+         "measurements": [{"metric": "bytes_per_token", "value": 4.0, "no_interval": reason}]}
+        for name, reason in zip("abc", reasons, strict=False)
+    ]  # fmt: skip
+    *_, sheet = report.sheets(record(*rows))
+    assert [note for note in sheet.notes if note.startswith("No CI")] == notes
+
+
 def timed(name: str, samples: list[float], **parameters: int) -> dict[str, Any]:
     measured = [
         {"metric": "encode_bytes_per_second", "part": part, "value": samples[0], "samples": some}

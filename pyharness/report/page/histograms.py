@@ -35,14 +35,14 @@ class TextHistograms:
 
         A valid histogram begins at ``first`` and has counts in each of ``series``.
         """
-        by_text: dict[tuple[str, str], dict[str, CaseResult]] = {}
+        by_text: dict[tuple[str, str, int], dict[str, CaseResult]] = {}
         for result in record.results:
             if result.tally and result.case.corpus and _is_one(result.histograms.get(name), first, series):
-                rows = by_text.setdefault((result.case.corpus, result.tally.digest), {})
+                rows = by_text.setdefault((result.case.corpus, result.tally.digest, result.tally.bytes), {})
                 rows.setdefault(result.case.tokenizer, result)
         if not by_text:
             return None
-        (text, _), rows = max(by_text.items(), key=lambda one: (len(one[1]), _bytes(one[1])))
+        (text, _, _), rows = max(by_text.items(), key=lambda one: (len(one[1]), one[0][2]))
         reference = record.data["suite"].get("reference")
         ordered = sorted(rows.values(), key=lambda one: one.case.tokenizer != reference)
         kept, others = tuple(ordered[:MOST_ROWS]), len(by_text) - 1
@@ -64,10 +64,6 @@ def _is_one(histogram: Histogram | None, first: int, series: Sequence[str]) -> b
     if histogram is None or histogram.edges[:1] != (first,):
         return False
     return all(any(histogram.counts.get(name, ())) for name in series)
-
-
-def _bytes(rows: dict[str, CaseResult]) -> int:
-    return max(result.tally.bytes if result.tally else 0 for result in rows.values())
 
 
 def bin_headings(edges: Sequence[int]) -> tuple[Heading, ...]:

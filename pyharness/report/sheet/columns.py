@@ -206,10 +206,19 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         if one.value is not None and (reason := lack_of(one)):
             lacks.setdefault(_FIGURES.sub("", reason), {})[row] = reason
     for reasons in lacks.values():
-        names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
         of_one = [column.title or column.metric for column in with_intervals]
         value = f" of {of_one[0]}" * (len(of_one) == 1)
-        whose = "" if len(reasons) == len(rows) else f"{value} for {names}"
-        name, reason = next(iter(reasons.items()))
-        example = f". {name}" * (len(set(reasons.values())) > 1)
-        yield f"No CI{whose}{example}: {reason}."
+        for whose, reason in _owners(reasons, len(rows)):
+            yield f"No CI{value if whose else ''}{whose}: {reason}."
+
+
+def _owners(reasons: Mapping[str, str], rows: int) -> Iterator[tuple[str, str]]:
+    """Yield whose a reason is, "" for all rows, and the reason. A few rows with figures of their own get one each."""
+    (first, reason), *others = reasons.items()
+    if all(other == reason for _, other in others):
+        names = ", ".join(list(reasons)[:MOST_NAMED]) + " and others" * (len(reasons) > MOST_NAMED)
+        yield "" if len(reasons) == rows else f" for {names}", reason
+    elif len(reasons) <= MOST_NAMED:
+        yield from ((f" for {row}", its_own) for row, its_own in reasons.items())
+    else:
+        yield f" for {len(reasons)} rows, such as {first}", reason
