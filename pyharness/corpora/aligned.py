@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
-from pyharness.corpora.files.reading import numbered_lines
+from pyharness.corpora.files.reading import Readable, numbered_lines
 from pyharness.corpora.streaming import StreamedCorpus, fits, never_empty, settled
 from pyharness.plugins.registry import suggest
 from pyharness.types import WORK, InputError, Piece, Tally
@@ -48,13 +48,18 @@ class AlignedCorpus(StreamedCorpus[Row]):
             yield dict(zip(self.languages, (text for text, _, _ in texts), strict=True)) | named
 
 
+def text_lines(file: Readable) -> Iterator[str]:
+    r"""Read the lines of a file without what ends them, ``\n`` or ``\r\n``, and without a byte order mark."""
+    return (line.removeprefix("\ufeff" * (at == 1)).removesuffix("\r") for at, line in numbered_lines(file))
+
+
 def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
     """Read one file per language in parallel, line by line.
 
     Raises:
         InputError: one file has more lines than another.
     """
-    streams = {language: (line for _, line in numbered_lines(file)) for language, file in files.items()}
+    streams = {language: text_lines(file) for language, file in files.items()}
     rows = 0
     while True:
         row = {language: line for language, stream in streams.items() if (line := next(stream, None)) is not None}

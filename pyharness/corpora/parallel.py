@@ -13,15 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
+from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side, text_lines
 from pyharness.corpora.files import jsonl, reading
-from pyharness.corpora.files.reading import compression, named_errors, numbered_lines
+from pyharness.corpora.files.reading import compression, named_errors
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
 from pyharness.system import folders
 from pyharness.types import WORK, Corpus, CorpusFamily, InputError
 
 SCANNED_ROWS = 1000
+_NEARLY_ALL = 0.99
 _CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*", re.ASCII)  # eng_Latn, zh-Hant-TW; not README
 
 
@@ -78,7 +79,7 @@ def works_table(directory: Path, column: str) -> tuple[Path, int]:
         tables = sorted(file for file in directory.iterdir() if file.suffix == ".tsv")
     columns: list[str] = []
     for table in tables:
-        headings = next((line.split("\t") for _, line in numbered_lines(table)), [])
+        headings = next(text_lines(table), "").split("\t")
         if column in headings:
             return table, headings.index(column)
         columns += headings
@@ -89,11 +90,11 @@ def works_table(directory: Path, column: str) -> tuple[Path, int]:
 def with_works(rows: Iterable[Row], table: tuple[Path, int]) -> Iterator[Row]:
     """Add the name of its work to each row; raise ``InputError`` if the table has other rows."""
     file, place = table
-    lines = numbered_lines(file)
+    lines = text_lines(file)
     next(lines)
     for number, row in enumerate(rows, 1):
         line = next(lines, None)
-        cells = [] if line is None else line[1].split("\t")
+        cells = [] if line is None else line.split("\t")
         if len(cells) <= place:
             raise InputError(f"{file} names no work of row {number}: it needs a line for each row of text")
         yield {**row, WORK: cells[place]}
@@ -130,11 +131,12 @@ def _common(path: Path, field: str) -> list[str]:
     rows = list(islice(_rows(path, field), SCANNED_ROWS))
     counts = Counter(language for row in rows for language in row)
     common = [language for language, count in counts.items() if count == len(rows)]
-    if len(common) < 2:
+    # What nearly all rows have was meant, and must not go without a word.
+    if len(common) < 2 or any(_NEARLY_ALL * len(rows) <= count < len(rows) for count in counts.values()):
         seen = ", ".join(f"{language} ({count})" for language, count in counts.most_common(20)) or "none"
         raise InputError(
-            f"the first {len(rows)} rows of {path} share fewer than two languages; "
-            f"choose with ?languages=A,B from: {seen}"
+            f"the first {len(rows)} rows of {path} have different languages; choose with ?languages=A,B from: {seen}. "
+            "Rows that lack one of those chosen are left out"
         )
     return sorted(common)
 
@@ -163,7 +165,7 @@ CORPORA = (
         example="parallel:flores200?languages=eng_Latn,deu_Latn&reference=eng_Latn",
         options={
             **COMMON_OPTIONS,
-            "languages": "languages, separated by commas (default: all; JSON Lines: those in each of the first 1000)",
+            "languages": "languages, separated by commas (default: all; JSON Lines: those in each of the first 1000 rows)",
             "reference": "what the others are compared with (default English, else the first)",
             "field": "JSON Lines: where the object {language: text} is (default text)",
             "work": "the work of a row: a field of JSON Lines, with WORK or WORK#PART; of a directory, a "

@@ -235,6 +235,12 @@ def test_parallel_json_lines(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", "".join(json.dumps({"aligned": row}) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"en \(3\).*de \(2\)"):
         open_corpus(f"parallel:{file}?field=aligned")
+    lacking = [{"en": "a", "de": "b", "fr": "c"}] * 99 + [{"en": "a", "de": "b"}]
+    nearly = write(tmp_path / "b.jsonl", "".join(json.dumps({"text": row}) + "\n" for row in lacking))
+    with pytest.raises(InputError, match=r"de \(100\).*fr \(99\)"):
+        open_corpus(f"parallel:{nearly}")
+    few = write(tmp_path / "c.jsonl", "".join(json.dumps({"text": row}) + "\n" for row in lacking[1:]))
+    assert parallel(f"parallel:{few}").languages == ("de", "en")
     corpus = parallel(f"parallel:{file}?field=aligned&languages=de,en")
     tally = Tally()
     assert list(corpus.rows(tally)) == [{"de": "eins", "en": "one"}, {"de": "drei", "en": "three"}]

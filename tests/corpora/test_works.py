@@ -166,6 +166,21 @@ def test_rows_of_aligned_text_are_of_works(tmp_path: Path, kind: str) -> None:
     assert len(halves[0] | halves[1]) == 40
 
 
+def test_aligned_files_of_other_systems_are_read_alike(tmp_path: Path) -> None:
+    texts = {
+        "en.txt": "one\ntwo words\n\nfour",
+        "de.txt": "eins\nzwei Wörter\n\nvier",
+        "about.tsv": "line\tof\n1\ta\n2\tb\n3\tb\n4\tc",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    expected, tally = (list(keyed(open_corpus(f"parallel:{tmp_path}?work=of"), one := Tally())), one)
+    for name, text in texts.items():
+        (tmp_path / name).write_text("\ufeff" + text.replace("\n", "\r\n"), encoding="utf-8", newline="")
+    assert list(keyed(open_corpus(f"parallel:{tmp_path}?work=of"), again := Tally())) == expected
+    assert (len(expected), again.empty_documents) == (6, tally.empty_documents) == (6, 1)
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "directory"])
 def test_fairness_groups_rows_by_work_as_compression_does(tmp_path: Path, kind: str) -> None:
     spec = aligned(tmp_path, kind)
