@@ -165,7 +165,7 @@ CORPORA = (
         example="parallel:flores200?languages=eng_Latn,deu_Latn&reference=eng_Latn",
         options={
             **COMMON_OPTIONS,
-            "languages": "languages, separated by commas (default: all; JSON Lines: those in each of the first 1000 rows)",
+            "languages": "languages, separated by commas (default: all; JSON Lines: those in each of the first 1000)",
             "reference": "what the others are compared with (default English, else the first)",
             "field": "JSON Lines: where the object {language: text} is (default text)",
             "work": "the work of a row: a field of JSON Lines, with WORK or WORK#PART; of a directory, a "
