@@ -206,8 +206,7 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         if one.value is not None and (reason := lack_of(one)):
             lacks.setdefault(_FIGURES.sub("", reason), {})[row] = reason
     for reasons in lacks.values():
-        of_one = [column.title or column.metric for column in with_intervals]
-        value = f" of {of_one[0]}" * (len(of_one) == 1)
+        value = "" if len(with_intervals) > 1 else f" of {with_intervals[0].title or with_intervals[0].metric}"
         for whose, reason in _owners(reasons, len(rows)):
             yield f"No CI{value if whose else ''}{whose}: {reason}."
 
