@@ -258,24 +258,25 @@ def _against_sums(one: Rederived) -> Iterator[str]:
     groups = {} if one.derived is None else one.derived.groups
     if one.result.tally is None or not {"pieces", "bytes"} <= groups.keys() or not _reads_whole(one.result):
         return
+    tally, unspelled = one.result.tally, sum(groups.get("unspelled", ()))
+    due = sum(groups["bytes"]) + unspelled  # no sum has the bytes of unspelled texts: one each at least
     comparison = LeafComparison()
-    comparison.compare("tally.documents", one.result.tally.documents, sum(groups["pieces"]))
-    comparison.compare("tally.bytes", one.result.tally.bytes, sum(groups["bytes"]))
+    comparison.compare("tally.documents", tally.documents, sum(groups["pieces"]))
+    comparison.compare("tally.bytes", tally.bytes, max(due, tally.bytes) if unspelled else due)
     yield from (f"{one.result.case.key}: {difference}" for difference in comparison.differences)
 
 
 def _against_text(label: str, about: Mapping[str, Any], results: Sequence[CaseResult]) -> Iterator[str]:
-    known = [(result, one) for result in results if (one := benchmarks().get(result.case.benchmark)) is not None]
-    whole = [result for result, benchmark in known if benchmark.whole_text]
-    fronts = [result for result, benchmark in known if benchmark.role is Role.VERIFIES]
+    whole = [result for result in results if _reads_whole(result)]
+    fronts = [one for one in results if (known := benchmarks().get(one.case.benchmark)) and known.role is Role.VERIFIES]
     tally = about.get("tally")
     if (readers := whole or fronts) and not any(_account(result) == tally for result in readers):
         yield f"corpora.{label}.tally: no case that read the text has it"
     if readers and about.get("whole", bool(whole)) is not bool(whole):
         recorded, due = shortened(about.get("whole")), shortened(bool(whole))
         yield f"corpora.{label}.whole: {recorded} in the record, {due} by its cases"
-    for result in results:
-        if result.status == "ok" and tally is not None and _reads_whole(result) and _account(result) != tally:
+    for result in whole:
+        if result.status == "ok" and tally is not None and _account(result) != tally:
             yield f"{result.case.key}: tally: it is not that of {label!r}"
 
 

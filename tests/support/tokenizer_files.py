@@ -83,6 +83,11 @@ def byte_level() -> dict[str, Any]:
     }
 
 
+def two_letters() -> dict[str, Any]:
+    """A BPE of "a" and "b" without an unknown token: no token stands for any other character."""
+    return {"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}
+
+
 def message(number: int, payload: bytes) -> bytes:
     size, length = len(payload), bytearray()
     while size > 127:

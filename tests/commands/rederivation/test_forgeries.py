@@ -18,6 +18,7 @@ from pyharness import store
 from pyharness.commands import rederivation
 from pyharness.store import StateReader
 from pyharness.types import CaseResult, InputError
+from tokenizer_files import two_letters, write
 
 pytestmark = pytest.mark.usefixtures("doubles")
 # docs/metrics.md, "Recomputed records", lists these for people.
@@ -208,6 +209,28 @@ def test_a_forgery_is_named(copied: Path, forge: Callable[[Data], None], said: s
     found = asked(copied)
     assert found.exit_code == 1
     assert any(said in line for line in found.output.splitlines() if not line.startswith("unchecked")), found.output
+
+
+@pytest.mark.parametrize(("text", "least"), [("cccc", 1), ("abab\ncc", 5)])
+def test_bytes_that_no_token_spells_are_in_no_sum(tmp_path: Path, text: str, least: int) -> None:
+    """The state of `segmentation` counts the texts that are not spelled, and not their bytes: one each at least."""
+    (tmp_path / "text.txt").write_text(text, "utf-8")
+    row = write(tmp_path, "tokenizer.json", two_letters())
+    pyharness.run([row], [f"path:{tmp_path}/text.txt?split=line"], ["segmentation"], output=tmp_path / "record.json")
+    found = asked(tmp_path)
+    assert found.exit_code == 0, found.output
+    whole = len(text.replace("\n", ""))
+    for size, code in ((whole, 0), (least, 0), (least - 1, 1)):
+        edited(tmp_path, lambda data, size=size: with_bytes(data, size))  # type: ignore[misc]
+        found = asked(tmp_path)
+        assert found.exit_code == code, found.output
+        assert (f"tally.bytes: {size} in the record, {least} from the state" in found.output) is bool(code)
+
+
+def with_bytes(data: Data, size: int) -> None:
+    """Forge the bytes of the text, alike everywhere."""
+    for holder in (*(one["details"] for one in data["results"]), *data["corpora"].values()):
+        holder["tally"]["bytes"] = size
 
 
 def test_what_nobody_can_check_is_said(copied: Path) -> None:
