@@ -277,7 +277,7 @@ def samples() -> list[StressText]:
     return [
         StressText(f"{specification}, document {number}", text)
         for specification in SAMPLES
-        for number, text in enumerate(corpora.open_corpus(specification).documents(Tally()))
+        for number, text in enumerate(corpora.open_corpus(specification).documents(Tally()), 1)
     ]
 
 

@@ -160,14 +160,15 @@ def _conclude(check: _Check, tally: Tally) -> Findings:
 
 
 def _name(part: str, number: int) -> str:
-    """Return the name of a document: its number, or its name in the stress set."""
-    return f"document {number}" if part == checks.TEXT else checks.name(number)
+    """Return the name of a document: its number, from 1 for people, or its name in the stress set."""
+    return f"document {number + 1}" if part == checks.TEXT else checks.name(number)
 
 
 def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
     """Describe the first document of the text, and of the stress set, that did not come back: both sides' text."""
     for part, witness in result.details.get("witnesses", {}).items():
-        where = f"{result.case.corpus}: {witness['name']}" if part == checks.TEXT else witness["name"]
+        # An older record names documents of the text by numbers from 0.
+        where = f"{result.case.corpus}: document {witness['document'] + 1}" if part == checks.TEXT else witness["name"]
         sides = witness["expected"], witness["got"]
         alike = unicodedata.normalize("NFC", sides[0]) == unicodedata.normalize("NFC", sides[1])
         yield part, f"{where}, byte {witness['byte_offset']}", *map(ascii if alike else repr, sides)

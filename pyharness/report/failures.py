@@ -56,11 +56,12 @@ def _where(pair: Pair, other: CaseResult, states: States) -> str:
     mismatch = first_difference(mine, theirs)
     if mismatch is None:
         return f"after the {min(len(mine.keys), len(theirs.keys)):,} documents whose digests are kept"
-    read = pair.one.tally.documents if pair.one.tally is not None else mismatch.document + 1
-    behind = "" if mismatch.document < read else f", after the {read:,} of the corpus"
+    number, tally = mismatch.document + 1, pair.one.tally
+    read = number if tally is None else tally.documents
+    behind = "" if number <= read else f", after the {read:,} of the corpus"
     return (
-        f"in {mismatch.documents:,} of {counted(mismatch.compared, 'document')}, first in document {mismatch.document} "
-        f"(from 0{behind}), at ids {mismatch.token} to {mismatch.last_token}{_of_text(pair, mismatch.text)}"
+        f"in {mismatch.documents:,} of {counted(mismatch.compared, 'document')}, first in document {number} "
+        f"(from 1{behind}), at ids {mismatch.token} to {mismatch.last_token}{_of_text(pair, mismatch.text)}"
     )
 
 

@@ -85,7 +85,7 @@ class Segments:
         if not wrong.any():
             return None
         text = int(np.flatnonzero(wrong)[0])
-        return f"the units of text {text}, which has {int(sizes[text])} bytes, end at {_show(self.document(text))}"
+        return f"the units of a text of {int(sizes[text])} bytes end at {_show(self.document(text))}"
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pyharness
+import tokenizer_files
 from pyharness import report, store
 from pyharness.benchmarks import checks
 from pyharness.benchmarks.checks import RUNS, STRESS, TEXT, NotEncoded, TripsByPart, encoded_runs
+from pyharness.benchmarks.integrity import lost
 from pyharness.report import comparison, failures
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Ids, Tokens
@@ -104,6 +107,20 @@ def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) 
     assert entry[:2] == ("mistral:v3", STRESS)
     for write in (report.to_text, report.to_markdown, report.to_html):
         assert lost.title in write(sheets.values())
+
+
+def test_people_read_numbers_of_documents_from_1(tmp_path: Path) -> None:
+    row = tokenizer_files.write(tmp_path, "tokenizer.json", tokenizer_files.two_letters())
+    (tmp_path / "text.txt").write_text("a\n\nc\n", "utf-8")
+    record = pyharness.run([row], [f"a=path:{tmp_path}/text.txt?split=line"], ["integrity"]).record
+    (result,) = record.results
+    witnesses = result.details["witnesses"]
+    assert witnesses[TEXT]["document"] == 1, "from 0, and an empty document is none"
+    assert witnesses[STRESS]["document"] == 0
+    places = [place for _, place, *_ in lost(result)]
+    assert [place.rpartition(",")[0] for place in places] == ["a: document 2", "sample:code, document 1"]
+    older = {**witnesses, TEXT: {**witnesses[TEXT], "name": "document 1"}}
+    assert [place for _, place, *_ in lost(replace(result, details={"witnesses": older}))] == places
 
 
 def test_older_records_show_what_they_have() -> None:

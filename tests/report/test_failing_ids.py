@@ -17,7 +17,7 @@ from compared_records import pair as pair
 from pyharness import store
 from pyharness.system import bounded_file
 
-IDS = f"first in document {CHANGED} (from 0), at ids 64 to 127, in 64 bytes from byte 64"
+IDS = f"first in document {CHANGED + 1} (from 1), at ids 64 to 127, in 64 bytes from byte 64"
 
 
 def test_two_ids_that_change_places_are_seen_though_no_mean_moves(made: Path) -> None:
@@ -98,7 +98,7 @@ def test_documents_that_a_benchmark_reads_behind_the_corpus_are_told_apart(made:
         paths.append(copied(made, tmp_path, name))
         edited(paths[-1], lambda data: case_of(data, "integrity")["details"]["tally"].update(documents=CHANGED))
     lines = reasons(gated(paths[0], paths[1]).output, "worse")
-    assert [f"(from 0, after the {CHANGED} of the corpus)" in line for line in lines] == [False, True]
+    assert [f"(from 1, after the {CHANGED} of the corpus)" in line for line in lines] == [False, True]
 
 
 def gone(path: Path) -> None:

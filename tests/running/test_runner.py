@@ -37,7 +37,7 @@ def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None
     assert not any(one.measurements for one in wrong.values())
     difference = wrong["integrity"].details["identical_ids"]["difference"]
     assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
-    assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
+    assert "wrong ids: document 1, byte 40" in str(wrong["integrity"].reason)
     assert wrong["throughput"].reason == UNVERIFIED
     assert "failed" not in {one.status for one in results_of(run, "same").values()}
 

@@ -155,11 +155,11 @@ class Scoring:
         if self.own is None:
             return
         expected = self.own.encode_batch(texts, self.threads)
-        for index in range(len(texts)):
-            mine, theirs = tokens.document(index), expected.document(index)
+        for at in range(len(texts)):
+            mine, theirs = tokens.document(at), expected.document(at)
             if not np.array_equal(mine, theirs):
                 raise NoNumber(
-                    f"the tokenizer is not the model's: document {self.documents + index} begins {mine[:8].tolist()} "
+                    f"the tokenizer is not the model's: document {self.documents + at + 1} begins {mine[:8].tolist()} "
                     f"here and {theirs[:8].tolist()} by the tokenizer in {str(self.model.folder.path)!r}"
                     + (" (they differ further on)" if np.array_equal(mine[:8], theirs[:8]) else "")
                 )
@@ -183,7 +183,7 @@ class Scoring:
                     token = window.first + int(np.argmin(valid)) - (self.model.bos is not None)
                     raise NoNumber(
                         f"the model gives {part[~valid][0]} bits for token {token} of document "
-                        f"{self.documents + window.sequence}: its predictions are no probabilities"
+                        f"{self.documents + window.sequence + 1}: its predictions are no probabilities"
                     )
                 values[window.sequence][window.first : window.stop + 1] = part
             offset += size

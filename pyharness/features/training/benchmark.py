@@ -132,9 +132,9 @@ def _round_trip(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
         if decoded == promised:
             continue
         if not (isinstance(tokenizer, tokenizers.HasNormalize) and tokenizer.round_trip == "normalised"):
-            raise Wrong(f"document {number} does not come back from its ids")
+            raise Wrong(f"document {number + 1} does not come back from its ids")
         if decoded != tokenizer.normalize(text).encode():
-            raise Wrong(f"document {number} does not come back from its ids, not even normalised")
+            raise Wrong(f"document {number + 1} does not come back from its ids, not even normalised")
     return f"round trip ({tokenizer.round_trip}) of {counted(len(chosen), 'document')}"
 
 

@@ -245,7 +245,7 @@ def test_a_first_token_cannot_leave_out_more_than_its_document(model: Folder) ->
 def test_a_tokenizer_that_is_not_the_models(model: Folder, tmp_path: Path) -> None:
     findings = measured(model(), ["hello, wheel"], row="raw_bytes")
     assert (findings.status, findings.measurements) == ("failed", ())
-    assert "document 0 begins [104, 101" in str(findings.reason)
+    assert "document 1 begins [104, 101" in str(findings.reason)
     beyond = measured(model(), ["hello"], row="mistral:v3")
     assert "is beyond the 263 ids" in str(beyond.reason)
 

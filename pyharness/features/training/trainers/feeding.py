@@ -166,7 +166,7 @@ def read_in_batches(feed: Feed, add: Callable[[list[str], int], None], texts: It
 
 
 def utf8_length(text: str, number: int) -> int:
-    """Return the number of bytes of a document in UTF-8; ``number`` names it in the error.
+    """Return the number of bytes of a document in UTF-8; ``number``, from 0, names it in the error.
 
     Raises:
         InputError: the document has a lone surrogate.
@@ -177,6 +177,6 @@ def utf8_length(text: str, number: int) -> int:
         return len(text.encode())
     except UnicodeEncodeError as error:
         raise InputError(
-            f"document {number} has a lone surrogate at character {error.start}, which UTF-8 cannot hold; decode the "
-            "text with errors='replace', or leave that document out"
+            f"document {number + 1} has a lone surrogate at character {error.start}, which UTF-8 cannot hold; "
+            "decode the text with errors='replace', or leave that document out"
         ) from None

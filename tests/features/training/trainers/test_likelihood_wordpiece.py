@@ -99,7 +99,7 @@ def test_words_that_the_model_calls_unknown_are_left_out() -> None:
         ([], 300, "no text"),
         ([""], 300, "no text"),
         (["a"], 2**30, "at most 16,777,216"),
-        (["fine", "ab\ud800"], 300, "document 1 .*surrogate.*character 2"),
+        (["fine", "ab\ud800"], 300, "document 2 .*surrogate.*character 2"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(texts: list[str], size: int, said: str) -> None:

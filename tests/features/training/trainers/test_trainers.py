@@ -214,7 +214,7 @@ def test_an_empty_corpus_is_refused(name: str, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["bpe", "tokenizers-bpe", "unigram"])
 def test_a_lone_surrogate_is_refused_with_its_place(name: str) -> None:
-    with pytest.raises(InputError, match=r"document 1 .*surrogate.*character 2"):
+    with pytest.raises(InputError, match=r"document 2 .*surrogate.*character 2"):
         train(name, ["fine", "ab\ud800"], 300)
 
 
