@@ -117,6 +117,20 @@ def test_options_that_do_not_apply(tmp_path: Path) -> None:
     has(refusal(f"path:{write(tmp_path / 'a.parquet.gz', '')}"), "Parquet", "decompress")
 
 
+def test_columns_that_are_no_strings(tmp_path: Path) -> None:
+    lists = pa.array([["a"]], pa.list_(pa.string()))
+    for others, texts in (
+        ({}, ""),
+        ({"n": [1], "one": ["b"], "more": pa.array(["c"]).dictionary_encode()}, "'one', 'more'"),
+    ):
+        pq.write_table(pa.table({"text": lists, "struct": pa.array([{"a": "b"}]), **others}), tmp_path / "a.parquet")
+        message = failure(f"path:{tmp_path}/a.parquet")
+        has(message, "'text'", "list<", texts)
+        assert ("?field=" in message) is bool(texts), "there is one to choose"
+        assert message.count("'text'") == 1
+        assert "'struct'" not in message
+
+
 def test_files_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "a.txt", "a")
     monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root

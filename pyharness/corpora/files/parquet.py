@@ -231,18 +231,19 @@ def _rows_at_once(file: CorpusFile, group: Any, field: str) -> int:
 
 
 def _check(pyarrow: Any, file: CorpusFile, schema: Any, field: str) -> None:
-    at = schema.get_field_index(field)
+    at, types = schema.get_field_index(field), pyarrow.types
     if at < 0:
         columns = ", ".join(map(repr, schema.names))
         raise InputError(f"{file} has no column {field!r}; it has {columns}: choose one with ?field=")
-    kind = schema.field(at).type
-    inner = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-    tests = ("is_string", "is_large_string", "is_string_view")
-    if not any(getattr(pyarrow.types, test)(inner) for test in tests):
-        texts = ", ".join(repr(f.name) for f in schema if "string" in str(f.type)) or "none"
-        raise InputError(
-            f"column {field!r} of {file} is {kind}, not a string; string columns are {texts}: choose one with ?field="
-        )
+    texts = [repr(column.name) for column in schema if _is_text(types, column.type)]
+    if repr(field) not in texts:
+        advice = f"columns of strings are {', '.join(texts)}: choose one with ?field=" if texts else "no column is one"
+        raise InputError(f"column {field!r} of {file} is {schema.field(at).type}, not a string; {advice}")
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _as_bytes(pyarrow: Any, column: Any) -> list[bytes | None]:
