@@ -15,6 +15,7 @@ from pyharness.metrics.counting.state import CorpusMetric, Counts, Shares, disti
 from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Format, Measurement, Metric, Tokens
 
+_MOST = "log2 V' (V and other ids that occur)"  # in descriptions
 ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5
 
 
@@ -56,13 +57,6 @@ def _possible_types(counts: Counts) -> int:
 
 def _entropy(alpha: float) -> Callable[[Counts], float]:
     return lambda counts: renyi_entropy(counts.shares, alpha)
-
-
-def hartley_entropy(counts: Counts) -> float:
-    """Return the Rényi entropy of order 0: log2 V_obs."""
-    if counts.types == 0:
-        raise Undefined("no tokens were produced")
-    return math.log2(counts.types)
 
 
 def renyi_efficiency(counts: Counts) -> float:
@@ -109,7 +103,7 @@ METRICS = (
     ),
     CorpusMetric(
         Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the types that occur", grows_with_text=True),
-        hartley_entropy,
+        _entropy(0),
     ),
     CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Rényi entropy, alpha = 2"), _entropy(2)),
     CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Rényi entropy, alpha = 2.5"), _entropy(ALPHA)),
@@ -117,7 +111,7 @@ METRICS = (
         Metric("renyi_entropy_inf", "bit", "none", "-log2 of the commonest token's share"), _entropy(math.inf)
     ),
     CorpusMetric(
-        Metric("renyi_efficiency", "share", "higher", "Rényi entropy (2.5) / log2 V", primary=True), renyi_efficiency
+        Metric("renyi_efficiency", "share", "higher", f"Rényi entropy (2.5) / {_MOST}", primary=True), renyi_efficiency
     ),
     CorpusMetric(
         Metric(
@@ -130,7 +124,7 @@ METRICS = (
         renyi_efficiency_observed,
     ),
     CorpusMetric(
-        Metric("redundancy", "share", "lower", "1 - Shannon entropy / log2 V", grows_with_text=True), redundancy
+        Metric("redundancy", "share", "lower", f"1 - Shannon entropy / {_MOST}", grows_with_text=True), redundancy
     ),
     CorpusMetric(
         Metric(

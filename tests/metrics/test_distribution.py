@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,14 @@ def test_a_tokenizer_with_unknown_tokens_has_the_scorers_efficiency() -> None:
     # V = 3 and the unknown token: four types, of which three share the text evenly.
     assert distribution.renyi_efficiency(counts) == pytest.approx(math.log2(3) / 2, abs=1e-12)
     assert distribution.redundancy(counts) == pytest.approx(1 - math.log2(3) / 2, abs=1e-12)
-    assert distribution.hartley_entropy(counts) == math.log2(3)
+    assert distribution.renyi_entropy(counts.shares, 0) == math.log2(3)
     assert distribution.vocabulary_used(counts) == 2 / 3, "V lacks it"
+
+
+def test_descriptions_name_the_denominator() -> None:
+    of = {one.about.name: one.about.summary for one in distribution.METRICS}
+    assert [name for name, text in of.items() if "log2 V'" in text] == ["renyi_efficiency", "redundancy"]
+    assert not [name for name, text in of.items() if re.search(r"log2 V(?!['_])", text)]
 
 
 def test_an_unknown_token_that_does_not_occur_changes_nothing() -> None:
