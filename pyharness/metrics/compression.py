@@ -66,7 +66,7 @@ def tokens_per_word(counts: Counts) -> float:
         raise Undefined("the text is mostly in a script written without spaces, where UAX #29 does not find words")
     if counts["words"] == 0:
         raise Undefined("the text has no words")
-    return counts["tokens"] / counts["words"]
+    return _need_tokens(counts) / counts["words"]
 
 
 def tokens_per_whitespace_word(counts: Counts) -> float:
@@ -75,7 +75,7 @@ def tokens_per_whitespace_word(counts: Counts) -> float:
         raise Undefined("the text is mostly in a script written without spaces")
     if counts["whitespace_words"] == 0:
         raise Undefined("the text has no words")
-    return counts["tokens"] / counts["whitespace_words"]
+    return _need_tokens(counts) / counts["whitespace_words"]
 
 
 def normalized_sequence_length(
@@ -85,8 +85,8 @@ def normalized_sequence_length(
 
     def of(groups: jackknife.Groups) -> float:
         total, base = (sum(compress(tokens, groups)) for tokens in (mine, theirs))
-        if base == 0:
-            raise Undefined("the reference produced no tokens")
+        if not base or not total:
+            raise Undefined("no tokens were produced" if base else "the reference produced no tokens")
         return total / base
 
     return jackknife.estimate("normalized_sequence_length", documents, of, reference, sizes)

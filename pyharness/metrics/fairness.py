@@ -30,10 +30,8 @@ class FairnessState:
     @classmethod
     def empty(cls, languages: tuple[str, ...], reference: str) -> FairnessState:
         """Return the state before any row."""
-        shape = (GROUPS, len(languages))
-        return cls(
-            languages, reference, np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(GROUPS, np.int64)
-        )
+        tokens, sizes = np.zeros((2, GROUPS, len(languages)), np.int64)
+        return cls(languages, reference, tokens, sizes, np.zeros(GROUPS, np.int64))
 
     def update(self, group: int, tokens: Sums, sizes: Sums) -> None:
         """Add one row: tokens and UTF-8 bytes of its text in every language."""
@@ -97,6 +95,8 @@ def _estimate(
         tokens, sizes = state.tokens[groups].sum(axis=0), state.bytes[groups].sum(axis=0)
         if tokens[home] == 0:
             raise Undefined("the reference language produced no tokens")
+        if metric == "parity" and tokens[state.languages.index(str(part))] == 0:
+            raise Undefined(f"{part} produced no tokens")  # 0 would be the best premium
         return float(compute(tokens, sizes))
 
     return jackknife.estimate(metric, state.rows.tolist(), of, part, state.bytes[:, home].tolist())

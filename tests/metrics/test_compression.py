@@ -23,6 +23,7 @@ from pyharness.metrics.counting.state import Batch, CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS, interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Measurement, ParallelCorpus, Tally, Tokens
+from tokenizer_files import two_letters, write
 
 VALUES = dict[str, Measurement]
 
@@ -120,6 +121,18 @@ def test_null_is_not_zero(tmp_path: Path) -> None:
     assert re.match(r"1 .*document.* 64\b", str(measurements["bytes_per_token"].no_interval))
     path.write_text("aaaa", encoding="utf-8")
     assert measured("raw_bytes", f"path:{path}")["renyi_efficiency_observed"].value is None
+
+
+def test_without_tokens_no_word_costs_nothing(tmp_path: Path) -> None:
+    row = write(tmp_path, "tokenizer.json", two_letters())
+    (tmp_path / "text.txt").write_text("cc cd", "utf-8")
+    measurements = measured(row, f"path:{tmp_path}/text.txt")
+    for name in ("bytes_per_token", "tokens_per_word", "tokens_per_whitespace_word"):
+        assert measurements[name].value is None
+        assert "no tokens" in str(measurements[name].reason)
+    relative = compression.normalized_sequence_length([0] * GROUPS, [1] * GROUPS, [1] * GROUPS, "a", [1] * GROUPS)
+    assert relative.value is None
+    assert "reference" not in str(relative.reason)
 
 
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=30), st.integers(1, 5))

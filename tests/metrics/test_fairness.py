@@ -54,6 +54,14 @@ def test_states_merge() -> None:
     assert fairness.measure(states[1]) == fairness.measure(states[0])
 
 
+def test_a_language_without_tokens_has_no_premium() -> None:
+    state = fairness.FairnessState.empty(("a", "b", "c"), "a")
+    for group in range(32):
+        state.update(group, np.array([4, 0, 6]), np.array([4, 4, 4]))
+    parity = {one.part: (one.value, one.reason) for one in fairness.measure(state) if one.metric == "parity"}
+    assert parity == {"b": (None, "b produced no tokens"), "c": (1.5, None)}
+
+
 @pytest.mark.data
 def test_flores_premiums_are_those_known_of_gpt2(data: Path) -> None:
     flores = f"parallel:{data}/corpora/parallel/flores200?languages=eng_Latn,deu_Latn,shn_Mymr&max_bytes=1MB"
