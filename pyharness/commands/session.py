@@ -89,6 +89,7 @@ class Result:
         beside = store.path_beside(path)
         for target in (path, beside) if data.get("state") else (path,):
             atomic_file.check(target, overwrite=overwrite, advice=ADVICE)
+        atomic_file.check_folder(path)
         if data.get("state") and atomic_file.is_stream(path):
             data["state"] = None
         elif data.get("state"):

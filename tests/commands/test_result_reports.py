@@ -46,6 +46,13 @@ def test_other_suffixes_and_existing_files_are_refused(result: session.Result, t
     assert "deepseek" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+def test_a_record_in_a_folder_that_is_missing(result: session.Result, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        result.save(tmp_path / "missing" / "record.json")
+    assert f"{str(tmp_path / 'missing')!r}" in str(refused.value)
+    assert "record.json" not in str(refused.value)
+
+
 def test_a_notebook_shows_tables_and_charts(result: session.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = result._repr_html_()
     assert "<caption><strong>Ranking: fewest tokens" in shown
