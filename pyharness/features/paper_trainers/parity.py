@@ -22,12 +22,12 @@ def train_parity(request: TrainingRequest[ParityOptions]) -> TrainedTokenizer:
     from tokenizers import models
 
     options, feed = request.options, CorpusFeed(request)
-    languages = [lines_of(part) for part in feed.corpora(counted=True)]
+    languages = [lines_of(part) for part in feed.corpora()]
     if options.ratio and len(options.ratio) != len(languages):
         raise InputError(f"{len(options.ratio)} ratios for {len(languages)} corpora: give one for each, in their order")
     balance: dict[str, Any] = {"ratio": list(options.ratios)} if options.ratio else {}
     if options.parallel:
-        balance["dev_iterators"] = [lines_of(part) for part in feed.corpora(counted=False)]
+        balance["dev_iterators"] = [lines_of(part) for part in feed.again(len(languages))]
     tokenizer, trainer = byte_level(models.BPE(), options), _trainer(options)
     return train_by(
         feed, tokenizer, lambda: trainer.train_from_iterator(tokenizer, train_iterators=languages, **balance),

@@ -14,7 +14,8 @@ import pytest
 from cases.command_line import call
 from cases.trained_rows import asked
 from pyharness import corpora, tokenizers
-from pyharness.features.paper_trainers.documents import lines_of
+from pyharness.corpora.texts import Text
+from pyharness.features.paper_trainers.documents import CorpusFeed, lines_of
 from pyharness.features.training import trainers
 from pyharness.features.training.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally
@@ -86,6 +87,31 @@ def test_a_balanced_language_gets_more_merges(parts: list[list[str]], tmp_path: 
         path.write_bytes(parity(parts, vocab_size=400, **options).files["tokenizer.json"])
         counts.append(len(tokenizers.load(f"file:{path}").encode_batch(parts[2], 1).ids))
     assert counts[1] < counts[0]
+
+
+@pytest.mark.skipif(not hasattr(LIBRARY.trainers, "ParityBpeTrainer"), reason="tokenizers has it from 0.23")
+def test_a_second_reading_of_the_text_is_not_counted(parts: list[list[str]], tmp_path: Path) -> None:
+    specs = [f"path:{_written(tmp_path / f'{place}.jsonl', part)}" for place, part in enumerate(parts[1:])]
+    read = []
+    for name in ([], ["--parallel"]):
+        out = tmp_path / f"out{len(read)}"
+        call("train", "parity-bpe", "-c", specs[0], "-c", specs[1], "--vocab-size", "300", *name, "--out", str(out))
+        read.append(json.loads((out / "training.json").read_text())["text"])
+    assert read[0] == read[1]
+
+
+def _written(path: Path, texts: list[str]) -> Path:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return path
+
+
+def test_a_second_reading_is_cut_like_the_first(parts: list[list[str]], tmp_path: Path) -> None:
+    specs = [f"path:{_written(tmp_path / f'{place}.jsonl', part)}" for place, part in enumerate(parts)]
+    text = Text.of(specs, sum(len(one.encode()) for one in parts[0]) + 500)
+    feed = CorpusFeed(replace(asked("parity-bpe", texts=text.documents, vocab_size=300), parts=text.parts))
+    first, second = feed.corpora(), feed.again(3)
+    assert [list(one) for one in first] == [list(one) for one in second]
+    assert feed.documents == text.tally.documents == len(parts[0]) + 1
 
 
 @pytest.mark.parametrize(
