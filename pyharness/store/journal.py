@@ -49,7 +49,8 @@ class Journal:
     def __init__(
         self, record: Path, *, overwrite: bool = False, resume: bool = False, advice: str = atomic_file.ADVICE
     ) -> None:
-        atomic_file.check(record, overwrite=True)  # whether it is there matters once nobody else can make it
+        # Whether it is there matters once nobody else can make it.
+        atomic_file.check(record, overwrite=True, advice=advice)
         self.record, self.overwrite = record, overwrite
         self.path = None if atomic_file.is_stream(record) else journal_of(record)
         self.states = CaseStates(None if self.path is None else record)

@@ -64,8 +64,7 @@ def replace(path: Path, content: Content) -> None:
 def keep(path: Path, content: Content) -> None:
     """Replace a file in a cache as ``replace`` does; first remove anything else of that name, but no folder."""
     if not path.is_file():
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        path.unlink(missing_ok=True)
     replace(path, content)
 
 
@@ -87,13 +86,17 @@ def create(path: Path, content: Content) -> None:
 
 
 def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
-    """Raise ``InputError`` before measurement where ``write`` would at present. Folders are made later."""
+    """Raise ``InputError`` before measurement where ``write`` would at present. Folders are made later.
+
+    The last clause of ``advice``, after ", or", is what to do about a folder or a socket, which nothing replaces.
+    """
+    other = advice.rpartition(", or ")[2]
     try:
         if not path.name or path.is_dir():
-            raise InputError(f"{str(path)!r} is a folder; name a file in it with --output, such as record.json")
+            raise InputError(f"{str(path)!r} is a folder: name a file in it, or {other}")
         mode = _status(path)
         if mode is not None and stat.S_ISSOCK(mode):
-            raise InputError(f"{str(path)!r} is a socket; choose another --output")
+            raise InputError(f"{str(path)!r} is a socket: {other}")
         if mode is not None and not overwrite and (stat.S_ISBLK(mode) or not is_stream(path)):
             raise InputError(f"{str(path)!r} exists already: {advice}")
     except OSError as error:

@@ -147,8 +147,6 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
     from pyharness.system.environment import cores
 
     if id_map is not None:
-        if id_map.is_dir():
-            raise InputError(f"{str(id_map)!r} is a folder; name a file in it with --map, such as ids.json")
         atomic_file.check(id_map, overwrite=force, advice=_ADVICE_OF_MAP)
         atomic_file.check_folder(id_map)
     check_output()

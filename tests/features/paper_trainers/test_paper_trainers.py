@@ -92,7 +92,7 @@ def test_a_balanced_language_gets_more_merges(parts: list[list[str]], tmp_path: 
 @pytest.mark.skipif(not hasattr(LIBRARY.trainers, "ParityBpeTrainer"), reason="tokenizers has it from 0.23")
 def test_a_second_reading_of_the_text_is_not_counted(parts: list[list[str]], tmp_path: Path) -> None:
     specs = [f"path:{_written(tmp_path / f'{place}.jsonl', part)}" for place, part in enumerate(parts[1:])]
-    read = []
+    read: list[Any] = []
     for name in ([], ["--parallel"]):
         out = tmp_path / f"out{len(read)}"
         call("train", "parity-bpe", "-c", specs[0], "-c", specs[1], "--vocab-size", "300", *name, "--out", str(out))
