@@ -154,18 +154,22 @@ def _run(
     from pyharness.features.adaptation import resizing
     from pyharness.features.training import commands as training
     from pyharness.features.training.commands import HeldOut
+    from pyharness.features.training.trainers.options import declared
 
     if not quiet:
         check_output()
     command = click.get_current_context().command
     assert isinstance(command, OfMethods)  # noqa: S101 -- of this module
-    trainer = command.methods[method]
+    trainer, given = command.methods[method], given_of(options) | wanted[0][1]
+    for name in sorted(given.keys() - declared(trainer.options).keys()):
+        able = {one: spec for one, spec in command.methods.items() if name in declared(spec.options)}
+        flag = declared(next(iter(able.values())).options)[name].flag
+        raise InputError(f"{flag} needs --method {' or '.join(able)}")
     with training_listener(quiet) as progress:
         with in_flags(trainer.options):
             text, request = training.requested(
-                trainer, texts, given_of(options) | wanted[0][1], max_bytes=max_bytes, threads=threads,
-                progress=progress,
-            )  # fmt: skip
+                trainer, texts, given, max_bytes=max_bytes, threads=threads, progress=progress
+            )
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
         other = Text.of(held_out)
         held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None

@@ -104,13 +104,12 @@ class OfTrainer(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            group = ctx.parent.command if ctx.parent is not None else None
-            if isinstance(group, Trainers) and ctx.parent is not None and (able := group.able(ctx.parent, error)):
-                name, others = able
-                raise InputError(
-                    f"trainer {self.name!r} has no option {name!r}; trainers with it: {', '.join(others)}"
-                ) from None
-            raise
+            group = ctx.parent and ctx.parent.command
+            if not isinstance(group, Trainers) or not (having := group.having(ctx, error.option_name)):
+                raise
+            here = [f"here it is {one.opts[0]}" for one in self.params if one.name in having.values()]
+            told = "".join(here) or f"trainers with it: {', '.join(sorted(having))}"
+            raise InputError(f"trainer {self.name!r} has no option {error.option_name}; {told}") from None
 
 
 class Trainers(click.Group):
@@ -140,15 +139,14 @@ class Trainers(click.Group):
         names = usage.items("trainers", incomplete)
         return names or click.Command.shell_complete(self, ctx, incomplete)
 
-    def able(self, ctx: click.Context, error: click.NoSuchOption) -> tuple[str, list[str]] | None:
-        """Return the name of the option that ``error`` is about, and the trainers with it; None if none has it."""
-        having = {
+    def having(self, ctx: click.Context, flag: str) -> Mapping[str, str | None]:
+        """Return the trainers with a flag, and the name of its option of each."""
+        return {
             name: param.name
             for name in self.list_commands(ctx)
             for param in self.get_command(ctx, name).params
-            if error.option_name in (*param.opts, *param.secondary_opts)
+            if flag in (*param.opts, *param.secondary_opts)
         }
-        return (str(next(iter(having.values()))), sorted(having)) if having else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of trainers in full."""

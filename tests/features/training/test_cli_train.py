@@ -148,7 +148,7 @@ def test_bad_input_is_refused_before_any_text_is_read(tmp_path: Path, monkeypatc
     assert "did you mean 'sample'" in refused("bpe", "--vocab-size", 300, "-c", "sampel", *out)
     assert "--max-bytes=much is not" in refused("bpe", *SMALL, "--max-bytes", "much", *out)
     assert re.search(r"vocabulary of 100\b.*\balphabet\b", refused("bpe", "--vocab-size", 100, *out))
-    assert "no option 'demolition'" in refused("bpe", *SMALL, *out, "--demolition", "shortest")
+    assert "no option --demolition" in refused("bpe", *SMALL, *out, "--demolition", "shortest")
     assert f"no folder '{tmp_path / 'no'}'" in refused("bpe", *SMALL, "--out", tmp_path / "no" / "m")
     assert re.search(rf"'{tmp_path}' .*\bnot made\b", refused("bpe", *SMALL, "--out", tmp_path, "--force"))
     assert "'/' cannot name" in refused("bpe", *SMALL, "--out", "/")
@@ -162,7 +162,7 @@ def test_bad_input_is_refused_before_any_text_is_read(tmp_path: Path, monkeypatc
             )
     assert "sentences is -4" in refused("unigram", *SMALL, "--sentences", -4, *out)
     assert re.search(r"pattern is empty\b.*'none'", refused("bpe", *SMALL, "--pattern", "", *out))
-    assert "no option 'byte_fallback'" in refused("bpe", *SMALL, "--no-byte-fallback", *out)
+    assert "no option --no-byte-fallback" in refused("bpe", *SMALL, "--no-byte-fallback", *out)
     assert re.search(r"'a\S+' is not Unicode\b", refused("bpe", *SMALL, "--special", "a\udcff", *out))
     assert "3 expressions" in refused("bpe", *SMALL, "--pattern", "deepseek_v3", "--export", "minbpe", *out)
     assert "merges bytes" in refused("bpe", *SMALL, "--symbols", "characters", "--export", "tiktoken", *out)
@@ -199,6 +199,11 @@ def test_a_character_outside_the_alphabet_is_the_unknown_token(tmp_path: Path) -
     assert "symbols 'characters'" in refused("bpe", *SMALL, "--unknown", "<u>", "--out", tmp_path / "x")
     assert "trainers with it: bpe" in refused("scaffold-bpe", *SMALL, "--unknown", "<u>", "--out", tmp_path / "x")
     assert "given twice" in refused(*base, "--unknown", "<s>", "--out", tmp_path / "x")
+
+
+def test_an_option_of_other_trainers_is_named_by_its_flag_here() -> None:
+    assert "'leaf-pruning' has no option --vocab-size; here it is --size" in refused("leaf-pruning", "--vocab-size", 5)
+    assert "'bpe' has no option --script; trainers with it: script" in refused("bpe", "--script", "Latin")
 
 
 def test_a_folder_that_appears_during_a_training_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

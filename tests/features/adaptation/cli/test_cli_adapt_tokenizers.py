@@ -119,7 +119,7 @@ def test_prunings_are_refused_in_the_names_of_the_options(tmp_path: Path, base: 
     assert re.search("--size .*--share .*--extend ", refused(*asked))
     assert "give one of --size and --share" in refused(*asked, "--size", 265, "--share", 0.5)
     assert "--script Cyrillic" in refused(*asked, "--size", 265, "--method", "script")
-    assert "no option 'scripts'; trainers with it: script" in refused(*asked, "--size", 265, "--script", "Latin")
+    assert "--script needs --method script\n" in refused(*asked, "--size", 265, "--script", "Latin")
     assert "share 0 removes nothing" in refused(*asked, "--share", 0)
     for option, value in (("--coverage", 0.9), ("--deny", "x"), ("--min-frequency", 3)):
         assert re.search(f"{option} .*--extend", refused(*asked, "--size", 265, option, value))
@@ -181,7 +181,7 @@ def test_what_is_refused_leaves_nothing(
     assert not list(tmp_path.glob("out*"))
     assert re.search(r"--sizes .*'\.'.*--out", refused(*asked[:-1], ".", "--sizes", "1,2"))
     assert re.search("balance.*several", refused(*asked, "--tokens", 5, "--balance"))
-    assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
+    assert "--auxiliary-size needs --method naive" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
     made = _made(tmp_path, base, corpus)
     inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")
     assert "lies in" in refused(*inside)
