@@ -83,7 +83,7 @@ def run(
     Exit status:
       0         everything was measured
       1         a case failed or was not begun in time, or nothing was measured
-      2         bad input
+      2         bad input; if a case finds it, the record has the other cases
       129, 130, 143
                 hung up, interrupted, terminated
     Finished cases are kept. The last line says how to go on.

@@ -124,7 +124,7 @@ def _contenders(record: ProfileRecord) -> Sheet:
     notes = (
         *_device_notes(record.device),
         "GB/s: bytes that must be read and written (the floor), per second.",
-        "copy %: that rate relative to a copy's; over 100 % where a kernel only reads.",
+        "copy %: that rate relative to a copy's, median over the rounds; over 100 % where a kernel only reads.",
         "times ours: time relative to our kernel, median over the rounds in which both were timed.",
         *record.notes,
     )

@@ -213,6 +213,16 @@ def test_a_run_says_how_much_of_a_log_is_canonical(tokenizer: Tokenizer, row: st
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
 
 
+def test_an_id_that_does_not_exist_is_bad_input_and_the_other_cases_are_kept(row: str, tmp_path: Path) -> None:
+    log(tmp_path / "bad.jsonl", [BAD["outside"]])
+    log(tmp_path / "good.jsonl", [{"ids": [VOCAB["h"]], "text": "h"}])
+    words = ("run", "-t", f"a={row}", "-c", "ids:bad.jsonl", "-c", "ids:good.jsonl", "-b", "canonical", "-o", "r.json")
+    assert "line 1" in refused(*words, cwd=tmp_path)
+    results = json.loads((tmp_path / "r.json").read_text())["results"]
+    assert [one["status"] for one in results] == ["failed", "ok"]
+    assert "if a case finds it, the record has the other cases" in call("run", "--help").stdout
+
+
 def test_fields_of_nested_objects_are_named_with_a_dot(tmp_path: Path) -> None:
     path = log(
         tmp_path / "log.jsonl", [{"text": "c", "usage": {"out": {"tokens": 7}}}, {"text": "c", "usage.out.tokens": 3}]

@@ -26,6 +26,7 @@ from pyharness.types import Unsupported
 
 SHORT = StoppingRule(min_samples=3, min_seconds=0.0, max_noise=1e9)
 TORCH = importlib.util.find_spec("torch") is not None
+DOCUMENT = Path(__file__).parents[3] / "docs/profile.md"
 SHAPES = {"entropy": "5x700", "linear_entropy": "5x16x700", "pair_histogram": "3000x50"}
 
 
@@ -50,7 +51,10 @@ def test_our_kernels_and_their_peers_are_measured(kernel: str, tmp_path: Path) -
     done = small(kernel, "-o", str(output))
     assert done.exit_code == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert re.search(rf"^{kernel} .*least times", done.stdout, re.MULTILINE)
+    headings = re.findall(rf"^{kernel} on a GPU: .*\n.*\n.*\n", done.stdout, re.MULTILINE)
+    assert len(headings) == 1
+    assert kernel != "entropy" or headings[0] in DOCUMENT.read_text(encoding="utf-8")
+    assert "copy %: that rate relative to a copy's, median over the rounds;" in " ".join(done.stdout.split())
     assert f"{kernel} {SHAPES[kernel]}" in done.stderr
     data = json.loads(output.read_text(encoding="utf-8"))
     assert data["profile"]["kernel"] == kernel
