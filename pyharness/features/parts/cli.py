@@ -92,13 +92,13 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
     pyharness work DIR --part 3
 
     A part that is done is left alone, and a damaged one is done again. A case that fails is tried three times. To try
-    again later, remove I.done.json.
+    again later, remove I.done.json. A part that another process is doing is left to it, and the others are done.
 
     \b
     Exit status:
       0         the part is done
       1         a case of it failed
-      2         bad input
+      2         bad input, or another process is doing a part
       129, 130, 143
                 hung up, interrupted, terminated
     """
@@ -107,9 +107,9 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
     run = planning.opened(folder)
     done: list[PartDone] = []
 
-    def hear(part: PartDone) -> None:
+    def hear(part: PartDone, before: bool) -> None:
         done.append(part)
-        for line in working.in_words(part, run.folder.plan.parts):
+        for line in working.in_words(part, run.folder.plan.parts, before):
             complain(line)
 
     with working.lanes(run) as lanes:

@@ -39,11 +39,11 @@ class LocalExecutor:
 
     @contextlib.contextmanager
     def doing(
-        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str], None]
+        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str, bool], None]
     ) -> Iterator[Sequence[RowWorkers]]:
         """Do parts, one batch after the other, and give the processes here that did them.
 
-        ``hear`` gets what became of each part, or a remark.
+        ``hear`` gets what became of each part, or a remark; and whether the part was done before.
         """
         from pyharness.features.parts import working
 
@@ -87,8 +87,8 @@ class LocalExecutor:
         enough = None if width is None else looks.Until(run, width)
         batches = [range(parts)] if enough is None else enough.batches()
 
-        def hear(what: PartDone | str) -> None:
-            for line in () if quiet else [what] if isinstance(what, str) else working.in_words(what, parts):
+        def hear(what: PartDone | str, before: bool) -> None:
+            for line in () if quiet else [what] if isinstance(what, str) else working.in_words(what, parts, before):
                 say(line)
 
         with self.doing(run, batches, hear) as lanes:

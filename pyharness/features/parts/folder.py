@@ -212,17 +212,15 @@ class PartsFolder:
         return self.path / f"{part}{_DONE}", self.path / f"{part}.lock"
 
     @contextlib.contextmanager
-    def working(self, part: int) -> Iterator[None]:
-        """Hold a part; raise ``InputError`` if another process works on it."""
+    def working(self, part: int) -> Iterator[bool]:
+        """Hold a part; give whether it is held, and not by another process. Raise ``InputError`` if it cannot be."""
         _, path = self._about(part)
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
         try:
-            if not atomic_file.lock(handle):
-                raise InputError(f"another process works on part {part} in {str(self.path)!r}: wait for it, or end it")
-            yield
+            yield atomic_file.lock(handle)
         finally:
             os.close(handle)
 

@@ -67,7 +67,7 @@ class RayExecutor(LocalExecutor):
 
     @contextlib.contextmanager
     def doing(
-        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str], None]
+        self, run: PartsRun, batches: Iterable[Sequence[int]], hear: Callable[[PartDone | str, bool], None]
     ) -> Iterator[Sequence[RowWorkers]]:
         """Have the parts done that are missing, each batch by a driver of its own; no process here did any.
 
@@ -79,10 +79,10 @@ class RayExecutor(LocalExecutor):
             self._do(run, batch, hear)
         yield ()
 
-    def _do(self, run: PartsRun, parts: Sequence[int], hear: Callable[[PartDone | str], None]) -> None:
+    def _do(self, run: PartsRun, parts: Sequence[int], hear: Callable[[PartDone | str, bool], None]) -> None:
         done = {part: one for part in parts if (one := run.folder.done(part)) is not None}
         for one in done.values():
-            hear(one)
+            hear(one, True)
         missing = [part for part in parts if part not in done]
         given_up: list[int] = []
         for answer in self._answers(run.folder.path, missing, run.plan.suite.device) if missing else ():
@@ -91,11 +91,11 @@ class RayExecutor(LocalExecutor):
             if "lost" in answer:
                 raise ChildDied(f"lost {answer['lost']}")
             if "remark" in answer:
-                hear(str(answer["remark"]))
+                hear(str(answer["remark"]), False)
             if "given up" in answer:
                 given_up.append(int(answer["given up"]))
             if "part" in answer and (now := run.folder.done(int(answer["part"]))) is not None:
-                hear(now)
+                hear(now, False)
         if given_up:
             raise ChildDied(f"lost part {in_ranges(sorted(given_up))} of {run.folder.plan.parts} {TRIES} times")
 

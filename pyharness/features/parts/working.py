@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyharness.corpora.parts import part_name
-from pyharness.features.parts.folder import PartDone, PartResult
+from pyharness.features.parts.folder import PartDone, PartResult, in_ranges
 from pyharness.features.parts.planning import PartsRun
 from pyharness.running.schedule import Schedule
 from pyharness.running.workers import messages
@@ -25,7 +25,7 @@ from pyharness.store.json_values import get
 from pyharness.suite import Suite
 from pyharness.system import bounded_file, folders, threads
 from pyharness.system.environment import cores
-from pyharness.types import Case, CaseResult, Failure, TokenizerSpec, counted
+from pyharness.types import Case, CaseResult, Failure, InputError, TokenizerSpec, counted
 
 TRIES = 3
 MOST_PROCESSES = 8  # of all lanes, or one of each: each holds a tokenizer; of more rows, some share one
@@ -74,32 +74,41 @@ def lanes(run: PartsRun, side_by_side: int = 1) -> Iterator[Sequence[RowWorkers]
                 lane.leave()
 
 
-def work(run: PartsRun, parts: Sequence[int], heard: Callable[[PartDone], None], every: Sequence[RowWorkers]) -> None:
-    """Do parts, one at a time in each lane; ``heard`` gets what became of each, also of those done before.
+def work(
+    run: PartsRun, parts: Sequence[int], heard: Callable[[PartDone, bool], None], every: Sequence[RowWorkers]
+) -> None:
+    """Do parts, one at a time in each lane; ``heard`` gets what became of each, and whether it was done before.
 
-    An interruption keeps finished parts. Raises ``InputError`` if a part is another process's, or cannot be kept.
+    An interruption keeps finished parts. Raises ``InputError`` if a part cannot be kept; or at the end, with all others
+    done, if a part is another process's.
     """
     for part in parts:
         run.folder.check(part)
+    elsewhere: list[int] = []
 
     def do(part: int, lane: RowWorkers) -> None:
-        heard(_done(run, part, lane))
+        with run.folder.working(part) as ours:
+            if not ours:
+                elsewhere.append(part)
+            elif (before := run.folder.done(part)) is not None:
+                heard(before, True)
+            else:
+                heard(_done(run, part, lane), False)
 
     threads.share_out(parts, every, do, RowWorkers.stop, RowWorkers.leave)
+    if elsewhere:
+        what = f"part {in_ranges(sorted(elsewhere))} in {str(run.folder.path)!r}"
+        raise InputError(f"another process works on {what}: wait for it, or end it")
 
 
 def _done(run: PartsRun, part: int, lane: RowWorkers) -> PartDone:
-    """Do a part, unless it is done."""
-    with run.folder.working(part):
-        if (before := run.folder.done(part)) is not None:
-            return before
-        run.folder.make_part(part)
-        began = time.monotonic()
-        by_key = {case.key: _tried(run, part, case, lane.of(case.tokenizer)) for case in run.cases}
-        results = tuple(by_key[key] for key in run.folder.plan.cases)
-        done = PartDone(plan=run.folder.digest, part=part, seconds=_since(began), cases=results)
-        run.folder.finish(done)
-        return done
+    run.folder.make_part(part)
+    began = time.monotonic()
+    by_key = {case.key: _tried(run, part, case, lane.of(case.tokenizer)) for case in run.cases}
+    results = tuple(by_key[key] for key in run.folder.plan.cases)
+    done = PartDone(plan=run.folder.digest, part=part, seconds=_since(began), cases=results)
+    run.folder.finish(done)
+    return done
 
 
 def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult:
@@ -158,8 +167,12 @@ def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
 
 
-def in_words(done: PartDone, parts: int) -> list[str]:
-    """Return a line on a part of ``parts``, and one for each case of it that failed."""
+def in_words(done: PartDone, parts: int, before: bool) -> list[str]:
+    """Return a line on a part of ``parts``, and one for each case of it that failed.
+
+    ``before``: it was done before it was asked for, perhaps by another process, so its time is not this one's.
+    """
     name, size = f"part {done.part} of {parts}", max((one.bytes for one in done.cases), default=0)
-    about = f"{name}: {counted(len(done.cases), 'case')}, {size / 1e6:,.1f} MB of text, {done.seconds:,.1f} s"
+    seconds = "done already" if before else f"{done.seconds:,.1f} s"
+    about = f"{name}: {counted(len(done.cases), 'case')}, {size / 1e6:,.1f} MB of text, {seconds}"
     return [about, *(f"error: {name}: {one.case}: {one.reason}" for one in done.failed)]

@@ -162,9 +162,15 @@ def test_a_task_without_its_number_is_refused(run: Path, words: list[str]) -> No
 
 def test_two_processes_do_not_work_on_one_part(run: Path) -> None:
     with PartsFolder.opened(run).working(1):
-        assert "part 1" in refused("work", str(run), "--part", "1")
-        assert divided.worked(run, 0).returncode == 0
+        said = refused("work", str(run), "--part", "1", "--part", "0")
+        assert re.search(r"part 0 of 3: 1 case, .* s\nerror: another process works on part 1 in .*run'", said)
     assert divided.worked(run, 1).returncode == 0
+
+
+def test_a_part_that_was_done_before_is_said_to_be(run: Path) -> None:
+    first, again = divided.worked(run, 0), divided.worked(run, 0)
+    assert re.fullmatch(r"part 0 of 3: 1 case, 0.0 MB of text, .*\d s\n", first.stderr)
+    assert (again.returncode, again.stderr) == (0, "part 0 of 3: 1 case, 0.0 MB of text, done already\n")
 
 
 def test_a_folder_holds_one_plan(run: Path) -> None:
