@@ -65,7 +65,9 @@ def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection
             be mapped: mixed with other numbers, or not in the tokenizer file.
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
-    left_out = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
+    # A model has one file of ranks: another next to it is another tokenizer's.
+    names = [name for name in _VOCABULARIES if name != f"*{file.suffix}"]
+    left_out = {path.name for name in names for path in file.parent.glob(name) if path.name != file.name}
     return Settings(edited_settings(files, ids, new, gone), tuple(sorted(left_out)))
 
 

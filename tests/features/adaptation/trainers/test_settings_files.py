@@ -7,9 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
+from pyharness.features.adaptation.editing.settings import read_settings
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import BaseFile, settings_files
 from tokenizer_files import byte_level
+
+
+def test_other_rank_files_are_of_other_tokenizers(tmp_path: Path) -> None:
+    for name in ("mine.tiktoken", "other.tiktoken", "vocab.json"):
+        (tmp_path / name).write_text("")
+    same = IdMap(np.arange(263), 263)
+    assert read_settings(tmp_path / "mine.tiktoken", same, ()).left_out == ("vocab.json",)
+    beside = ("mine.tiktoken", "other.tiktoken", "vocab.json")
+    assert read_settings(tmp_path / "tokenizer.json", same, ()).left_out == beside
 
 
 def test_settings_follow_and_what_is_left_behind_is_said(tmp_path: Path) -> None:
