@@ -60,9 +60,9 @@ class Journal:
         try:
             record.parent.mkdir(parents=True, exist_ok=True)
             # A read-only folder, or too long a name, must be found out now, not after an hour of measuring.
-            atomic_file.check_folder(record)
+            atomic_file.check_writable(record, overwrite=True)
             if self.path is not None:
-                atomic_file.check_folder(path_beside(record))
+                atomic_file.check_writable(path_beside(record), overwrite=True)
             unnamed = partial(tempfile.TemporaryFile, "a+", encoding="utf-8")
             self.file = unnamed() if self.path is None else _lock(self.path)
         except BlockingIOError:

@@ -52,9 +52,8 @@ def replace(path: Path, content: Content) -> None:
         _write_through(path, _data(content))
         return
     target = Path(os.path.realpath(path))
-    before: int | None = None  # permissions of an existing file: its replacement gets the same
-    with contextlib.suppress(FileNotFoundError):
-        before = target.stat().st_mode & 0o777
+    mode = _status(target)
+    before = None if mode is None else mode & 0o777  # of an existing file: its replacement gets the same permissions
     with _aside(target, content, before) as part:
         if before is not None:
             part.chmod(before)
@@ -103,8 +102,9 @@ def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-def check_folder(path: Path) -> None:
-    """Raise ``InputError``, before measurement, for a path next to which no file can be made."""
+def check_writable(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
+    """Raise ``InputError``, before measurement, as ``check``, and for a path next to which no file can be made."""
+    check(path, overwrite=overwrite, advice=advice)
     try:
         if is_stream(path):
             return

@@ -161,8 +161,7 @@ def test_a_pipe_is_written_into(tmp_path: Path, overwrite: bool, linked: bool) -
         name.symlink_to(pipe)
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(pipe.read_bytes)
-        atomic_file.check(name, overwrite=overwrite)
-        atomic_file.check_folder(name)
+        atomic_file.check_writable(name, overwrite=overwrite)
         atomic_file.write(name, "é" * 100_000, overwrite=overwrite)
         assert read.result(timeout=10).decode() == "é" * 100_000
     assert pipe.is_fifo()
@@ -217,8 +216,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"any': No such file"):
         atomic_file.write(path, "new")
     with pytest.raises(InputError, match=r"none': No such file"):
-        atomic_file.check_folder(path)
-    atomic_file.check_folder(tmp_path / "any")
+        atomic_file.check_writable(path)
+    atomic_file.check_writable(tmp_path / "any")
     assert not list(tmp_path.iterdir())
 
 

@@ -171,8 +171,7 @@ def _run(
                 trainer, texts, given, max_bytes=max_bytes, threads=threads, progress=progress
             )
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
-        other = Text.of(held_out)
-        held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
+        held = HeldOut.read(Text.of(held_out), allow=allow_overlap, progress=progress) if held_out else None
         request, printed = resizing.apart(request, held), set[str]()
         for adaptation in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:

@@ -60,8 +60,7 @@ def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, spec
     if table is not None and (output is not None or chosen not in ("summary", "json")):
         raise InputError("--check writes a summary, or all wrong ids with --format json: leave --output out")
     if output is not None:
-        atomic_file.check(output, overwrite=force)
-        atomic_file.check_folder(output)
+        atomic_file.check_writable(output, overwrite=force)
     else:
         check_output()
     stated = None if table is None else length_tables.read(table)
@@ -147,8 +146,7 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
     from pyharness.system.environment import cores
 
     if id_map is not None:
-        atomic_file.check(id_map, overwrite=force, advice=_ADVICE_OF_MAP)
-        atomic_file.check_folder(id_map)
+        atomic_file.check_writable(id_map, overwrite=force, advice=_ADVICE_OF_MAP)
     check_output()
     if libraries is not None:
         if id_map is not None:
@@ -211,8 +209,7 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
     from pyharness.system.environment import cores
 
     if output is not None:
-        atomic_file.check(output, overwrite=force)
-        atomic_file.check_folder(output)
+        atomic_file.check_writable(output, overwrite=force)
     check_output()
     audited = auditing.audit(spec, only, threads or cores())
     if output is not None:
@@ -258,8 +255,7 @@ def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output:
     from pyharness.system.environment import cores
 
     if output is not None:
-        atomic_file.check(output, overwrite=force)
-        atomic_file.check_folder(output)
+        atomic_file.check_writable(output, overwrite=force)
     check_output()
     texts = corpora or ("sample",)
     rows = [sides.load(spec) for spec in dict.fromkeys(specs)]

@@ -196,8 +196,7 @@ def _check(outputs: dict[str, Path], *, force: bool) -> None:
     if len({path.resolve() for path in outputs.values()}) < len(outputs):
         raise InputError("--output, --markdown and --junit name one file: give each a name of its own")
     for path in outputs.values():
-        atomic_file.check(path, overwrite=force)
-        atomic_file.check_folder(path)
+        atomic_file.check_writable(path, overwrite=force)
 
 
 def _write(done: Gate, outputs: dict[str, Path], form: str, *, force: bool) -> str:

@@ -84,7 +84,5 @@ def _unread(case: Case, results: Mapping[int, PartResult], count: int) -> CaseRe
 
 def check_output(output: Path, force: bool) -> None:
     """Raise ``InputError``, before anything is measured, for a record that cannot be written."""
-    atomic_file.check(output, overwrite=force)  # a folder may have no name beside it
-    for path in (output, store.path_beside(output)):
-        atomic_file.check(path, overwrite=force)
-        atomic_file.check_folder(path)
+    atomic_file.check_writable(output, overwrite=force)  # first: a folder may have no name beside it
+    atomic_file.check_writable(store.path_beside(output), overwrite=force)

@@ -116,8 +116,7 @@ def _tried(run: PartsRun, part: int, case: Case, workers: Workers) -> PartResult
     began, path = time.monotonic(), run.folder.file_of(part, case.key)
     tries = 0
     while True:
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        path.unlink(missing_ok=True)
         used = bool(workers.served)
         request = _request(run, part, case, path, workers)
         result, memory = _asked(request, workers)

@@ -72,8 +72,7 @@ def profile(
     if once and (as_json or output is not None or max_seconds is not None or left_out):
         raise InputError("--once measures nothing: leave out --json, --output, --max-seconds and --without")
     if output is not None:
-        atomic_file.check(output, overwrite=force)
-        atomic_file.check_folder(output)
+        atomic_file.check_writable(output, overwrite=force)
 
     def keep(so_far: ProfileRecord) -> None:
         if output is not None and (so_far.finished or not atomic_file.is_stream(output)):

@@ -177,8 +177,7 @@ def _list_unmeasured(record: ProfileRecord) -> Sheet:
         )
         for problem, floor in record.unmeasured
     )
-    numbers = (Heading("GB"), Heading("FLOP/byte"), Heading("H200 floor ms"))
-    headings = (Heading("problem", "word"), *numbers)
+    headings = (Heading("problem", "word"), *map(Heading, ("GB", "FLOP/byte", "H200 floor ms")))
     notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {REFERENCE}.")
     return Sheet(f"{record.kernel} on a GPU: least times (not measured)", headings, rows, notes)
 

@@ -58,8 +58,7 @@ def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None =
         InputError: the order is not in 1..5; the row or the text cannot be read; the text is empty, or also held out;
             ``out`` cannot be written, or exists and ``force`` is not set.
     """
-    atomic_file.check(out, overwrite=force, advice=ADVICE)
-    atomic_file.check_folder(out)
+    atomic_file.check_writable(out, overwrite=force, advice=ADVICE)
     tokenizer = tokenizers.load(tokenizers.obtain(row, progress))
     check_model(tokenizer.id_limit, order)
     phases = Phases(progress)
@@ -82,8 +81,7 @@ def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None =
 
 
 def _ids(tokenizer: Tokenizer, texts: Iterable[str], report: Callable[[], None]) -> Iterator[tuple[SymbolIds, Offsets]]:
-    numbered = enumerate(texts)
-    for batch in batches(numbered, size=BATCH_BYTES, size_of=lambda item: utf8_length(item[1], item[0])):
+    for batch in batches(enumerate(texts), size=BATCH_BYTES, size_of=lambda item: utf8_length(item[1], item[0])):
         tokens = tokenizer.encode_batch([text for _, text in batch])
         yield tokens.ids, tokens.offsets
         report()

@@ -65,9 +65,8 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     if not quiet:
         check_output()
     text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
-    other = Text.of(held_out)
     with training_listener(quiet) as progress:
-        held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
+        held = HeldOut.read(Text.of(held_out), allow=allow_overlap, progress=progress) if held_out else None
         trained = symbol_training.train(row, text, order, out, held=held, threads=threads or cores(), progress=progress,
                                 force=force)  # fmt: skip
     if not quiet:

@@ -65,6 +65,11 @@ def reading() -> list[click.Option]:
     ]  # fmt: skip
 
 
+def _corpus(about: str) -> click.Option:
+    names = ["-c", "--corpus", "texts"]
+    return click.Option(names, multiple=True, metavar="SPEC", shell_complete=usage.corpora, help=about)
+
+
 def click_options(known: Iterable[Option]) -> list[click.Option]:
     """Convert a trainer's options to those of a command, required ones first; the trainer itself checks these."""
     return [_click_option(one) for one in sorted(known, key=lambda one: not one.required)]
@@ -178,8 +183,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
         hidden=trainer.not_exported is not None, help="Also write the model for this library and show how to load "
         "it; repeatable.",
     )  # fmt: skip
-    corpus = click.Option(["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
-                          help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")  # fmt: skip
+    corpus = _corpus(f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, a small one].")
     needed = "".join(f"{option.flag} {option.example} " for option in options if option.example)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
@@ -192,10 +196,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
 def _of_other(training: Training[Any]) -> click.Command:
     from pyharness.features.training.trainers.options import declared
 
-    corpus = click.Option(
-        ["-c", "--corpus", "texts"], multiple=True, metavar="SPEC", shell_complete=usage.corpora,
-        help="Train on this corpus; repeatable [required].",
-    )  # fmt: skip
+    corpus = _corpus("Train on this corpus; repeatable [required].")
     return OfTrainer(
         training.name, params=[corpus, *click_options(declared(training.options).values()), *out()],
         callback=reports_errors(partial(_train_other, training)), short_help=training.summary,
