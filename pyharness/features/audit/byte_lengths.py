@@ -84,11 +84,6 @@ class ByteLengths:
     dummy_space: bool
 
     @property
-    def at_start(self) -> Lengths:
-        """Bytes of each id where it is the first of a text: int64 [n]."""
-        return self.lengths - self.leading if self.dummy_space else self.lengths
-
-    @property
     def of_text(self) -> NDArray[np.bool_]:
         """Whether an id stands for bytes of a text: bool [n]; not so special, unknown and absent ids."""
         return ~np.isin(self.vocabulary.kinds, _NO_TEXT)
@@ -99,13 +94,11 @@ class ByteLengths:
 
     def without_dummy_space(self, values: Lengths) -> Lengths:
         """Return lengths as they are where each id is the first of a text."""
-        return (values - self.lengths + self.at_start).clip(0)
+        return (values - (self.leading & self.dummy_space)).clip(0)
 
     def total(self, ids: Ids) -> int:
         """Add up the lengths of the ids of one text, without its dummy space."""
-        if len(ids) == 0:
-            return 0
-        return int(self.lengths[ids].sum() - self.lengths[ids[0]] + self.at_start[ids[0]])
+        return int(self.lengths[ids].sum() - self.leading[ids[:1]].sum() * self.dummy_space)
 
 
 def byte_lengths(row: str, tokenizer: Tokenizer) -> ByteLengths:

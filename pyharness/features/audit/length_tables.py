@@ -19,7 +19,7 @@ from pyharness.report.exporters.data import to_csv
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import visible, writable
 from pyharness.system import bounded_file
-from pyharness.types import InputError, TokenKind, cut
+from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files.json_file import unique
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
@@ -51,10 +51,9 @@ def shown(token: bytes) -> str:
 def rows(lengths: ByteLengths, values: Lengths) -> Iterator[tuple[int, int, int, str, str]]:
     """Yield id, length, length at the start of a text, kind and token of every id that is present."""
     kinds, start = lengths.vocabulary.kinds.tolist(), lengths.without_dummy_space(values).tolist()
-    strings = cut(lengths.vocabulary.data.tobytes(), lengths.vocabulary.offsets)
-    for token, length in enumerate(values.tolist()):
+    for token, (length, string) in enumerate(zip(values.tolist(), lengths.vocabulary.strings(), strict=True)):
         if kinds[token] != TokenKind.ABSENT:
-            yield token, length, start[token], TokenKind(kinds[token]).name.lower(), shown(strings[token])
+            yield token, length, start[token], TokenKind(kinds[token]).name.lower(), shown(string)
 
 
 def as_csv(lengths: ByteLengths, values: Lengths) -> str:

@@ -173,7 +173,8 @@ def load(spec: str) -> AuditSubject:
     except Unsupported:
         raise
     except InputError as error:
-        if path is None or not _is_readable(path) or _lacks_pattern(path, spec):
+        # A device, pipe or folder has no end or no content.
+        if path is None or not path.is_file() or not os.access(path, os.R_OK) or _lacks_pattern(path, spec):
             raise
         return AuditSubject(spec, "", None, str(error), path)
     file = path or (Path(row.path) if row.path is not None else None)
@@ -185,11 +186,6 @@ def _file_of(spec: str) -> Path | None:
     wanted = TOKENIZER.parse(TOKENIZER.of_path(spec, tokenizers.bare_names))
     home = TOKENIZER.parse(wanted.home)
     return vocabulary_file.find(home.argument) if home.name == "file" and home.argument is not None else None
-
-
-def _is_readable(path: Path) -> bool:
-    """Whether it is a file that may be read: no device, pipe or folder, which have no end or no content."""
-    return path.is_file() and os.access(path, os.R_OK)
 
 
 def _lacks_pattern(path: Path, spec: str) -> bool:

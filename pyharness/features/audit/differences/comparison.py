@@ -35,6 +35,7 @@ _ENOUGH = 1 << 12  # texts of a group that differ, to choose these from
 _MOST_KEPT = 1 << 21  # characters of documents that are kept to explain them
 _HEAD = 1 << 12  # characters of a document that explain it, if ids differ in them
 _Batch: TypeAlias = Sequence[tuple[str, str]]  # of texts with their labels
+_Use: TypeAlias = "NDArray[np.int64]"  # how often each id occurs in the texts of a comparison: [ids]
 
 
 @dataclass(slots=True)
@@ -47,14 +48,6 @@ class TextCount:
     bytes: int = 0
     first: int = 0  # tokens
     second: int = 0
-
-
-@dataclass(slots=True)
-class Use:
-    """How often each id occurs in the texts of a comparison: int64 [ids] of each side."""
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +97,7 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
     Raises:
         InputError: a corpus cannot be read.
     """
-    use = Use(*(np.zeros(side.tokenizer.id_limit, np.int64) for side in (first, second)))
+    use = [np.zeros(side.tokenizer.id_limit, np.int64) for side in (first, second)]
     kept = DifferingTexts()
     counts = [count for name in corpora for count in count_texts(first, second, name, threads, kept, use)]
     differences = changes(first.definition, second.definition)
@@ -120,8 +113,7 @@ def compare(first: Side, second: Side, corpora: Sequence[str] = (), threads: int
     witnesses = [witness(first, second, texts, cause) for cause, texts in _without_repeats(starts).items()]
     ids = id_map(first.definition, second.definition)
     back = id_map(second.definition, first.definition)
-    is_used = use.first.any() and use.second.any()
-    used = (ids.used_share(use.first), back.used_share(use.second)) if is_used else None
+    used = (ids.used_share(use[0]), back.used_share(use[1])) if use[0].any() and use[1].any() else None
     return TokenizerComparison(
         first, second, differences.listed, differences.counts, ids, used, counts, dict(causes.most_common()),
         sorted(witnesses, key=lambda one: (one.cause.reading, one.cause.stage, one.cause.name)), tried, readings,
@@ -182,14 +174,13 @@ def _without_repeats(starts: Mapping[Cause, list[str]]) -> dict[Cause, list[str]
 
 
 def count_texts(
-    first: Encoder, second: Encoder, name: str, threads: int, kept: DifferingTexts, use: Use | None = None
+    first: Encoder, second: Encoder, name: str, threads: int, kept: DifferingTexts, use: Sequence[_Use] = ()
 ) -> Iterator[TextCount]:
-    """Count a corpus, or each language of an aligned one, and the use of ids if asked."""
+    """Count a corpus, or each language of an aligned one, and add the ids of each side to its use, if there is one."""
     counts: dict[str, TextCount] = {}
     for batch, mine, theirs in _encoded(first, second, name, threads):
-        if use is not None:
-            use.first += np.bincount(mine.ids, minlength=len(use.first))
-            use.second += np.bincount(theirs.ids, minlength=len(use.second))
+        for counted, tokens in zip(use, (mine, theirs), strict=False):
+            np.add(counted, np.bincount(tokens.ids, minlength=len(counted)), out=counted)
         sizes = (np.diff(tokens.offsets).tolist() for tokens in (mine, theirs))
         for (label, text), ours, others, differs in zip(batch, *sizes, differing(mine, theirs), strict=True):
             count = counts.setdefault(label, TextCount(label))

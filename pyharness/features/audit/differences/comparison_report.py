@@ -178,8 +178,7 @@ def _clean(value: Any) -> Any:
 
 
 def _witness(one: Witness) -> dict[str, Any]:
-    tokens = ([[token, writable(text)] for token, text in side] for side in (one.first, one.second))
-    first, second = tokens
+    first, second = ([[token, writable(text)] for token, text in side] for side in (one.first, one.second))
     return {**_cause(one.cause), "text": one.text, "first": first, "second": second}
 
 
@@ -198,9 +197,7 @@ def version_sheets(compared: VersionComparison) -> list[Sheet]:
         ("documents", f"{differing:,} of {documents:,} have different ids"),
         ("synthetic", f"{compared.tried:,} texts were tried"),
     )
-    title = " and ".join(
-        f"{spec} in {version}" for spec, version in zip(compared.specs, compared.versions, strict=True)
-    )
+    title = " and ".join(map("{} in {}".format, compared.specs, compared.versions))
     parts = [Sheet(title, _headings("", ""), tuple(text_row(*line) for line in lines))]
     if compared.witnesses:
         rows = tuple(text_row(_quoted(text), _ids(one), _ids(other)) for text, one, other in compared.witnesses)
