@@ -386,7 +386,7 @@ def test_settings_that_were_left_on_are_warnings(name: str, tmp_path: Path) -> N
 def test_half_of_a_surrogate_pair_is_named_with_its_file(tmp_path: Path) -> None:
     files = {**good(), damage.GENERATION: '{"a": "\\ud800"}'}
     folder = damage.write_folder(files, tmp_path / "bad")
-    assert list(settings.read_folder(folder).broken) == [damage.GENERATION]
+    assert list(settings.read_folder(folder)[1]) == [damage.GENERATION]
     (line,) = audit(str(folder), ["specials"]).lines
     assert damage.GENERATION in line.result.faults[0].text
 

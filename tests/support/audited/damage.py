@@ -285,7 +285,7 @@ KINDS: dict[str, Callable[[Files], Damage | None]] = {
     "eos that does not exist": _changed(CONFIG, "token does not exist", {"eos_token": "<nowhere>"}),
     "pad that does not exist": _changed(SPECIALS, "token does not exist", {"pad_token": {"content": "<nowhere>"}}),
     "eos id out of range": _changed(GENERATION, "id out of range", {"eos_token_id": [1, 1 << 30]}),
-    "bos id of text": _changed(MODEL, "id out of range", {"bos_token_id": "zero"}),
+    "bos id of text": _changed(MODEL, "id is no number", {"bos_token_id": "zero"}),
     "template loops": _with_template(LOOP, "template goes beyond a limit"),
     "template writes 1 GB": _with_template(
         "{% for a in range(90000) %}{% for b in range(90000) %}{{ 'x' * 90000 }}{% endfor %}{% endfor %}",

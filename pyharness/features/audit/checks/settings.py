@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
 from pyharness.system import bounded_file
@@ -24,7 +23,8 @@ GENERATION, MODEL, VOCAB, TEMPLATE = "generation_config.json", "config.json", "v
 NAMES = (CONFIG, SPECIALS, ADDED, GENERATION, MODEL, VOCAB, TEMPLATE)
 ROLES = ("bos_token", "eos_token", "unk_token", "pad_token", "cls_token", "sep_token", "mask_token")
 BIGGEST = 64 << 20  # bytes of such a file
-_MOST_SHOWN = 8
+Files: TypeAlias = Mapping[str, Mapping[str, Any]]  # JSON files of a model folder, by name
+_KINDS = {str: "a string", bool: "a boolean"}
 # Names that can only be of control tokens: as text of a user they must not become ids.
 CONTROL = frozenset((
     "<s>", "</s>", "<pad>", "<unk>", "<mask>", "<eos>", "<bos>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]",
@@ -36,46 +36,36 @@ _LIKE_CONTROL = re.compile(r"<[|｜].+[|｜]>")
 _AGREE = "make the files agree: programs read different ones; take them from one revision of the publisher"
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFiles:
-    """The JSON files of a model folder, by name, and what is wrong with those that cannot be read."""
-
-    content: Mapping[str, Mapping[str, Any]]
-    broken: Mapping[str, str]
-
-
-def read_folder(folder: Path | None) -> FolderFiles:
-    """Read the files that are there; they are a stranger's."""
-    if folder is None:
-        return FolderFiles({}, {})
+def read_folder(folder: Path | None) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Return the JSON files of a model folder, by name, and why others cannot be read; they are a stranger's."""
     content, broken = {}, {}
-    for name in NAMES:
-        path = folder / name
-        if not path.is_file():
-            continue
+    for path in filter(Path.is_file, map(folder.joinpath, NAMES)) if folder is not None else ():
+        name = path.name
         try:
-            parsed = parse_json(bounded_file.read(path, BIGGEST, name), name)
+            data = bounded_file.read(path, BIGGEST, name)
+            if json.detect_encoding(data) != "utf-8":
+                raise InputError(f"{name} begins with a byte order mark or is not UTF-8: libraries refuse it")
+            parsed = parse_json(data, name)
             json.dumps(parsed, ensure_ascii=False).encode()
             content[name] = parsed
         except UnicodeEncodeError:
             broken[name] = f"{name} has half of a surrogate pair (U+D800 to U+DFFF), which no library takes"
         except (InputError, OSError) as error:
             broken[name] = str(error)
-    return FolderFiles(content, broken)
+    return content, broken
 
 
 def check_settings(subject: AuditSubject) -> CheckResult:
     """Compare special tokens, their ids and flags, between all files of the folder and the library."""
-    files = read_folder(subject.folder)
-    if subject.path is not None:  # vocab.json as the tokenizer's own file
-        files = FolderFiles({name: one for name, one in files.content.items() if name != subject.path.name},
-                            files.broken)  # fmt: skip
+    files, broken = read_folder(subject.folder)
+    if subject.path is not None:
+        files.pop(subject.path.name, None)  # vocab.json as the tokenizer's own file
     faults = [
         AuditFault("file cannot be read", text, f"{name} is not loaded", "take the file from its publisher again")
-        for name, text in files.broken.items()
+        for name, text in broken.items()
     ]
     faults += [*_of_file(subject), *_roles(subject, files), *_declared(subject, files), *_ids(subject, files)]
-    names = ", ".join(files.content) or "no other files in its folder"
+    names = ", ".join(files) or "no other files in its folder"
     return CheckResult(names if subject.folder is not None else "the row has no folder", tuple(faults))
 
 
@@ -116,7 +106,7 @@ def of_folder(subject: AuditSubject) -> Mapping[str, int]:
     """Return tokens that a folder adds to a file of SentencePiece or ranks, which programs add as they load it."""
     if isinstance(subject.home, HuggingFaceTokenizer):
         return {}
-    content = read_folder(subject.folder).content
+    content, _ = read_folder(subject.folder)
     entries = content.get(CONFIG, {}).get("added_tokens_decoder")
     small = {key: one for key, one in (entries if isinstance(entries, dict) else {}).items()
              if key.isdecimal() and len(key) < 10 and isinstance(one, dict)}  # fmt: skip
@@ -184,9 +174,9 @@ def named(settings: Mapping[str, Any]) -> dict[str, str]:
     return {role: one for role, one in contents.items() if isinstance(one, str) and one}
 
 
-def _roles(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
+def _roles(subject: AuditSubject, files: Files) -> Iterator[AuditFault]:
     """Yield named tokens that do not exist, or that two files name otherwise."""
-    by_file = {name: named(files.content.get(name, {})) for name in (CONFIG, SPECIALS)}
+    by_file = {name: named(files.get(name, {})) for name in (CONFIG, SPECIALS)}
     for name, roles in by_file.items():
         for role, content in roles.items():
             if subject.tokenizer is not None and id_of(subject, content) is None:
@@ -201,27 +191,35 @@ def _roles(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
                              f"ids {id_of(subject, one)} and {id_of(subject, other)}", _AGREE)  # fmt: skip
 
 
-def _declared(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
-    """Yield added tokens whose id or flags other files give otherwise, and ids of ``vocab.json`` that differ."""
+def _declared(subject: AuditSubject, files: Files) -> Iterator[AuditFault]:
+    """Yield added tokens whose id or flags other files give otherwise, and ids of ``vocab.json`` that differ.
+
+    A token that only a folder has is none of a ``tokenizer.json``: transformers adds it, and the library does not.
+    """
     own = added(subject)
-    entries = files.content.get(CONFIG, {}).get("added_tokens_decoder")
+    owners = {str(token.id): content for content, token in own.items()}
+    entries = files.get(CONFIG, {}).get("added_tokens_decoder")
     for key, entry in entries.items() if isinstance(entries, dict) and subject.tokenizer is not None else ():
         content = entry.get("content") if isinstance(entry, dict) else None
         if not isinstance(content, str):
-            yield AuditFault("file cannot be read", f"{CONFIG}: added token {quoted(str(key))} has no content",
+            yield AuditFault("file cannot be read", f"{CONFIG}: added token {quoted(key)} has no content",
                              quoted(str(entry)), _AGREE)  # fmt: skip
-        elif (number := id_of(subject, content)) is not None and str(number) != str(key):
-            yield AuditFault("id differs between files", f"{CONFIG} gives {quoted(content)} the id {quoted(str(key))}",
-                             f"the library gives {number}", _AGREE)  # fmt: skip
+        elif str(number := id_of(subject, content)) != key or owners.get(key, content) != content:
+            other = f", and {key} to {quoted(owners[key])}" if key in owners else ""
+            yield AuditFault("id differs between files", f"{CONFIG} gives {quoted(content)} the id {quoted(key)}",
+                             f"the library gives {_given(number)}{other}", _AGREE)  # fmt: skip
         elif content in own:
             yield from _flags(own[content], entry)
     for name in (ADDED, VOCAB):
-        stated = files.content.get(name, {}).items() if subject.tokenizer is not None else ()
-        wrong = [(text, number, mine) for text, number in stated
-                 if (mine := id_of(subject, text)) != number and not (name == VOCAB and mine is None)]  # fmt: skip
-        for text, number, mine in wrong[:_MOST_SHOWN]:
-            yield AuditFault("id differs between files", f"{name} gives {quoted(text)} the id {quoted(str(number))}",
-                             f"the library gives {mine}; {len(wrong):,} differ", _AGREE)  # fmt: skip
+        stated = files.get(name, {}).items() if subject.tokenizer is not None else ()
+        for text, number in stated:
+            if (mine := id_of(subject, text)) != number and not (name == VOCAB and mine is None):
+                about = f"{name} gives {quoted(text)} the id {quoted(str(number))}"
+                yield AuditFault("id differs between files", about, f"the library gives {_given(mine)}", _AGREE)
+
+
+def _given(number: int | None) -> str:
+    return "it none" if number is None else f"it {number}"
 
 
 def _flags(token: AddedToken, entry: Mapping[str, Any]) -> Iterator[AuditFault]:
@@ -235,7 +233,7 @@ def _flags(token: AddedToken, entry: Mapping[str, Any]) -> Iterator[AuditFault]:
             )  # fmt: skip
 
 
-def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
+def _ids(subject: AuditSubject, files: Files) -> Iterator[AuditFault]:
     """Yield ids of models and generation that are out of range, or of another token than the one that is named."""
     if subject.tokenizer is None:
         return
@@ -246,10 +244,10 @@ def _ids(subject: AuditSubject, files: FolderFiles) -> Iterator[AuditFault]:
                          f"id {limit - 1} is {quoted(subject.decode([limit - 1]))}",
                          "resize the embedding, or remove the tokens: the model fails on these ids")  # fmt: skip
     rows = max([limit, *(number + 1 for number in of_folder(subject).values())])
-    roles = {**named(files.content.get(SPECIALS, {})), **named(files.content.get(CONFIG, {}))}
+    roles = {**named(files.get(SPECIALS, {})), **named(files.get(CONFIG, {}))}
     for name in (GENERATION, MODEL):
         for role in ROLES:
-            stated = files.content.get(name, {}).get(f"{role}_id")
+            stated = files.get(name, {}).get(f"{role}_id")
             ids = stated if isinstance(stated, list) else [stated]
             if (role, ids) == ("pad_token", [-1]):  # none: so the first LLaMA files say it
                 continue
@@ -260,22 +258,24 @@ def _role_ids(
     subject: AuditSubject, what: str, ids: list[Any], content: str | None, limit: int
 ) -> Iterator[AuditFault]:
     for number in (one for one in ids if one is not None):
-        if type(number) is not int or not 0 <= number < limit:
-            text = f"{what} is {quoted(str(number))}"
-            yield AuditFault("id out of range", text, f"ids are from 0 to below {limit:,}",
-                             "correct it: generation never stops at this id, or fails")  # fmt: skip
-            return
+        if type(number) is not int:
+            name, why = "id is no number", f"it is {_KINDS.get(type(number), 'no whole number')}"
+        elif not 0 <= number < limit:
+            name, why = "id out of range", f"ids are from 0 to below {limit:,}"
+        else:
+            continue
+        yield AuditFault(name, f"{what} is {quoted(json.dumps(number))}", why,
+                         "correct it: generation never stops at this id, or fails")  # fmt: skip
+        return
     own = None if content is None else id_of(subject, content)
     if own is not None and ids != [None] and own not in ids:
         yield AuditFault("id of another token", f"{what} is {id_list(ids)}", f"{quoted(content or '')} has id {own}",
                          "make them agree, or say in the model card why they differ", "warn")  # fmt: skip
 
 
-def _embedding(files: FolderFiles) -> int | None:
+def _embedding(files: Files) -> int | None:
     """Return the number of embeddings that ``config.json`` states."""
-    config = files.content.get(MODEL, {})
+    config = files.get(MODEL, {})
     inner = config.get("text_config")
-    for one in (config, inner if isinstance(inner, dict) else {}):
-        if type(one.get("vocab_size")) is int:
-            return int(one["vocab_size"])
-    return None
+    sizes = (one.get("vocab_size") for one in (config, inner if isinstance(inner, dict) else {}))
+    return next((size for size in sizes if type(size) is int), None)

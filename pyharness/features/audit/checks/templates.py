@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from pyharness.features.audit.checks.settings import CONFIG, SPECIALS, TEMPLATE, id_of, named, read_folder
-from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, id_list, quoted
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult, CheckStatus, id_list, quoted
 from pyharness.report.sheet.strings import shorten
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families.huggingface import HuggingFaceTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface import chat_rendering
-from pyharness.vocabularies.huggingface.chat_rendering import Rendering
 
 FILE = "chat_template.jinja"
 _USER, _ANSWER, _SYSTEM = "What is 7 times 6?", "It is 42.", "Be brief."
@@ -28,25 +28,33 @@ CONVERSATIONS: Mapping[str, Sequence[Mapping[str, str]]] = {
 MOST_TEMPLATES = 8
 _LONGEST_NAME = 80
 # A template of images takes content in parts, and fails otherwise with text.
-_OF_CONTENT = ("template fails", "template loses text", "template refuses every conversation")
+_OF_CONTENT = ("template fails", "template loses text", "template refuses a conversation")
 _MARKER = re.compile(r"<[|｜][\w▁ -]{1,40}[|｜]>")
+_SEND = "send the model no such conversation, or take a template that renders it"
 _MEND = "correct the template: servers that render it fail, or send the model something else"
 
 
 def check_template(subject: AuditSubject) -> CheckResult:
     """Render every template with three conversations, within limits, and encode the result."""
-    settings = read_folder(subject.folder).content
+    settings, _ = read_folder(subject.folder)
     own, faults = _own_file(subject.folder)
-    templates = {**own, **dict(_in_settings(settings))}
-    if not templates and not faults:
+    stated = {**own, **dict(_in_settings(settings))}
+    templates = {name: one for name, one in stated.items() if isinstance(one, str)}
+    if not stated and not faults:
         return CheckResult("no chat template in its folder", absent=True)
+    no_text = {name: one for name, one in stated.items() if name not in templates}
+    for name, one in no_text.items():
+        faults.append(AuditFault("template cannot be read", f"{name}: it is no text", quoted(json.dumps(one)), _MEND))
+    faults += _two(own.get(FILE), templates.get(CONFIG, templates.get(f"{CONFIG} default")))
     names = {**named(settings.get(SPECIALS, {})), **named(settings.get(CONFIG, {}))}
     some = dict(islice(templates.items(), MOST_TEMPLATES))
     faults += [fault for name, text in some.items() for fault in _of_template(subject, name, text, names)]
     if len(templates) > MOST_TEMPLATES:
         faults.append(AuditFault("too many templates", f"{len(templates) - MOST_TEMPLATES:,} more are not rendered",
                                  f"{MOST_TEMPLATES} are rendered", "remove what no program uses", "open"))  # fmt: skip
-    return CheckResult(f"{', '.join(some)}: {len(CONVERSATIONS)} conversations" if some else FILE, faults)
+    refused = sum(fault.name == "template refuses a conversation" for fault in faults)
+    tried = f"{len(CONVERSATIONS)} conversations{f', {refused} refused' if refused else ''}"
+    return CheckResult(f"{', '.join(some or no_text) or FILE}: {tried if some else 'not rendered'}", faults)
 
 
 def _own_file(folder: Path | None) -> tuple[dict[str, str], list[AuditFault]]:
@@ -57,79 +65,83 @@ def _own_file(folder: Path | None) -> tuple[dict[str, str], list[AuditFault]]:
         return {FILE: bounded_file.read(folder / FILE, chat_rendering.LONGEST_TEMPLATE, FILE).decode()}, []
     except UnicodeDecodeError as error:
         text = f"{FILE} is not UTF-8 from byte {error.start} on"
-    except OSError as error:
-        text = f"{FILE} cannot be read: {error.strerror or error}"
-    except InputError as error:
+    except (OSError, InputError) as error:
         text = str(error)
     return {}, [AuditFault("template cannot be read", text, f"{FILE} is not rendered", _MEND)]
 
 
-def _in_settings(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the templates that other files of a model folder have."""
-    for name, content in settings.items():
-        stated = content.get("chat_template") if name in (CONFIG, TEMPLATE) else None
-        for one in stated if isinstance(stated, list) else [{"name": "", "template": stated}]:
-            if isinstance(one, dict) and isinstance(one.get("template"), str):
-                yield shorten(f"{name} {one.get('name', '')}".strip(), _LONGEST_NAME), one["template"]
+def _two(own: str | None, other: str | None) -> Iterator[AuditFault]:
+    """Yield that two files have different templates; a line feed at the end makes no difference."""
+    if own is not None and other is not None and own.rstrip() != other.rstrip():
+        start = next(at for at, (one, two) in enumerate(zip_longest(own, other)) if one != two)
+        witness = f"from character {start} on: {quoted(own[start:])} and {quoted(other[start:])}"
+        advice = "keep one of them: newer programs read the first, older ones the second"
+        yield AuditFault("files disagree", f"the templates of {FILE} and {CONFIG} differ", witness, advice)
+
+
+def _in_settings(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of the templates that other files of a model folder have."""
+    for name in (CONFIG, TEMPLATE):
+        stated = settings.get(name, {}).get("chat_template")
+        if isinstance(stated, list) and all(isinstance(one, dict) for one in stated):
+            stated = {str(one.get("name", "")): one.get("template") for one in stated}
+        for about, one in (stated if isinstance(stated, dict) else {"": stated}).items():
+            if stated is not None:
+                yield shorten(f"{name} {about}".strip(), _LONGEST_NAME), one
 
 
 def _of_template(subject: AuditSubject, name: str, template: str, names: Mapping[str, str]) -> list[AuditFault]:
     if len(template) > chat_rendering.LONGEST_TEMPLATE:
         return [AuditFault("template goes beyond a limit", f"{name} has {len(template):,} characters", "", _MEND)]
-    faults = [*_of_messages(subject, name, template, names, CONVERSATIONS)]
-    if faults and faults[0].name in _OF_CONTENT:
-        in_parts = {about: [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in messages]
-                    for about, messages in CONVERSATIONS.items()}  # fmt: skip
-        other = [*_of_messages(subject, name, template, names, in_parts)]
+    faults = [*_of_messages(subject, name, template, names)]
+    if any(one.status == "fail" and one.name in _OF_CONTENT for one in faults):
+        other = [*_of_messages(subject, name, template, names, in_parts=True)]
         faults = other if all(one.status != "fail" for one in other) else faults
     return faults
 
 
 def _of_messages(
-    subject: AuditSubject,
-    name: str,
-    template: str,
-    names: Mapping[str, str],
-    conversations: Mapping[str, Sequence[Mapping[str, Any]]],
+    subject: AuditSubject, name: str, template: str, names: Mapping[str, str], in_parts: bool = False
 ) -> Iterator[AuditFault]:
-    requests = [
-        {"messages": messages, "add_generation_prompt": asks, **names}
-        for messages in conversations.values()
-        for asks in (False, True)
-    ]
-    done = chat_rendering.render_all(template, requests)
-    if faults := [*_failed(name, done)]:
-        yield faults[0]
-        return
-    if all(one.refused for one in done):
-        yield AuditFault("template refuses every conversation", name, quoted(done[0].refused), _MEND)
-        return
-    kept = [(request, one.text) for request, one in zip(requests, done, strict=False) if not one.refused]
-    yield from _lost(name, kept)
-    if subject.tokenizer is not None:
-        yield from _beginnings(subject, name, kept[0][1], names.get("bos_token", ""))
-        yield from _markers(subject, name, "".join(text for _, text in kept), frozenset(names.values()))
-
-
-def _failed(name: str, done: Sequence[Rendering]) -> Iterator[AuditFault]:
-    for one, conversation in zip(done, (name for name in CONVERSATIONS for _ in range(2)), strict=False):
-        if one.limit:
-            yield AuditFault("template goes beyond a limit", f"{name}, {conversation}: {one.limit}",
-                             "rendered in a sandbox, in a process of its own", _MEND)  # fmt: skip
-        elif one.error:
-            yield AuditFault("template fails", f"{name}, {conversation}", one.error, _MEND)
-
-
-def _lost(name: str, kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[AuditFault]:
-    """Yield the first question that a rendering lacks, and a generation prompt that changes what is before it."""
-    for _, text in kept:
-        if _USER not in text:
-            yield AuditFault("template loses text", f"{name} leaves out what the user wrote",
-                             f"{quoted(_USER)} is not in {quoted(text)}", _MEND)  # fmt: skip
+    cases = [(about, asks) for about in CONVERSATIONS for asks in (False, True)]
+    requests = [{"messages": [{**one, "content": [{"type": "text", "text": one["content"]}]} if in_parts else one
+                              for one in CONVERSATIONS[about]], "add_generation_prompt": asks, **names}
+                for about, asks in cases]  # fmt: skip
+    texts: dict[tuple[str, bool], str] = {}
+    refused: dict[str, str] = {}
+    for (about, asks), one in zip(cases, chat_rendering.render_all(template, requests), strict=False):
+        if one.limit or one.error:
+            fault = "template goes beyond a limit" if one.limit else "template fails"
+            yield AuditFault(fault, f"{name}, {about}", one.limit or one.error, _MEND)
             return
-    texts = {(str(request["messages"]), request["add_generation_prompt"]): text for request, text in kept}
-    for (messages, asks), text in texts.items():
-        if asks and not text.startswith(texts.get((messages, False), "")):
+        if one.refused:
+            refused[about] = one.refused
+        else:
+            texts[about, asks] = one.text
+    advice = _SEND if texts else _MEND
+    status: CheckStatus = "warn" if texts else "fail"
+    for about, words in refused.items():
+        yield AuditFault("template refuses a conversation", f"{name}, {about}", quoted(words), advice, status)
+    yield from _lost(name, texts)
+    if subject.tokenizer is not None and texts:
+        yield from _beginnings(subject, name, next(iter(texts.values())), names.get("bos_token", ""))
+        yield from _markers(subject, name, "".join(texts.values()), frozenset(names.values()))
+
+
+def _lost(name: str, kept: Mapping[tuple[str, bool], str]) -> Iterator[AuditFault]:
+    """Yield the first message of a user that a rendering lacks, and a generation prompt that changes what is before it.
+
+    ``kept`` has renderings by conversation, without the generation prompt and with it.
+    """
+    said = ((one["content"], text) for (about, _), text in kept.items()
+            for one in CONVERSATIONS[about] if one["role"] == "user")  # fmt: skip
+    for content, text in said:
+        if content not in text:
+            yield AuditFault("template loses text", f"{name} leaves out what the user wrote",
+                             f"{quoted(content)} is not in {quoted(text)}", _MEND)  # fmt: skip
+            return
+    for (about, asks), text in kept.items():
+        if asks and not text.startswith(kept.get((about, False), "")):
             yield AuditFault("generation prompt changes the conversation", name, quoted(text),
                              "training without the prompt and serving with it see other text; check that it is meant",
                              "warn")  # fmt: skip
