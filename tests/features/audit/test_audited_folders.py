@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from audited import damage
-from audited.damage import CONFIG, GENERATION, MODEL, TEMPLATE, Files
+from audited.damage import CONFIG, GENERATION, MODEL, TEMPLATE, TOKENIZER, Files
 from pyharness.features.audit.auditing import audit
-from pyharness.features.audit.checks.subjects import AuditFault, CheckResult
+from pyharness.features.audit.checks import byte_tokens, vocabulary
+from pyharness.features.audit.checks.subjects import AuditFault, AuditSubject, CheckResult
+from pyharness.types import Ids, Tokens
 from tokenizer_files import byte_level, sentencepiece_data, write
 
 REFUSING = "{% if messages|length > 1 %}{{ raise_exception('one message') }}{% endif %}" + damage.GOOD_TEMPLATE
@@ -134,3 +137,57 @@ def test_two_templates_of_a_folder_that_differ_fail(named: bool, tmp_path: Path)
         found = failed(files, tmp_path, "template")
         assert [fault.name for fault in found] == ["files disagree"] * faults
         assert all(f"'' and '{end}'" in fault.witness for fault in found)
+
+
+# ---------------------------------------------------------------------------------------------- rules and bytes
+
+
+def test_a_rule_that_occurs_twice_is_named_and_the_library_takes_the_last(tmp_path: Path) -> None:
+    library = pytest.importorskip("tokenizers")
+    vocab = {name: number for number, name in enumerate(("a", "b", "c", "ab", "bc"))}
+    content = {"version": "1.0", "added_tokens": [], "model": {"type": "BPE", "vocab": vocab, "merges": []}}
+    for merges, tokens in ((["a b", "b c"], ["ab", "c"]), (["a b", "b c", "a b"], ["a", "bc"])):
+        content["model"]["merges"] = merges  # type: ignore[index]
+        assert library.Tokenizer.from_str(json.dumps(content)).encode("abc").tokens == tokens
+    files = good()
+    merges = files[TOKENIZER]["model"]["merges"]
+    files[TOKENIZER]["model"]["merges"] = [*merges, merges[0]]
+    faults = failed(files, tmp_path, "ids")
+    assert [fault.name for fault in faults][:1] == ["rule twice"]
+    assert f"rules 0 and {len(merges)}," in faults[0].text
+    assert faults[0].witness == f"the library takes rule {len(merges)}"
+
+
+def test_the_order_of_ids_has_a_rule_at_its_last_place(tmp_path: Path) -> None:
+    files = good()
+    model = files[TOKENIZER]["model"]
+    model["merges"] = [*model["merges"], model["merges"][0]]
+    subject = audit(str(damage.write_folder(files, tmp_path)), ["file"]).subject
+    assert vocabulary._order(subject)[-1] == model["vocab"]["".join(model["merges"][0].split())]
+
+
+def test_names_of_control_tokens_have_both_marks() -> None:
+    for name in ("<|im_end|>", "<s>", "[CLS]", "<｜end▁of▁sentence｜>"):
+        assert vocabulary._CONTROL.fullmatch(name)
+    for word in ("<vector", "<", "[", "[]", "<>", "< b >", "<a><b>", "[1, 2"):
+        assert not vocabulary._CONTROL.fullmatch(word)
+
+
+class _Bytes:
+    """A plug-in whose ids are bytes, and which shows no vocabulary."""
+
+    id_limit = vocab_size = 256
+    round_trip, notes = "exact", ()
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Return the bytes of each text."""
+        return Tokens.from_lists([list(text.encode()) for text in texts])
+
+    def decode(self, ids: Ids) -> bytes:
+        """Return the bytes."""
+        return ids.astype(np.uint8).tobytes()
+
+
+def test_a_library_that_hides_its_bytes_is_not_said_to_promise_none() -> None:
+    result = byte_tokens.check_bytes(AuditSubject("mybytes", "numpy", _Bytes()))  # type: ignore[arg-type]
+    assert (result.status, result.tried) == ("none", "this library hides which ids are bytes")

@@ -23,7 +23,8 @@ def check_bytes(subject: AuditSubject) -> CheckResult:
     """Look up the token of each of the 256 bytes, and decode it in the home library."""
     table = byte_ids(subject)
     if table is None:
-        return CheckResult("the file promises no bytes: characters outside its vocabulary are unknown", absent=True)
+        why = "the file promises no bytes: characters outside its vocabulary are unknown"
+        return CheckResult("this library hides which ids are bytes" if subject.home is None else why, absent=True)
     faults = [*_missing(subject, table), *_misread(subject, table)]
     never = [byte for byte in NEVER_IN_UTF8 if byte not in table]
     note = f"; {len(never)} bytes that UTF-8 never has are left out" if never else ""

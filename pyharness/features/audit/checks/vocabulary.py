@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import AnyStr
@@ -25,7 +26,6 @@ MOST_ORDERED = 100  # of so many tokens, one may be out of order; of more, the f
 LEAST_OUT = 2  # ranks out of order that are faults in a small file, too
 MOST_IN_ORDER = 1000  # of so many ranks, one may be out of order
 LEAST_ORDERED = 200  # tokens of which an order is one
-_MOST_SHOWN = 4
 _AGAIN = "compare the file with the publisher's, by its SHA-256 or with `pyharness diff`"
 _DEAD = "drop its row from the embedding, or mend the rule: the model can never learn or read this token"
 _OF_MODEL: Mapping[str, tuple[str, CheckStatus]] = {
@@ -33,7 +33,7 @@ _OF_MODEL: Mapping[str, tuple[str, CheckStatus]] = {
     "hidden token": (_DEAD, "warn"),
     "control name without an added token": ("add it to added_tokens, or never put it in a prompt: it is split", "warn"),
 }
-_CONTROL = ("<|", "<｜", "<", "[")  # beginnings of names of control tokens
+_CONTROL = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")  # names of control tokens, from mark to mark
 
 
 # ---------------------------------------------------------------------------------------------- dead tokens
@@ -65,15 +65,13 @@ def _of_model(subject: AuditSubject, model: ModelTest) -> Iterator[AuditFault]:
     groups: dict[str, list[int]] = {name: [] for name in _OF_MODEL}
     for token in whole:
         own = "dead token" if token in underivable else "hidden token"
-        groups["control name without an added token" if spelled[token].startswith(_CONTROL) else own].append(token)
+        groups["control name without an added token" if _CONTROL.fullmatch(spelled[token]) else own].append(token)
     for name, tokens in groups.items():
         advice, status = _OF_MODEL[name]
-        for token in tokens[:_MOST_SHOWN]:
+        for token in tokens:
             why = "no rule makes it" if token in underivable else "other rules win"
             yield AuditFault(name, f"{quoted(spelled[token])} (id {token}): {why}",
                              _witness(subject, token, whole[token]), advice, status)  # fmt: skip
-        if len(tokens) > _MOST_SHOWN:
-            yield AuditFault(name, f"{len(tokens) - _MOST_SHOWN:,} more like these", "", "as above", status)
 
 
 def _of_pipeline(
@@ -114,7 +112,7 @@ def check_ids(subject: AuditSubject) -> CheckResult:
     vocabulary = subject.vocabulary
     if vocabulary is None:
         return CheckResult("this library hides the bytes of its tokens", absent=True)
-    faults = [*_cut_off(subject), *_twice(subject), *_misplaced(subject)]
+    faults = [*_cut_off(subject), *_twice(subject), *_rules_twice(subject), *_misplaced(subject)]
     gaps = int((vocabulary.kinds == TokenKind.ABSENT).sum())
     note = f"; {gaps:,} ids have no token" if gaps else ""
     return CheckResult(f"{len(vocabulary) - gaps:,} ids{note}", faults)
@@ -143,6 +141,18 @@ def _twice(subject: AuditSubject) -> Iterator[AuditFault]:
             witness = _witness(subject, token)
             yield AuditFault("one token, two ids", text, witness, f"only one of them is ever given; {_AGAIN}", "warn")
             return
+
+
+def _rules_twice(subject: AuditSubject) -> Iterator[AuditFault]:
+    """Yield merge rules that a file has twice: ids depend on which place a program reads."""
+    home = subject.home
+    rules = home.file.merges if isinstance(home, HuggingFaceTokenizer) else ()
+    last = {rule: number for number, rule in enumerate(rules)}
+    for number, rule in enumerate(rules):
+        if last[rule] != number:
+            text = f"rules {number:,} and {last[rule]:,}, from 0 on, are both {' + '.join(map(quoted, rule))}"
+            advice = f"remove one of them: other programs may take the first; {_AGAIN}"
+            yield AuditFault("rule twice", text, f"the library takes rule {last[rule]:,}", advice)
 
 
 def _misplaced(subject: AuditSubject) -> Iterator[AuditFault]:
@@ -181,9 +191,10 @@ def _order(subject: AuditSubject) -> Sequence[int]:
     if isinstance(home, HuggingFaceTokenizer) and home.file.model_type == "BPE":
         file = home.file
         letters = [file.vocab[one] for one in sorted(BYTE_ALPHABET.values()) if one in file.vocab]
+        last = reversed(dict.fromkeys(reversed(file.merges)))  # of equal rules, the library takes the last
         prefix = len(file.model.get("continuing_subword_prefix") or "")
         ids = [*(letters if is_byte_level(file) else ()),
-               *(file.vocab[left + right[prefix:]] for left, right in file.merges)]  # fmt: skip
+               *(file.vocab[left + right[prefix:]] for left, right in last)]  # fmt: skip
     elif isinstance(home, SentencePieceTokenizer):
         normal = [(score, token) for token, (score, kind) in enumerate(
             zip(home.model.scores, home.model.types, strict=True)) if kind.name == "NORMAL"]  # fmt: skip
@@ -196,7 +207,7 @@ def _out_of_rank(ranks: Mapping[AnyStr, int], given: frozenset[AnyStr] = frozens
     made = ((token, rank) for token, rank in ranks.items() if len(token) > 1 and token not in given)
     wrong = [token for token, rank in made if len(parts_below(ranks, token, rank)) != 2]
     if 0 < len(wrong) <= max(LEAST_OUT, len(ranks) // MOST_IN_ORDER):
-        for token in wrong[:_MOST_SHOWN]:
+        for token in wrong:
             parts = parts_below(ranks, token, ranks[token])
             text = f"{quoted(token)} has rank {ranks[token]}, and lower ranks leave {len(parts)} parts"
             witness = " + ".join(map(quoted, parts))
