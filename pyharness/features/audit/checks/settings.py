@@ -194,7 +194,7 @@ def _roles(subject: AuditSubject, files: Files) -> Iterator[AuditFault]:
 def _declared(subject: AuditSubject, files: Files) -> Iterator[AuditFault]:
     """Yield added tokens whose id or flags other files give otherwise, and ids of ``vocab.json`` that differ.
 
-    A token that only a folder has is none of a ``tokenizer.json``: transformers adds it, and the library does not.
+    If ``tokenizer.json`` lacks a token, transformers adds it, and the library does not.
     """
     own = added(subject)
     owners = {str(token.id): content for content, token in own.items()}

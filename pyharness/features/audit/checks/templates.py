@@ -133,9 +133,9 @@ def _lost(name: str, kept: Mapping[tuple[str, bool], str]) -> Iterator[AuditFaul
 
     ``kept`` has renderings by conversation, without the generation prompt and with it.
     """
-    said = ((one["content"], text) for (about, _), text in kept.items()
+    messages = ((one["content"], text) for (about, _), text in kept.items()
             for one in CONVERSATIONS[about] if one["role"] == "user")  # fmt: skip
-    for content, text in said:
+    for content, text in messages:
         if content not in text:
             yield AuditFault("template loses text", f"{name} leaves out what the user wrote",
                              f"{quoted(content)} is not in {quoted(text)}", _MEND)  # fmt: skip
