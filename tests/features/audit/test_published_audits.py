@@ -45,6 +45,6 @@ def test_a_fault_in_a_copy_fails_by_name(kind: str, name: str, tmp_path: Path) -
     if planted is None:
         pytest.skip("no fault of this kind")
     audited = audit(str(damage.write_folder(planted.files, tmp_path / "bad")), [planted.check])
-    faults = {fault.name: fault for line in audited.lines for fault in line.result.faults}
+    faults = {fault.name: fault for line in audited.lines for fault in reversed(line.result.faults)}
     assert faults[planted.fault].status == "fail"
     assert faults[planted.fault].witness
