@@ -14,15 +14,16 @@ import itertools
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness import _core
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.bpe.model.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter, native_errors
 from pyharness.corpora.streaming import batches, keyed
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, segments_of
@@ -37,6 +38,7 @@ from pyharness.types import (
     Listing,
     Measurement,
     Metric,
+    Offsets,
     State,
     Table,
     Tally,
@@ -44,7 +46,8 @@ from pyharness.types import (
     TokenKind,
     Vocabulary,
 )
-from pyharness.vocabularies.stages import HasStages
+from pyharness.vocabularies.patterns.tables import compiled
+from pyharness.vocabularies.stages import HasStages, SplitStep
 
 BEFORE = "a"  # the word before: "a word" less "a"
 MOST_SHOWN = 100
@@ -133,37 +136,56 @@ class PieceBounds:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> PieceBounds:
         """Read the steps of a row's split pattern; where none cuts letters from digits, look at its vocabulary."""
+        if not isinstance(tokenizer, HasStages):
+            return cls((), None)
         splitters = []
-        for step in tokenizer.stages().splits if isinstance(tokenizer, HasStages) else ():
+        for step in tokenizer.stages().splits:
             with contextlib.suppress(InputError):
-                splitters.append(TextSplitter(step.expression, dialect=step.dialect))
+                splitters.append(_splitter(step))
         by_pattern = cls(splitters, None)
-        if not isinstance(tokenizer, HasStages) or not isinstance(tokenizer, HasVocabulary):
-            return by_pattern
-        if by_pattern.pieces(["a1"]).tolist() != [1]:
+        if not isinstance(tokenizer, HasVocabulary) or by_pattern.pieces(["a1"]).tolist() != [1]:
             return by_pattern
         return cls(splitters, neighbours(tokenizer.vocabulary()))
 
     def pieces(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the number of pieces of each text: every step cuts the pieces of the step before."""
+        """Return the number of pieces of each text: every step cuts what the step before left of it."""
         pieces, owners = [text.encode() for text in texts], np.arange(len(texts))
         for splitter in self.splitters:
-            cut = splitter.split_batch(pieces)
-            owners = np.repeat(owners, np.diff(cut.offsets))
+            kept, ends, offsets = _cut(splitter, pieces)
+            owners = np.repeat(owners, np.diff(offsets))
             pieces = [
-                piece[start:end]
-                for index, piece in enumerate(pieces)
-                for start, end in pairwise([0, *cut.of(index).tolist()])
+                left[start:end]
+                for left, (first, last) in zip(kept, pairwise(offsets.tolist()), strict=True)
+                for start, end in pairwise([0, *ends[first:last].tolist()])
             ]
-        parts = np.array([self._parts(piece) for piece in pieces], np.int64)
-        counts = np.zeros(len(texts), np.int64)
-        np.add.at(counts, owners, parts)
-        return counts
+        parts = [self._parts(piece) for piece in pieces]
+        return np.bincount(owners, parts, len(texts)).astype(np.int64)
 
     def _parts(self, piece: bytes) -> int:
         if self.joined is None:
             return 1
         return 1 + sum(pair not in self.joined for pair in _pairs(piece.decode()))
+
+
+def _splitter(step: SplitStep) -> TextSplitter:
+    """Return the splitter of a step; it removes what the step removes, such as white space between words.
+
+    Known patterns leave nothing between their matches.
+    """
+    splitter = TextSplitter(step.expression, dialect=step.dialect)
+    if splitter.engine == "compiled" and not (step.keeps_matches and step.keeps_gaps):
+        table = compiled(step.expression, step.dialect)
+        splitter.native = _core.CompiledSplitter([replace(table, removed="gaps" if step.keeps_matches else "matches")])
+    return splitter
+
+
+def _cut(splitter: TextSplitter, texts: Sequence[bytes]) -> tuple[Sequence[bytes], NDArray[np.int64], Offsets]:
+    """Return what a step leaves of texts, and where its pieces end."""
+    if splitter.native is None:
+        pieces = splitter.split_batch(texts)
+        return texts, pieces.ends, pieces.offsets
+    with native_errors():
+        return _core.split_and_remove(splitter.native, texts)
 
 
 def _pairs(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
 from pyharness.types import Case, HasVocabulary, Instead, Tokenizer, Unsupported, Vocabulary
 from pyharness.vocabularies import encodings
-from tokenizer_files import rank_data, sentencepiece_data
+from tokenizer_files import byte_level, rank_data, sentencepiece_data, sequence, split, write
 
 
 @given(st.lists(st.text(st.sampled_from("ab é.1\n中")), max_size=4))
@@ -63,6 +63,49 @@ def test_a_step_cuts_the_pieces_of_the_step_before(deepseek: Any, several: list[
     for one in costs_of(dict.fromkeys(several, 1), deepseek):
         pieces = deepseek.library.pre_tokenizer.pre_tokenize_str(f"a {one.word}")
         assert one.pieces == len(pieces) - 1
+
+
+REMOVING = {
+    "BERT": {"type": "BertPreTokenizer"},
+    "XLNet": sequence(
+        {"type": "WhitespaceSplit"},
+        {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+    ),
+    "Whitespace": {"type": "Whitespace"},
+    "CLIP": split(r"'s|'t|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+", behavior="Removed", invert=True),
+    "spaces": split(r"\s+", behavior="Removed"),
+}
+
+
+@pytest.mark.parametrize("name", REMOVING)
+def test_white_space_that_is_removed_is_no_piece(name: str, tmp_path: Path) -> None:
+    """A word of three letters is one piece; the library cuts as the row does."""
+    pytest.importorskip("tokenizers")
+    tokens = ["?", "bb", *"▁ab1é.'", *(f"##{letter}" for letter in "▁ab1é.'")]
+    model = {
+        "type": "WordPiece",
+        "unk_token": "?",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 99,
+        "vocab": {token: number for number, token in enumerate(tokens)},
+    }
+    changes = {"model": model, "added_tokens": [], "post_processor": None, "decoder": None}
+    file = {**byte_level(), **changes, "pre_tokenizer": REMOVING[name]}
+    tokenizer: Any = tokenizers.load(write(tmp_path, "tokenizer.json", file))
+    costs = {one.word: one for one in costs_of({"bbb": 3, "a.b": 2, "1é": 1, "b's": 4, "ab1": 1}, tokenizer)}
+    assert (costs["bbb"].pieces, costs["bbb"].cost) == (1, 3 * (costs["bbb"].tokens - 1))
+    cuts = words.PieceBounds(words.PieceBounds.of(tokenizer).splitters, None)
+    for word in costs:
+        pieces = tokenizer.library.pre_tokenizer.pre_tokenize_str(f"a {word}")
+        assert cuts.pieces([f"a {word}"]).tolist() == [len(pieces)]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("row", "saved"), [("gpt2", 6), ("bert_base_cased", 6), ("xlnet", 6), ("clip", 3)])
+def test_a_word_saves_as_much_whether_or_not_its_space_is_removed(data: Path, row: str, saved: int) -> None:
+    pytest.importorskip("tokenizers")
+    (one,) = costs_of({"Blythe": 3}, tokenizers.load(f"file:{data / 'tokenizers' / row / 'tokenizer.json'}"))
+    assert one.cost == saved
 
 
 def test_a_model_without_a_pattern_is_cut_where_no_token_joins(tmp_path: Path) -> None:
