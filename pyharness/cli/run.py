@@ -107,7 +107,7 @@ def run(
     base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
     if max_bytes is not None:
         size("--max-bytes", max_bytes)
-    declared = suite.declare(rows, texts, [*map(suite.benchmark, chosen)], base, device, memory, max_bytes, reference)
+    declared = suite.declare(rows, texts, chosen, base, device, memory, max_bytes, reference)
     if resume and (finished := _find_finished(declared, output)) is not None:
         shares = [text["parts"] for text in finished.data["corpora"].values() if "parts" in text]
         if shares and until is None:

@@ -130,7 +130,7 @@ def command(data: Mapping[str, Any]) -> str | None:
         rows, texts = ([_entry(*one) for one in declared[key].items()] for key in ("tokenizers", "corpora"))
         chosen = [_benchmark(one) for one in declared["benchmarks"]]
         places = {key: declared.get(key) for key in ("reference", "device", "memory_limit")}
-        again = suite.declare(rows, texts, [suite.benchmark(one) for one in chosen], **places)
+        again = suite.declare(rows, texts, chosen, **places)
     except (InputError, KeyError, TypeError, AttributeError):  # a stranger's record, or its files are not here
         return None
     if {**declared, **_ABOUT} != {**again.as_json(), **_ABOUT}:

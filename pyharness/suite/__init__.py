@@ -1,7 +1,7 @@
 """Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
 
-from pyharness.suite.declaration import Entry, Selection, Suite, cut, entries, named, override, selections
-from pyharness.suite.files import DEFAULT, benchmark, declare, find, read, shipped, summary_of
+from pyharness.suite.declaration import Entry, Selection, Suite, benchmark, cut, entries, named, override, selections
+from pyharness.suite.files import DEFAULT, declare, find, read, shipped, summary_of
 from pyharness.suite.plans import Plan, plan, powers_of_two
 
 __all__ = [

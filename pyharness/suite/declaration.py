@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyharness import tokenizers
+from pyharness.benchmarks import benchmarks as benchmarks_by_name
 from pyharness.corpora import capped, families
-from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
+from pyharness.plugins.specification import BENCHMARK, CORPUS, TOKENIZER, escaped
 from pyharness.store import first_twice
 from pyharness.types import InputError
 
@@ -215,13 +216,13 @@ def _fill_in(text: str, is_tokenizer: bool, variables: Mapping[str, str]) -> str
 
 
 def selections(items: Iterable[str | Mapping[str, Any]]) -> tuple[Selection, ...]:
-    """Return benchmarks from names, or from tables with a name, parameters, and their rows and corpora."""
+    """Return benchmarks from texts, or from tables with a name, parameters, and their rows and corpora."""
     return tuple(_selection(item) for item in _list(items, "benchmarks"))
 
 
 def _selection(item: str | Mapping[str, Any]) -> Selection:
     if isinstance(item, str):
-        return Selection(item)
+        item = benchmark(item)
     if not isinstance(item, Mapping):
         raise InputError(f"{shown(item)} in benchmarks is not an entry: write text, or {{ name = ... }}")
     if not isinstance(item.get("name"), str):
@@ -229,6 +230,35 @@ def _selection(item: str | Mapping[str, Any]) -> Selection:
     parameters = {key: value for key, value in item.items() if key not in ("name", "tokenizers", "corpora")}
     rows, texts = (_labels(item, key) for key in ("tokenizers", "corpora"))
     return Selection(item["name"], parameters, rows, texts)
+
+
+def benchmark(text: str) -> dict[str, Any]:
+    """Read a benchmark in one text: ``NAME?KEY=VALUE&KEY=VALUE,VALUE``.
+
+    >>> benchmark("throughput?threads=1,2&tokenizers=a")
+    {'name': 'throughput', 'threads': [1, 2], 'tokenizers': ['a']}
+    """
+    wanted = BENCHMARK.parse(text)
+    if "name" in wanted.options:
+        raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
+    defaults = getattr(benchmarks_by_name().get(wanted.head), "parameters", {})
+    return {"name": wanted.head} | {key: _value(key, value, defaults.get(key)) for key, value in wanted.options.items()}
+
+
+def _value(key: str, value: str, default: Any) -> Any:
+    if key == "reference":  # the label of one row, which may contain a comma
+        return value
+    of_labels = key in ("tokenizers", "corpora")
+    of_words = isinstance(default, str) and key != "threads"  # those are numbers or words
+    literal = str if of_labels or of_words else _literal
+    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
+
+
+def _literal(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    number = re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,9})?", value)
+    return value if number is None else float(value) if number[1] else int(value)
 
 
 def _labels(item: Mapping[str, Any], key: str) -> tuple[str, ...] | None:

@@ -12,7 +12,6 @@ from typing import Any
 from pyharness.benchmarks import benchmarks as benchmarks_by_name
 from pyharness.corpora.options import size
 from pyharness.plugins.registry import pick, suggest
-from pyharness.plugins.specification import BENCHMARK
 from pyharness.suite import axes
 from pyharness.suite.declaration import (
     DEVICES,
@@ -182,32 +181,3 @@ def _with_corpora(chosen: tuple[Selection, ...], texts: tuple[Entry, ...]) -> tu
     optional = [one is not None and one.corpus == "optional" for one in named]
     open_ = [may and one.corpora is None for may, one in zip(optional, chosen, strict=True)]
     return tuple(replace(one, corpora=labels) if its else one for one, its in zip(chosen, open_, strict=True))
-
-
-def benchmark(text: str) -> dict[str, Any]:
-    """Read a benchmark from the command line: ``NAME?KEY=VALUE&KEY=VALUE,VALUE``.
-
-    >>> benchmark("throughput?threads=1,2&tokenizers=a")
-    {'name': 'throughput', 'threads': [1, 2], 'tokenizers': ['a']}
-    """
-    wanted = BENCHMARK.parse(text)
-    if "name" in wanted.options:
-        raise InputError(f"benchmark {text!r}: write the name before the question mark, not as name=")
-    defaults = getattr(benchmarks_by_name().get(wanted.head), "parameters", {})
-    return {"name": wanted.head} | {key: _value(key, value, defaults.get(key)) for key, value in wanted.options.items()}
-
-
-def _value(key: str, value: str, default: Any) -> Any:
-    if key == "reference":  # the label of one row, which may contain a comma
-        return value
-    of_labels = key in ("tokenizers", "corpora")
-    of_words = isinstance(default, str) and key != "threads"  # those are numbers or words
-    literal = str if of_labels or of_words else _literal
-    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
-
-
-def _literal(value: str) -> Any:
-    if value in ("true", "false"):
-        return value == "true"
-    number = re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", value)
-    return value if number is None else float(value) if number[1] else int(value)

@@ -116,7 +116,19 @@ def test_a_parallel_benchmark_refuses_plain_text() -> None:
 
 
 def test_a_decimal_on_the_command_line_is_a_number() -> None:
-    assert suite.files.benchmark("distribution?alpha=1.5,2") == {"name": "distribution", "alpha": [1.5, 2]}
+    assert suite.benchmark("distribution?alpha=1.5,2") == {"name": "distribution", "alpha": [1.5, 2]}
+
+
+def test_a_benchmark_is_one_text_or_a_table_everywhere(tmp_path: Path) -> None:
+    table = {"name": "distribution", "alpha": [1, 2.5], "corpora": ["sample"]}
+    (selection,) = suite.selections([table])
+    text = "distribution?alpha=1,2.5&corpora=sample"
+    assert suite.selections([text]) == (selection,)
+    assert suite.declare(["raw_bytes"], ["sample"], [text]).selections == (selection,)
+    path = written(tmp_path, f'tokenizers = ["raw_bytes"]\ncorpora = ["sample"]\nbenchmarks = ["{text}"]\n')
+    assert suite.read(path).selections == (selection,)
+    with pytest.raises(InputError, match="gives alpha= twice"):
+        suite.selections(["distribution?alpha=1&alpha=2"])
 
 
 def test_nothing_to_run_is_said() -> None:
