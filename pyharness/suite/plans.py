@@ -172,7 +172,7 @@ def _listener(listening: Listening, entry: Entry, lock: threading.Lock) -> Calla
 def _row(entry: Entry, describe: Callable[[str], TokenizerSpec]) -> TokenizerSpec | InputError:
     try:
         with blamed(f"tokenizer {entry.label!r}"):
-            return checked_row(entry.label, describe(entry.spec))
+            return replace(checked_row(entry.label, describe(entry.spec)), label=entry.label)
     except InputError as error:
         return error
 

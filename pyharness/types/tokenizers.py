@@ -93,6 +93,7 @@ class TokenizerSpec:
     instead: Instead | None = None  # what to measure of a row without a vocabulary; ``load`` raises ``Unsupported``
     place: int = 50  # among those that are listed, smallest first
     trained_on: Path | None = None  # file with digests of the documents that it was trained on, where known
+    label: str = field(default="", compare=False)  # the row's name in a suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ class TokenPrices:
     window: int = 0
 
 
-def read_prices(file: str, row: str) -> TokenPrices:
-    """Read the prices of a row from the user's TOML file; with an engine, those of the row or of its home.
+def read_prices(file: str, row: str, spec: str) -> TokenPrices:
+    """Read the prices of a row from the user's TOML file, by its name, its specification or that of its home.
 
     None is shipped, because prices change and no table of ours would.
 
@@ -78,7 +78,8 @@ def read_prices(file: str, row: str) -> TokenPrices:
         raise InputError(f'{label}: currency = {short(currency)} is no name of a currency: write currency = "EUR"')
     if not content:
         raise InputError(f"{label} has no prices: write a table for each tokenizer, {_EXAMPLE}")
-    table = content.get(row) or pick("tokenizer with prices", tokenizers.without_engine(row).text, content)
+    names = (name for name in (row, spec, tokenizers.without_engine(spec).text) if name in content)
+    table = pick("tokenizer with prices", next(names, row), content)
     if not isinstance(table, dict):
         raise InputError(f"{label}: {row!r} is {short(table)}, not a table: {_EXAMPLE}")
     where = f"{label}, {row!r}"
@@ -181,7 +182,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
     del device
     if not parameters.get("prices"):
         raise InputError("it needs your prices: -b 'cost?prices=prices.toml'")
-    return asdict(read_prices(str(parameters["prices"]), row.name))
+    return asdict(read_prices(str(parameters["prices"]), row.label or row.name, row.name))
 
 
 def _prices_of(case: Case) -> TokenPrices:

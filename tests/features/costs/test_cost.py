@@ -122,7 +122,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_price_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
-        read_prices(str(priced(tmp_path, BAD[name])), "raw_bytes")
+        read_prices(str(priced(tmp_path, BAD[name])), "raw_bytes", "raw_bytes")
     assert "\n" not in str(error.value)
 
 
@@ -140,4 +140,19 @@ def test_bad_prices_end_a_run_before_it_begins(tmp_path: Path) -> None:
 
 def test_a_row_with_an_engine_has_the_prices_of_its_home(tmp_path: Path) -> None:
     path = priced(tmp_path, 'currency = "EUR"\n["cl100k_base"]\ninput = 1\noutput = 2\n')
-    assert read_prices(str(path), "native+cl100k_base") == TokenPrices("EUR", 1.0, 2.0)
+    assert read_prices(str(path), "a", "native+cl100k_base") == TokenPrices("EUR", 1.0, 2.0)
+
+
+def test_prices_are_found_by_the_name_of_the_row_first(tmp_path: Path) -> None:
+    aligned(tmp_path)
+    tables = {"a": 1, "b": 2, "raw_bytes": 3}
+    text = "".join(f"[{name}]\ninput = {price}\noutput = {price}\n" for name, price in tables.items())
+    priced(tmp_path, f'currency = "EUR"\n{text}')
+    rows = ("-t", "a=raw_bytes", "-t", "b=raw_bytes", "-t", "c=raw_bytes")
+    done = call("run", *rows, *RUN[3:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "r.json").read_text())["results"]
+    prices = {one["tokenizer"]: one["parameters"]["input"] for one in results if one["benchmark"] == "cost"}
+    assert prices == {"a": 1.0, "b": 2.0, "c": 3.0}
+    priced(tmp_path, 'currency = "EUR"\n[a]\ninput = 1\noutput = 1\n')
+    assert "'b'; known: a" in refused("run", *rows[:4], *RUN[3:-2], cwd=tmp_path)
