@@ -28,6 +28,8 @@ _DECIMAL = re.compile(r"(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)", re.IGN
 # Beginnings of a list, heading, quotation, line below a heading, or table's head; and of an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
 _CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are not part of it
+# Brackets around a word and signs behind it, which no code span needs; brackets within it stay with it.
+_WRAPPED = re.compile(r"^(\(*)([^()]+?|.+)([).,;]*)$")
 # Controls; lone surrogates, which no terminal or file accepts; characters that XML cannot hold; ends of lines; blanks
 # other than a space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or reorders other text: names
 # would look alike.
@@ -62,8 +64,8 @@ def markdown(text: str) -> str:
     A word that GitHub would act on goes into a code span, where it has no effect; in other words, marks are escaped.
     The rendered text reads as ``visible(text)``.
 
-    >>> markdown("a*b"), markdown("ask @someone"), markdown("<b>|")
-    ('a\\*b', 'ask `@someone`', '&lt;b&gt;\\|')
+    >>> markdown("a*b"), markdown("(ask @someone)."), markdown("<b>|")
+    ('a\\*b', '(ask `@someone`).', '&lt;b&gt;\\|')
     """
     return _inert(text, _code)
 
@@ -97,10 +99,11 @@ def _escape(word: str) -> str:
 
 
 def _code(word: str) -> str:
-    """Return a code span; its fence is longer than any in the text."""
+    """Return a code span; its fence is longer than any in the text, and signs around the text stay outside."""
+    _, before, word, after, _ = _WRAPPED.split(word)
     fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
     pad = " " if word.startswith("`") or word.endswith("`") else ""
-    return f"{fence}{pad}{word}{pad}{fence}"
+    return f"{before}{fence}{pad}{word}{pad}{fence}{after}"
 
 
 # ---------------------------------------------------------------------------------------------- long names

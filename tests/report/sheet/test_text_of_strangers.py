@@ -69,6 +69,19 @@ def test_nor_do_several_of_them_together(name: str) -> None:
     assert wrong(name) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("(UAX #29). used", "(UAX `#29`). used"),
+        ("see (#1), or @a;", "see (`#1`), or `@a`;"),
+        ("f(@x).", "`f(@x).`"),
+        ("((@", "((`@`"),
+    ],
+)
+def test_a_code_span_leaves_signs_around_a_word_outside(text: str, markdown: str) -> None:
+    assert (strings.markdown(text), wrong(text)) == (markdown, [])
+
+
 # What the escape consists of, and a name that does something as soon as that is missing.
 PARTS = {
     "@": "@someone",
