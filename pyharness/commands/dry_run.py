@@ -185,8 +185,9 @@ def _cases_sheet(run: DryRun) -> report.Sheet:
 def _notes(run: DryRun) -> Iterator[str]:
     guess = run.estimate
     if guess.most:
+        ends = dict.fromkeys((in_words(guess.least), in_words(guess.most)))
         yield (
-            f"Between {in_words(guess.least)} and {in_words(guess.most)}, if this machine stays as busy as now. It "
+            f"{'Between' if len(ends) > 1 else 'About'} {' and '.join(ends)}, if this machine stays as busy as now. It "
             f"takes {guess.process_starts_in / STARTED_IN:.1f} times as long as a quiet one: a process takes "
             f"{guess.process_starts_in:.2f} s to start, not {STARTED_IN} s."
         )

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import UNCUT, Cut, Fragment, R, pieces, unrolled
 from pyharness.kernels.text import ReadTexts, TextRun, utf8_size
-from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally
+from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, counted
 
 T = TypeVar("T")
 
@@ -210,7 +210,7 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
         any_item = True
         yield item
     if not any_item:
-        left_out = f" ({tally.empty_documents} empty ones were left out)" if tally.empty_documents else ""
+        left_out = f" (left out: {counted(tally.empty_documents, 'empty document')})" if tally.empty_documents else ""
         raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")
 
 

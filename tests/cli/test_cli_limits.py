@@ -38,6 +38,19 @@ def test_each_text_is_cut_at_whole_documents_and_tables_say_so(tmp_path: Path) -
     assert "Text as read: at most 4kB" in done.stdout
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_is_left_out_or_replaced_is_counted_in_words(tmp_path: Path, number: int) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a word\n" + b"w\xffo\n" * number + b"\n" * number)
+    chosen = ("-t", "raw_bytes", "-c", "path:a.txt?split=line", "-b", "words")
+    done = call("run", *chosen, "-o", "r.json", cwd=tmp_path)
+    ends = "s" * (number > 1)
+    said = f"{number} empty document{ends} left out, {number} invalid UTF-8 sequence{ends} replaced."
+    assert said in " ".join(done.stdout.split())
+    (tmp_path / "none.txt").write_text("\n" * number)
+    said = refused("run", *chosen[:2], "-c", "path:none.txt?split=line", *chosen[4:], cwd=tmp_path)
+    assert f"no documents (left out: {number} empty document{ends})" in said
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [("much", "--max-bytes=much is not"), ("0", "--max-bytes=0 leaves no text"), ("-3", "--max-bytes=-3 is not")],

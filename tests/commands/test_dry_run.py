@@ -69,6 +69,13 @@ def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
     assert dry_run.sheets(rest)[0].title == "Dry run of custom: 1 case to measure"
 
 
+@pytest.mark.parametrize(("most", "said"), [(11.0, "About 10 s, if"), (60.0, "Between 10 s and 60 s, if")])
+def test_a_time_is_a_span_only_if_its_ends_differ(most: float, said: str) -> None:
+    guess = dry_run.Estimate(9.0, most, STARTED_IN, {})
+    (sheet, *_) = dry_run.sheets(dry_run.DryRun("custom", (), (), (), guess))
+    assert sheet.notes[0].startswith(said)
+
+
 def test_what_the_run_would_be_refused_for_is_said(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text("mine", encoding="utf-8")
     (tmp_path / "begun.json.journal").write_text('{"header": {"suite": "x"}}\n{"result": {"key": "a"}}\n')

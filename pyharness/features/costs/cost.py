@@ -40,6 +40,7 @@ from pyharness.types import (
     Table,
     Tally,
     TokenizerSpec,
+    counted,
     digest_of,
 )
 
@@ -262,8 +263,8 @@ def _about(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[s
 
 def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     del data
-    details = results[0].details
-    return f"{results[0].case.corpus}, {len(details.get('tokens', ()))} languages, {details.get('rows', 0):,} lines"
+    details, corpus = results[0].details, results[0].case.corpus
+    return f"{corpus}, {len(details.get('tokens', ()))} languages, {counted(details.get('rows', 0), 'line')}"
 
 
 TABLE = Table(

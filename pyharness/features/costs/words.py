@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -45,6 +46,7 @@ from pyharness.types import (
     Tokenizer,
     TokenKind,
     Vocabulary,
+    counted,
 )
 from pyharness.vocabularies.patterns.tables import compiled
 from pyharness.vocabularies.stages import HasStages, SplitStep
@@ -107,23 +109,15 @@ def costs_of(counts: Mapping[str, int], tokenizer: Tokenizer, threads: int = 1) 
 _LETTERS = ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl")
 
 
-class _CharacterClasses(dict[int, str]):
-    """The class of a character, by its code point, for ``str.translate``: a space, digit, letter or other sign.
+@cache
+def _class_of(character: str) -> str:
+    """Return the class of a character: a space, digit, letter or other sign.
 
     Digits are those that SentencePiece keeps apart; it treats those of other scripts as letters.
     """
-
-    def __missing__(self, code: int) -> str:
-        letter = chr(code)
-        if code in range(0x30, 0x3A) or code in range(0xFF10, 0xFF1A):
-            kind = "1"
-        else:
-            kind = " " if letter.isspace() else "a" if unicodedata.category(letter) in _LETTERS else "."
-        self[code] = kind
-        return kind
-
-
-_CLASSES = _CharacterClasses()
+    if "0" <= character <= "9" or "\uff10" <= character <= "\uff19":
+        return "1"
+    return " " if character.isspace() else "a" if unicodedata.category(character) in _LETTERS else "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +152,7 @@ class PieceBounds:
                 for left, (first, last) in zip(kept, pairwise(offsets.tolist()), strict=True)
                 for start, end in pairwise([0, *ends[first:last].tolist()])
             ]
-        parts = [self._parts(piece) for piece in pieces]
-        return np.bincount(owners, parts, len(texts)).astype(np.int64)
+        return np.bincount(owners, [self._parts(piece) for piece in pieces], len(texts)).astype(np.int64)
 
     def _parts(self, piece: bytes) -> int:
         if self.joined is None:
@@ -189,7 +182,7 @@ def _cut(splitter: TextSplitter, texts: Sequence[bytes]) -> tuple[Sequence[bytes
 
 
 def _pairs(text: str) -> list[str]:
-    return [one + other for one, other in pairwise(text.translate(_CLASSES))]
+    return [one + other for one, other in pairwise(map(_class_of, text))]
 
 
 def neighbours(vocabulary: Vocabulary) -> frozenset[str]:
@@ -255,15 +248,16 @@ def _first(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[A
     for result in results:
         if words := result.details.get("costliest"):
             word, count, tokens, cost = words[0]
-            text = f"{result.case.corpus}, {result.case.tokenizer}: {word!r}, {count:,} times {tokens} tokens"
-            yield Answer("Costliest word", f"{text}; a token for it would save {cost:,}.")
+            often = f"{word!r}, {counted(count, 'time')} {counted(tokens, 'token')}"
+            text = f"{result.case.corpus}, {result.case.tokenizer}: {often}; a token for it would save {cost:,}."
+            yield Answer("Costliest word", text)
 
 
 def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Say how many words are not counted."""
     del data
     if number := results[0].details.get("words", {}).get("left out"):
-        yield f"Not counted: {number:,} words that are longer than {LONGEST} characters, or of scripts without spaces."
+        yield f"Not counted: {counted(number, 'word')} of more than {LONGEST} characters, or of scripts without spaces."
 
 
 def _legend(result: CaseResult) -> Iterator[str]:

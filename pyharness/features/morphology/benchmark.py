@@ -95,7 +95,7 @@ def _notes(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[s
         yield f"Left out: {count:,} {reason}."
     for result in results:
         if count := result.details.get("unspelled"):
-            yield f"{result.case.tokenizer}: {count:,} words whose tokens do not spell them are left out."
+            yield f"{result.case.tokenizer}: words left out, because their tokens do not spell them: {count:,}."
     yield "MorphScore explains little of what models do downstream (arXiv 2507.06378)."
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyharness.corpora.files.reading import kind
 from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
 from pyharness.report.sheet.columns import documents_in_words
-from pyharness.types import PERCENT, Case, CaseResult
+from pyharness.types import PERCENT, Case, CaseResult, counted
 from pyharness.types.results import TRAINED_ON_TOO_MUCH
 
 _AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters that the name of a case shows
@@ -96,9 +96,9 @@ WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
 _CAP = re.compile(r"[?&]max_bytes=([^&]*)")
 _SPLIT = re.compile(r"[?&]split=(line|paragraph)(?=&|$)")
 _MET = {
-    "empty_documents": "empty documents left out",
-    "cut_documents": "long documents split",
-    "replaced_sequences": "invalid UTF-8 sequences replaced",
+    "empty_documents": ("empty document", "left out"),
+    "cut_documents": ("long document", "split"),
+    "replaced_sequences": ("invalid UTF-8 sequence", "replaced"),
 }
 
 
@@ -123,7 +123,7 @@ def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     spec = str(corpus.get("spec", ""))
     if (split := _SPLIT.search(spec)) and "work=" not in spec:
         yield f"Documents are {split[1]}s here. If they come from one book or article, CIs are too narrow."
-    met = [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]
+    met = [f"{counted(tally[name], noun)} {what}" for name, (noun, what) in _MET.items() if tally.get(name)]
     if (cap := _CAP.search(spec)) is not None:
         met.insert(0, f"at most {cap[1]}")
     if met:

@@ -19,7 +19,7 @@ from pyharness.benchmarks import Work
 from pyharness.corpora import open_corpus
 from pyharness.features.costs import words
 from pyharness.features.costs.words import WordCost, costs_of, count_words
-from pyharness.types import Case, HasVocabulary, Instead, Tokenizer, Unsupported, Vocabulary
+from pyharness.types import Case, CaseResult, HasVocabulary, Instead, Tokenizer, Unsupported, Vocabulary
 from pyharness.vocabularies import encodings
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, sequence, split, write
 
@@ -175,9 +175,17 @@ def test_a_run_lists_the_costliest_words(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("tokenization of tokenization is a word " * 3)
     done = call("run", "-t", "raw_bytes", "-c", "path:a.txt", "-b", "words", "-o", "r.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "'tokenization'" in done.stdout
+    assert "'tokenization', 6 times 13 tokens" in " ".join(done.stdout.split())
     result = next(
         one for one in json.loads((tmp_path / "r.json").read_text())["results"] if one["benchmark"] == "words"
     )
     assert result["details"]["costliest"][0] == ["tokenization", 6, 13, WordCost("", 6, 13).cost]
     assert call("report", "r.json", "--rederive", cwd=tmp_path).returncode == 0
+
+
+def test_one_word_is_no_plural() -> None:
+    data = {"words": {"left out": 1}, "costliest": [["word", 1, 2, 1]]}
+    result = CaseResult(Case("words", "a", "t"), "ok", details=data)
+    assert next(words._left_out([result], {})).startswith("Not counted: 1 word of more than")
+    (answer,) = words._first([result], {})
+    assert "'word', 1 time 2 tokens;" in answer.text

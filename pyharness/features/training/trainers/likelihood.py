@@ -24,7 +24,7 @@ from pyharness.features.training.trainers import TrainedTokenizer, TrainingReque
 from pyharness.features.training.trainers.declarations import WordOptions
 from pyharness.features.training.trainers.feeding import Feed
 from pyharness.features.training.trainers.huggingface import FILE, MOST, UNKNOWN, bert_words, with_unknown
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 PREFIX = "##"
 LONGEST_WORD = 100  # characters: the model calls longer words unknown
@@ -212,7 +212,7 @@ def train_wordpiece(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
         merged(len(trained.vocabulary))
     notes = []
     if left_out := len(words) - len(short):
-        notes.append(f"{left_out:,} words of more than {LONGEST_WORD} characters, unknown to the model, were left out")
+        notes.append(f"left out as unknown: {counted(left_out, 'word')} of more than {LONGEST_WORD} characters")
     # WordPiece is trained by merges but keeps none.
     return feed.result({FILE: _write(trained.vocabulary, special)}, len(trained.vocabulary), None, notes)
 
