@@ -177,7 +177,6 @@ def declare(
 def _with_corpora(chosen: tuple[Selection, ...], texts: tuple[Entry, ...]) -> tuple[Selection, ...]:
     """Give corpora that are named together with benchmarks also to those benchmarks whose corpus is optional."""
     labels = tuple(entry.label for entry in texts) or None
-    named = [benchmarks_by_name().get(one.benchmark) for one in chosen]
-    optional = [one is not None and one.corpus == "optional" for one in named]
-    open_ = [may and one.corpora is None for may, one in zip(optional, chosen, strict=True)]
-    return tuple(replace(one, corpora=labels) if its else one for one, its in zip(chosen, open_, strict=True))
+    by_name = benchmarks_by_name()
+    may = [one for one in chosen if one.benchmark in by_name and by_name[one.benchmark].corpus == "optional"]
+    return tuple(replace(one, corpora=labels) if one in may and one.corpora is None else one for one in chosen)

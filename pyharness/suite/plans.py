@@ -140,14 +140,16 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     number = min(suite.workers, cores())
     lanes = [PreparationLane(number) for _ in range(number)]
     threads.share_out(_in_turn(suite.tokenizers), lanes, obtain, PreparationLane.stop)
-    in_order = {entry.label: outcomes[entry.label] for entry in suite.tokenizers}
-    problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
-    return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}
+    return _described({entry.label: outcomes[entry.label] for entry in suite.tokenizers}, problems)
 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
     """Return rows as far as possible without training or downloading anything; add errors to ``problems``."""
-    outcomes = {entry.label: _row(entry, tokenizers.resolve) for entry in suite.tokenizers}
+    return _described({entry.label: _row(entry, tokenizers.resolve) for entry in suite.tokenizers}, problems)
+
+
+def _described(outcomes: Mapping[str, TokenizerSpec | InputError], problems: list[str]) -> Mapping[str, TokenizerSpec]:
+    """Return the rows that could be described; add the errors of the others to ``problems``."""
     problems += [str(error) for error in outcomes.values() if isinstance(error, InputError)]
     return {label: row for label, row in outcomes.items() if isinstance(row, TokenizerSpec)}
 

@@ -80,8 +80,7 @@ def content_of_model(model: BpeModel) -> dict[str, Any]:
 
 def _strings(data: NDArray[np.uint8], offsets: Offsets) -> list[str]:
     text = in_letters(data.tobytes())
-    ends = offsets.tolist()
-    return [text[start:end] for start, end in pairwise(ends)]
+    return [text[start:end] for start, end in pairwise(offsets.tolist())]
 
 
 def _tokens(vocabulary: Vocabulary) -> list[str | None]:

@@ -54,8 +54,7 @@ class CurriculumTokenizer:
         Raises:
             InputError: an id is not in the vocabulary.
         """
-        numbers = checked(ids, self.id_limit)
-        return _core.decode(self._vocabulary.data, self._vocabulary.offsets, numbers)
+        return _core.decode(self._vocabulary.data, self._vocabulary.offsets, checked(ids, self.id_limit))
 
     def vocabulary(self) -> Vocabulary:
         """Return the bytes and kind of every id."""

@@ -140,8 +140,7 @@ def read_metadata(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Val
     """
     try:
         with bounded_file.opened(path) as file:
-            size = path.stat().st_size
-            return _read(GgufReader(file, str(path), size), wanted)
+            return _read(GgufReader(file, str(path), path.stat().st_size), wanted)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 

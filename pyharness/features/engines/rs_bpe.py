@@ -80,8 +80,7 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
         raise InputError(
             f"rs_bpe cannot run {home.name!r}; it has {' and '.join(KNOWN)} compiled in, and reads no files"
         )
-    row = FAMILY.expand(str(home.vocabulary), {})
-    return dataclasses.replace(row, name=f"rs_bpe+{home.name}")
+    return dataclasses.replace(FAMILY.expand(str(home.vocabulary), {}), name=f"rs_bpe+{home.name}")
 
 
 FAMILIES = (FAMILY,)

@@ -161,8 +161,7 @@ def _check(benchmark: GateBenchmark, corpora: Mapping[str, Any], code: Mapping[s
 
 def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
     """Return the kinds of text that a benchmark needs: for its calls, and for its vocabulary."""
-    learned_from = json_values.get(options, "learned_from", str, default="")
-    return [kind for kind in (text, learned_from) if kind]
+    return [kind for kind in (text, json_values.get(options, "learned_from", str, default="")) if kind]
 
 
 def budget_of(entry: Mapping[str, Any]) -> float | None:

@@ -153,8 +153,7 @@ def _levels(history: History) -> Sheet:
          Cell(one.series.anchor[:OF_A_COMMIT]), Cell(machine_name(one.machine)))
         for one in judged
     ]  # fmt: skip
-    ordered = tuple(sorted(rows, key=lambda row: -float(row[2].value or 0)))
-    return Sheet("Each line", headings, ordered)
+    return Sheet("Each line", headings, tuple(sorted(rows, key=lambda row: -float(row[2].value or 0))))
 
 
 def _recent(line: HistoryLine, history: History, after: int) -> float:

@@ -99,8 +99,7 @@ def _passing(error: Exception, signs: set[str]) -> Fault:
         return Fault(str(error), advice, passing=True)
     if any("Timeout" in sign for sign in signs):
         return Fault("does not come within 5 s", advice, passing=True)
-    code = _code(error)
-    return Fault(f"cannot be read ({code or type(error).__name__})", advice, passing=True)
+    return Fault(f"cannot be read ({_code(error) or type(error).__name__})", advice, passing=True)
 
 
 def tried(address: str, settings: StoreSettings, action: Callable[[], Answer]) -> Answer:

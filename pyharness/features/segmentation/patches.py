@@ -105,8 +105,7 @@ KINDS = {"static": static, "space": space, "entropy": entropy_patches.expand}
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe the row."""
-    name = f"patches:{argument}"
-    return pick("kind of patches", argument, KINDS)(name, options)
+    return pick("kind of patches", argument, KINDS)(f"patches:{argument}", options)
 
 
 def prepare(

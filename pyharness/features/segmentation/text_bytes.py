@@ -43,5 +43,4 @@ def bytes_of_characters(text: str, places: Sequence[int] | NDArray[np.int64]) ->
     if text.isascii():
         return places
     data = np.frombuffer(text.encode(), np.uint8)
-    firsts = np.flatnonzero(~continues_character(data))
-    return np.append(firsts, len(data))[places]
+    return np.append(np.flatnonzero(~continues_character(data)), len(data))[places]

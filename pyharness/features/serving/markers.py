@@ -132,8 +132,7 @@ def template_words(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: it is too large, or no JSON.
     """
-    folder = path if path.is_dir() else path.parent
-    return marker_words("\n".join(_templates(folder)))
+    return marker_words("\n".join(_templates(path if path.is_dir() else path.parent)))
 
 
 def marker_words(template: str) -> tuple[str, ...]:

@@ -66,8 +66,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents without templates and offsets; non-special added tokens stay on."""
         self._parallel(threads)
-        encoded = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
-        return _tokens(encoded)
+        return _tokens(self.library.encode_batch_fast(list(texts), add_special_tokens=False))
 
     def decode(self, ids: Ids) -> bytes:
         """Return the bytes of the text of one document's ids; if ``round_trip`` is exact, also of split characters."""

@@ -75,8 +75,7 @@ class CodePoints:
 
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the code points are in the set: bool [points]."""
-        edges_before = np.searchsorted(np.array(self.edges, np.int64), points, side="right")
-        return np.asarray(edges_before % 2 == 1)
+        return np.asarray(np.searchsorted(np.array(self.edges, np.int64), points, side="right") % 2 == 1)
 
 
 ALL = CodePoints((0, LIMIT))

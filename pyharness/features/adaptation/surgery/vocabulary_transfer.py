@@ -118,8 +118,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     _hash(request, folder)  # compared in the next line
     files |= adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
-    left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
-    return Embedded(sorted(files), left_out)
+    return Embedded(sorted(files), sorted({path.name for path in folder.path.iterdir()} - set(files)))
 
 
 def _check_ids(tokenizer: str, known: int) -> None:

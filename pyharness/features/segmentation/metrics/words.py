@@ -43,8 +43,7 @@ def cut_words(text: str, ends: Bounds) -> Iterator[tuple[str, Cut]]:
 
 def one_of_each(found: Sequence[tuple[str, Cut]], seed: Digest) -> dict[str, Cut]:
     """Return the distinct words of an extract, each with its cut at one occurrence, chosen by the digest."""
-    order = np.argsort(draws(seed, len(found)))
-    return dict(found[place] for place in order.tolist())
+    return dict(found[place] for place in np.argsort(draws(seed, len(found))).tolist())
 
 
 @dataclass(frozen=True, slots=True)

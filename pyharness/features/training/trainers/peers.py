@@ -32,8 +32,7 @@ def train_rustbpe(request: TrainingRequest[RustBpeOptions]) -> TrainedTokenizer:
     tokenizer = rustbpe.Tokenizer()
     with feed.training("rustbpe"):
         tokenizer.train_from_iterator(iter(feed), request.options.vocab_size, pattern=expressions[0])
-    ranks = {bytes(data): rank for data, rank in tokenizer.get_mergeable_ranks()}
-    return _result(feed, ranks)
+    return _result(feed, {bytes(data): rank for data, rank in tokenizer.get_mergeable_ranks()})
 
 
 def train_ffbpe(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer:
