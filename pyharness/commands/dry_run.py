@@ -104,11 +104,11 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
     if record is not None:
         finished = store.finished_cases(record, run_record.header(plan, schedule), resume)
     texts = tuple(_text(label, corpus) for label, corpus in plan.corpora.items())
-    left = [case for case in schedule.cases if case.key not in finished]
+    left = schedule.left(finished)
     rows = (PlannedRow(label, row.name, tokenizers.lacking(row.name)) for label, row in schedule.rows.items())
     return DryRun(
         declared.name,
-        tuple(_count_cases(schedule.cases, finished)),
+        tuple(_count_cases(schedule.cases, left)),
         (*rows, *_others(schedule)),
         texts,
         _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),
@@ -129,11 +129,11 @@ def _others(schedule: Schedule) -> Iterator[PlannedRow]:
             yield PlannedRow(spec, spec, lacking)
 
 
-def _count_cases(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[PlannedCases]:
+def _count_cases(cases: tuple[Case, ...], left: list[Case]) -> Iterator[PlannedCases]:
     for name in dict.fromkeys(case.benchmark for case in cases):
         mine = [case for case in cases if case.benchmark == name]
         texts = {case.corpus for case in mine} - {None}
-        finished = sum(case.key in done for case in mine)
+        finished = len(mine) - sum(case.benchmark == name for case in left)
         yield PlannedCases(name, len(mine), len({case.tokenizer for case in mine}), len(texts), finished)
 
 

@@ -23,7 +23,7 @@ class Listener(Protocol):
         """Receive the progress of a row's training, which precedes the run."""
 
     def begin(self, total: int) -> None:
-        """Receive the number of cases that have no result yet."""
+        """Receive the number of cases to measure."""
 
     def started(self, case: Case) -> None:
         """Receive the start of a case, or of one of its turns."""

@@ -221,7 +221,7 @@ def run(
             going.take_over(finished)
             if finished:
                 run_record.check_texts(plan, going.texts)
-            todo = [case for case in schedule.cases if case.key not in going.results]
+            todo = schedule.left(going.results)  # no ids are saved yet
             going.listener = TimeLeft(listener, todo, len(going.workers))
             listener.begin(len(todo))
             try:

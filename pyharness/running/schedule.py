@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -54,6 +54,18 @@ class Schedule:
     def in_turns(self) -> list[Case]:
         """Cases whose rows take turns; they run last."""
         return [case for case in self.cases if rounds_of(case)]
+
+    def left(self, finished: Container[str]) -> list[Case]:
+        """Return the cases that a run measures at first or again, if those with ``finished`` keys have a result."""
+        return [case for case in self.cases if case.key not in finished or self.ids_needed(case, finished)]
+
+    def ids_needed(self, case: Case, finished: Container[str]) -> bool:
+        """Return whether a case is a check whose ids rows without a result need."""
+        return verifies(case) and any(
+            self.compared_with.get(other.tokenizer) == case.tokenizer and other.key not in finished
+            for other in self.cases
+            if other.benchmark == case.benchmark and other.corpus == case.corpus
+        )
 
     @classmethod
     def of(cls, plan: Plan) -> Schedule:
@@ -157,13 +169,7 @@ class Verification:
 
     def needed_again(self, case: Case) -> bool:
         """Return whether a check must run again: its saved ids are gone, and rows without a result need them."""
-        if not verifies(case) or self.ids_of(case).exists():
-            return False
-        return any(
-            self.schedule.compared_with.get(other.tokenizer) == case.tokenizer and other.key not in self.results
-            for other in self.schedule.cases
-            if other.benchmark == case.benchmark and other.corpus == case.corpus
-        )
+        return self.schedule.ids_needed(case, self.results) and not self.ids_of(case).exists()
 
     def blocked(self, case: Case) -> CaseResult | None:
         """Return the result of a case that must not be measured; None if it may be."""

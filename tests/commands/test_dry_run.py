@@ -76,6 +76,37 @@ def test_a_time_is_a_span_only_if_its_ends_differ(most: float, said: str) -> Non
     assert sheet.notes[0].startswith(said)
 
 
+@pytest.mark.usefixtures("quick_start")
+def test_a_check_whose_ids_are_gone_counts_as_left(tmp_path: Path) -> None:
+    declared = suite.declare(["raw_bytes", "again=raw_bytes"], ["sample:prose"], ["compression"])
+    output = tmp_path / "r.json"
+
+    class Impatient(session.SilentListener):
+        def finished(self, result: CaseResult) -> None:
+            if result.case.benchmark == "compression":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(suite.plan(declared), store.Journal(output), Impatient())
+    rest = dry_run.foresee(declared, output, resume=True)
+    assert {one.benchmark: (one.cases, one.finished) for one in rest.cases} == {
+        "integrity": (2, 0), "compression": (2, 1),
+    }  # fmt: skip
+
+    class Counting(session.SilentListener):
+        total, done = 0, 0
+
+        def begin(self, total: int) -> None:
+            self.total = total
+
+        def finished(self, result: CaseResult) -> None:
+            self.done += 1
+
+    counting = Counting()
+    runner.run(suite.plan(declared), store.Journal(output, resume=True), counting, resume=True)
+    assert (counting.total, counting.done) == (3, 3)
+
+
 def test_what_the_run_would_be_refused_for_is_said(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text("mine", encoding="utf-8")
     (tmp_path / "begun.json.journal").write_text('{"header": {"suite": "x"}}\n{"result": {"key": "a"}}\n')
