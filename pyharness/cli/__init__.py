@@ -40,6 +40,8 @@ class Commands(click.Group):
     @reports_errors
     def _add_plugins(self) -> None:
         for name, command in registry.offered(__name__, "COMMANDS").items():
+            if name not in self.commands:
+                command.invoke = reports_errors(command.invoke)  # of a plug-in, with the commands of its group
             if self.commands.setdefault(name, command) is not command:
                 raise InputError(f"a plug-in defines the command {name!r}, which already exists; rename it")
 

@@ -20,7 +20,7 @@ from pyharness.report.sheet.parts import Page, Section
 from pyharness.report.page.sections import OfferedSections
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import CaseRecordKind
-from pyharness.types import Column, Table
+from pyharness.types import Column, InputError, Table
 
 
 @click.command()
@@ -33,7 +33,18 @@ def sheet(content):
     return Sheet("Waves", (Heading("hand", "name"), Heading("times")), ((Cell(content["hand"]), Cell(3)),))
 
 
-COMMANDS = (wave,)
+@click.group()
+def hands() -> None:
+    'Hands.'
+
+
+@hands.command()
+def count() -> None:
+    'Count hands.'
+    raise InputError("no hands")
+
+
+COMMANDS = (wave, hands)
 RECORDS = (
     RecordKind(
         name="waves", noun="a count of waves", read=lambda data, name: data, sheets=lambda content: [sheet(content)],
@@ -69,6 +80,8 @@ def pyharness(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 def test_a_command(folder: Path) -> None:
     assert "Wave a hand." in pyharness(folder, "--help").stdout
     assert pyharness(folder, "wave").stdout == "waved\n"
+    done = pyharness(folder, "hands", "count")
+    assert (done.returncode, done.stderr) == (2, "error: no hands\n")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "json"])

@@ -12,10 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,14 +101,10 @@ def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> st
         raise Wrong(f"{trained.vocab_size:,} ids instead of {wanted:,}")
     if not recipe.trainer.loadable:
         return "number of ids only: no library loads the result"
-    name, content = next(iter(trained.files.items()))
-    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        path = Path(folder) / name
-        path.write_bytes(content)
-        try:
-            tokenizer = tokenizers.load(rows.row_of(recipe, path, trained.loading))
-        except InputError as error:
-            raise Wrong(f"the file cannot be loaded: {error}") from None
+    try:
+        tokenizer = rows.first_loaded(recipe.trainer, trained)
+    except InputError as error:
+        raise Wrong(str(error)) from None
     if isinstance(tokenizer, HasVocabulary):
         present = int((tokenizer.vocabulary().kinds != TokenKind.ABSENT).sum())
         if present != trained.vocab_size:

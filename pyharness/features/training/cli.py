@@ -216,7 +216,6 @@ def _train_on_text(
 ) -> None:  # fmt: skip
     from pyharness.cli.progress import training_listener
     from pyharness.features.training import commands as training
-    from pyharness.features.training import trainers
 
     if not quiet:
         check_output()
@@ -230,7 +229,7 @@ def _train_on_text(
         if trainer.library != "pyharness" and not quiet:
             complain(f"{trainer.library} ignores signals: Ctrl-C ends this process at once, and nothing is written")
         with _interruptible(trainer):
-            trained = trainers.train(trainer, request)
+            trained = training.trained_by(trainer, request)
         outcome = training.keep(trainer, request, trained, text, folder, exports, force=force)
     if not quiet:
         _summarise(trainer, trained, outcome, text, folder, sample=not texts)

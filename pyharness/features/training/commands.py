@@ -13,12 +13,14 @@ from pyharness.corpora.document_keys import TRAINED_ON, serialise
 from pyharness.corpora.options import size
 from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
-from pyharness.features.training import trainers
+from pyharness.features.training import rows, trainers
 from pyharness.features.training.recipe import file_of
 from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.features.training.trainers.feeding import Phases
 from pyharness.features.training.trainers.options import declared
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.running.workers.checks import said_by
+from pyharness.system import lifeline
 from pyharness.system.environment import cores, version_of
 from pyharness.system.folders import check_new_folder, write_folder
 from pyharness.types import InputError, Tally, TrainingProgress, digest_of
@@ -76,9 +78,26 @@ def check(
         raise InputError(f"trainer {trainer.name!r} has no --export: {trainer.not_exported}; trainers with it: {able}")
     if exports:  # on one letter: a format that cannot take these options says so now, not in an hour
         tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
-        _, refused = _export(trainers.train(trainer, tiny), exports)
+        _, refused = _export(trained_by(trainer, tiny), exports)
         if refused:
             raise InputError(refused[0])
+
+
+def trained_by(trainer: TrainerSpec[Any], request: TrainingRequest[Any]) -> TrainedTokenizer:
+    """Train; what the code of a trainer raises is told in a line that names the trainer.
+
+    Raises:
+        InputError: the trainer refuses, fails, or gives a first file that does not load.
+    """
+    try:
+        trained = trainers.train(trainer, request)
+    except (InputError, OSError, MemoryError, KeyboardInterrupt, lifeline.Ended):
+        raise
+    except BaseException as error:  # a panic in Rust arrives as a BaseException
+        raise InputError(f"trainer {trainer.name!r} failed: {said_by(error)}") from error
+    if trainer.loadable and trained.model is None:  # a model of our own has been read already
+        rows.first_loaded(trainer, trained)
+    return trained
 
 
 def keep(

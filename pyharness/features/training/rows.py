@@ -15,14 +15,17 @@ a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or ``XDG_CA
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyharness import tokenizers
 from pyharness.features.training import trained_cache, trainers, training_process
 from pyharness.features.training.recipe import Recipe, keys_file, text_of
+from pyharness.features.training.trainers import TrainedTokenizer, TrainerSpec
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import file
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
@@ -82,15 +85,22 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
             source=source, extra=recipe.trainer.extra,
         )  # fmt: skip
     return dataclasses.replace(
-        row_of(recipe, kept.path, kept.options), name=f"trained:{argument}",
+        file.row(f"trained:{recipe.trainer.name}", kept.path, kept.options), name=f"trained:{argument}",
         source=f"{source} (text {kept.digest[:16]})", revision=kept.digest,
         trained_on=keys_file(recipe.corpus, kept.digest), extra=recipe.trainer.extra,
     )  # fmt: skip
 
 
-def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe the file of a training, with the options of ``file:`` that it needs."""
-    return file.row(f"trained:{recipe.trainer.name}", path, options)
+def first_loaded(trainer: TrainerSpec[Any], trained: TrainedTokenizer) -> Tokenizer:
+    """Load the first file of a training, as ``file:`` does; raise ``InputError`` if it cannot be loaded."""
+    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+        for name, content in trained.files.items():
+            (Path(folder) / name).write_bytes(content)
+        try:
+            path = Path(folder) / next(iter(trained.files))
+            return tokenizers.load(file.row(f"trained:{trainer.name}", path, trained.loading))
+        except InputError as error:
+            raise InputError(f"trainer {trainer.name!r} gave a file that cannot be loaded: {error}") from None
 
 
 def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: TokenizerSpec) -> Tokenizer:

@@ -19,7 +19,6 @@ import numpy as np
 
 from pyharness.features.training.trainers import Array, TrainedTokenizer
 from pyharness.system import archive, atomic_file, bounded_file, folders
-from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 
 ENTRY = "entry.json"
@@ -75,13 +74,11 @@ class RecipeFolder:
             return None
 
     def keep(self, digest: str, trained: TrainedTokenizer, base: str | None = None) -> None:
-        """Write the result of a training.
+        """Write the files of a training.
 
         Raises:
-            InputError: it has no files, or they cannot be written.
+            InputError: they cannot be written.
         """
-        if not trained.files:
-            raise InputError(f"trainer {self.recipe['trainer']!r} gave no file that can be loaded")
         self._write(digest, base, trained.files, trained.loading)
 
     def keep_learnt(self, digest: str, arrays: Mapping[str, Array], base: str | None) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from pyharness.features.training.trainers.declarations import BpeOptions
 from pyharness.features.training.trainers.native import train_bpe
-from pyharness.trainers import Options, TrainerSpec, Training, option
+from pyharness.trainers import Options, TrainedTokenizer, TrainerSpec, Training, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,13 @@ class WavingOptions(Options):
     'What waving is told.'
 
     seed: int = option("Where waves begin", default=0, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultyOptions(Options):
+    'What the faulty one is told.'
+
+    how: str = option("How it fails", default="raise")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +46,27 @@ def strange(request):
     return dataclasses.replace(trained, notes=(f"strange {request.options.own}",))
 
 
+def faulty(request):
+    how, files = request.options.how, {}
+    if how == "raise":
+        raise RuntimeError("boom")
+    if how == "exit":
+        raise SystemExit(4)
+    if how == "none":
+        return None
+    if how != "nofile":
+        files = {"../evil.json" if how == "path" else "tokenizer.json": "{}" if how == "str" else b"{}"}
+    return TrainedTokenizer(files=files, vocab_size=3, merges=0, complete=True, seconds={})
+
+
 TRAININGS = (Training("waving", "waves", WavingOptions, lambda texts, told, *_: [("seed", str(told.seed))]),)
 TRAINERS = (
     TrainerSpec(
         name="stranger", train=strange, options=StrangeOptions, summary="strange", algorithm="bpe", library="pyharness",
         not_exported=None,
+    ),
+    TrainerSpec(
+        name="faulty", train=faulty, options=FaultyOptions, summary="faulty", algorithm="none", library="numpy",
     ),
 )
 """
@@ -101,3 +124,23 @@ def test_a_row_with_an_option_of_its_own(
     assert done.returncode == 0, done.stderr
     (entry,) = (folder / "cache").rglob("entry.json")
     assert json.loads(entry.read_text(encoding="utf-8"))["recipe"]["options"] == {"own": 3, "vocab_size": 300}
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("raise", "RuntimeError: boom"),
+        ("exit", "SystemExit: 4"),
+        ("none", "NoneType"),
+        ("str", "'tokenizer.json'"),
+        ("bad", "cannot be loaded: "),
+        ("nofile", "no file"),
+        ("path", "'../evil.json'"),
+    ],
+)
+def test_a_trainer_with_a_fault_is_named_in_one_line_and_nothing_is_written(folder: Path, how: str, said: str) -> None:
+    (folder / "inside").mkdir(exist_ok=True)
+    done = pyharness(folder, "train", "faulty", "--how", how, "-c", "sample:prose", "-q", "--out", f"inside/{how}")
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines), "'faulty'" in lines[-1], said in lines[-1]) == (2, 1, True, True), done.stderr
+    assert list((folder / "inside").iterdir()) == []

@@ -157,11 +157,22 @@ def train(trainer: str | TrainerSpec[Any], request: TrainingRequest[Any]) -> Tra
 
     Raises:
         InputError: the trainer is unknown, cannot do this, or the text does not allow it.
-        TypeError: the options are another trainer's.
+        TypeError: the options are another trainer's, or the trainer returned something else than files.
+        ValueError: the trainer returned no file to load, or one whose name is no plain one.
     """
     spec = resolve(trainer) if isinstance(trainer, str) else trainer
     check(spec, request)
-    return registry.loaded(spec.train)(request)
+    trained = registry.loaded(spec.train)(request)
+    if not isinstance(trained, TrainedTokenizer):
+        raise TypeError(f"it returned {type(trained).__name__}, not TrainedTokenizer")
+    if spec.loadable and not trained.files:
+        raise ValueError("it gave no file that can be loaded")
+    for name, content in trained.files.items():
+        if Path(name).name != name or name == "..":
+            raise ValueError(f"it gave a file {name!r}: the name must be a plain one, without a folder")
+        if not isinstance(content, bytes):
+            raise TypeError(f"its file {name!r} holds {type(content).__name__}, not bytes")
+    return trained
 
 
 def check(spec: TrainerSpec[Any], request: TrainingRequest[Any]) -> None:
