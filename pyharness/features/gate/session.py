@@ -35,6 +35,7 @@ from pyharness.features.gate.types import (
 )
 from pyharness.features.gate.verdicts import judgements, waivers
 from pyharness.features.gate.verdicts.self_test import Differences, differences, self_test
+from pyharness.plugins.registry import suggest
 from pyharness.system.environment import cores
 from pyharness.system.folders import scratch
 from pyharness.types import InputError
@@ -57,6 +58,7 @@ class GateRequest:
     folder: Path = Path()
     build: BuildOptions = field(default_factory=BuildOptions)
     only: tuple[str, ...] = ()  # benchmarks of the suite, and its controls; (): all
+    expected: tuple[str, ...] = ()  # tests: the gate ends after its first launch if this shows none of them
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class ReadyGate:
     plan: GatePlan
     tests: Path | None = None  # the tree of the head's tests, where it runs tests
     own: OwnTests | None = None  # the base's own tests, where the head's tests run
+    expected: tuple[str, ...] = ()  # as requested
 
     @property
     def under_test(self) -> str:
@@ -182,7 +185,8 @@ def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateLi
     asked, tests = request.asked, str(request.asked.tests)
     start, own = starting(both, plant(both, request.sources, tests, asked.folder, room), deadline)
     plan = GatePlan(start, texts.written({}, room), asked.rules, {}, listener, deadline)
-    return ReadyGate(suites.GateSuite(tests, "", (), {}, Path(), ""), both, plan, both.head.folder / FOLDER, own)
+    suite, tree = suites.GateSuite(tests, "", (), {}, Path(), ""), both.head.folder / FOLDER
+    return ReadyGate(suite, both, plan, tree, own, asked.expected)
 
 
 def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
@@ -190,6 +194,7 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
 
     Raises:
         ArmFailed: an arm does not start, or fails in the screen before its first benchmark.
+        InputError: the screen shows no test that is expected.
     """
     today, suite, under_test = date.today(), gate.suite, gate.under_test
     allowed = waivers.of_workloads(declared, today)
@@ -202,6 +207,11 @@ def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -
         return [one.name for one in benchmarks if one.name in wanted]  # tests run in their own order
 
     def settle(screened: Measured) -> None:
+        names = {one.benchmark for one in screened.rounds}.union(
+            screened.refusals, screened.new, screened.skipped, screened.unmeasured
+        )
+        if gate.expected and names.isdisjoint(gate.expected):
+            raise suggest("test", gate.expected[0], names)
         screened.refusals = {**_refusals(suite, allowed), **screened.refusals}
         if gate.own is not None:
             gate.own.settle(screened, gate.plan.deadline)

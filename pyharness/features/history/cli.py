@@ -210,9 +210,12 @@ def check(
     from pyharness import report as room
     from pyharness.features.history import report as shown
     from pyharness.features.history.database import place_of
+    from pyharness.features.history.places import branch_line
     from pyharness.system import atomic_file
 
     place = place_of(db)
+    if of_gates["branch"] != "HEAD":
+        branch_line(Path(), of_gates["branch"])  # refuses a name that nothing has
     files = {name: file for name, file in (("markdown", markdown), ("junit", junit)) if file is not None}
     check_output()
     for file in files.values():

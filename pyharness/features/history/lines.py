@@ -282,8 +282,8 @@ class History:
 
     @property
     def comparable(self) -> bool:
-        """Whether a line has enough points for a verdict."""
-        return any(can_be_judged(one) for one in self.lines if one.series.nature in ("ratio", "count"))
+        """Whether a line of times has enough points for a verdict: memory alone, from two points on, is not enough."""
+        return any(can_be_judged(one) for one in self.lines if one.series.nature == "ratio")
 
     @property
     def measured(self) -> set[int]:

@@ -41,13 +41,15 @@ def sheets(history: History) -> list[Sheet]:
 
 def headline(history: History) -> str:
     """Return the verdict in a line."""
-    if not history.comparable:
-        return "Nothing to compare: no line has enough points."
     judged = [one for one in history.lines if one.series.nature in ("ratio", "count") and can_be_judged(one)]
-    if not (suspected := history.suspected):
-        return f"Nothing is suspected in {counted(len(judged), 'line')}."
+    suspected = history.suspected
     if alerts := history.of_outcome("confirmed"):
         return f"Confirmed: {_figures(alerts)} grew, of {counted(len(judged), 'line')}."
+    if not history.comparable:
+        more = f" Suspected so far: {_figures(suspected)}." if suspected else ""
+        return f"Nothing to compare: no line of times has 10 points that can be judged.{more}"
+    if not suspected:
+        return f"Nothing is suspected in {counted(len(judged), 'line')}."
     if not history.of_outcome("", "inconclusive", "not compared"):
         return f"Nothing is confirmed: {_figures(suspected)} suspected, of {counted(len(judged), 'line')}."
     return f"Suspected: {_figures(suspected)} grew, of {counted(len(judged), 'line')}."

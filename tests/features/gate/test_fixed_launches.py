@@ -92,6 +92,17 @@ def test_only_leaves_the_named_benchmark_and_the_controls(tmp_path: Path) -> Non
         suites.only(suite, ("aa",), "mine")
 
 
+def test_a_gate_ends_after_its_first_launch_if_this_shows_no_test_that_is_expected() -> None:
+    plan, diary = gate_plan(rules=FIXED)
+    arms = Arms(here(Path(), under_test="library"), here(Path(), "head", under_test="library"))
+    tests = ReadyGate(suite_of(Path(), *plan.benchmarks.values()), arms, plan, expected=("encod",))
+    with pytest.raises(InputError, match="'encode'"):  # a near name
+        judged(tests, FIXED)
+    assert len(diary.started) == 2
+    gate = judged(replace(tests, expected=("gone", "encode")), FIXED)
+    assert len(gate.launches) == 1 + FIXED.launches
+
+
 def test_definitions_are_in_the_record(tmp_path: Path) -> None:
     rules, (plan, _) = GateRules(), gate_plan()
     suite = suite_of(Path(), *plan.benchmarks.values())

@@ -255,7 +255,8 @@ def test_options_are_checked(tmp_path: Path, database: str, project: Path) -> No
     for since in ("zzz", ""):
         said = refused("history", "check", "--db", database, "--since", since)
         assert all(word in said for word in ("--since", repr(since), "no revision", "pyharness history report"))
-    assert "'nowhere'" in refused("history", "rebuild", "--db", database, "--branch", "nowhere", cwd=project)
+    for command in ("rebuild", "check"):
+        assert "'nowhere'" in refused("history", command, "--db", database, "--branch", "nowhere", cwd=project)
     one = str(tmp_path / "one.txt")
     assert "--junit" in refused("history", "check", "--db", database, "--markdown", one, "--junit", one)
     assert "gone.db" in refused("history", "check", "--db", str(tmp_path / "gone.db"))

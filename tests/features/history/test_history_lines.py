@@ -24,7 +24,7 @@ from pyharness.features.history.lines import (
     level,
     series_of,
 )
-from pyharness.features.history.report import sheets
+from pyharness.features.history.report import headline, sheets
 from pyharness.types import InputError
 
 STEP = [0.0] * 20 + [0.03] * 20
@@ -61,6 +61,24 @@ def test_what_does_not_grow_is_not_suspected(tmp_path: Path, levels: list[float]
     history = read(tmp_path, entries(levels))
     assert history.suspected == ()
     assert history.comparable is (len(levels) >= 10)
+
+
+@pytest.mark.parametrize(("count", "code"), [(2, 2), (9, 2), (10, 0)])
+def test_memory_is_nothing_to_compare_before_a_line_of_times_has_ten_points(
+    tmp_path: Path, count: int, code: int
+) -> None:
+    history = read(tmp_path, entries([0.0] * count, memory=0.01))
+    assert {one.series.nature for one in history.lines} == {"ratio", "count"}
+    assert history.exit_code == code
+
+
+def test_memory_that_grew_is_told_before_times_can_be_compared(tmp_path: Path) -> None:
+    grown = entry(commit(2), {"encode": 0.0}, seed=2, memory=0.5)
+    history = read(tmp_path, [*entries([0.0] * 2, memory=0.01), grown])
+    assert ([one.line.series.figure for one in history.suspected], history.exit_code) == (["memory"], 2)
+    assert "1 figure" in headline(history)
+    confirmed = replace(history, changes=tuple(replace(one, outcome="confirmed") for one in history.changes))
+    assert (confirmed.exit_code, headline(confirmed).split()[0]) == (1, "Confirmed:")
 
 
 def test_what_was_taken_back_is_a_change_and_not_suspected(tmp_path: Path) -> None:

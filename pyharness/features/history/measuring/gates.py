@@ -129,7 +129,8 @@ class HistoryGates:
         if self.asked.tests is None:
             return replace(self.asked, only=only)
         files = [self.asked.folder / name.partition("::")[0] for name in only]
-        return replace(self.asked, tests=only[0]) if len(files) == 1 and files[0].is_file() else self.asked
+        asked = replace(self.asked, expected=only)
+        return replace(asked, tests=only[0]) if len(files) == 1 and files[0].is_file() else asked
 
     def _once_free(self, asked: GateRequest, launches: int) -> Gate:
         while (left := self.deadline - time.monotonic()) > 0:

@@ -114,6 +114,9 @@ def test_from_nothing_to_the_commit(tmp_path: Path, project: Path, levels: Level
     assert passed.returncode == 0
     nothing = call("history", "find", NAME, "HEAD~3..HEAD", "--db", path, *of_gates, cwd=project)
     assert nothing.returncode == 3
+    call("history", "find", "nosuch", "HEAD~3..HEAD", "--db", path, *of_gates, cwd=project)
+    last = levels.asked[-1]
+    assert (last.tests, last.expected) == ("speed", ("nosuch",))  # the gate looks for it in its first launch
 
 
 def test_bad_input_is_named_and_measures_nothing(tmp_path: Path, project: Path, levels: Levels) -> None:
