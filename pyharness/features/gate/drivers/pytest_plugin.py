@@ -23,6 +23,7 @@ import gc
 import importlib.util
 import json
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -236,8 +237,14 @@ def _reason(report: Any) -> str:
         return str(crash.message).strip().partition("\n")[0]
     if isinstance(report.longrepr, tuple):  # of a skipped test: file, line, reason
         return str(report.longrepr[2])
-    lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
-    return lines[-1].strip().removeprefix("E ").strip() if lines else ""
+    text = str(report.longrepr).strip()
+    reason = text.rpartition("\n")[2].removeprefix("E ").strip()
+    places = re.findall(r'^E? *File "(.+)", line (\d+)$', text, re.MULTILINE)  # only a SyntaxError has its own
+    if not places or places[-1][0].startswith("<"):
+        return reason
+    file, line = places[-1]
+    root = next((path for path in sys.path if path and file.startswith(path + os.sep)), os.sep)
+    return f"{reason} ({os.path.relpath(file, root)}, line {line})"
 
 
 def _origin(module: str) -> str | None:

@@ -77,7 +77,7 @@ def _by_figure(judgements: Sequence[Judgement], what: str) -> Iterator[Block]:
 
 def _effects(title: str, judgements: Sequence[Judgement]) -> Block:
     """Return the effects of one figure with their budgets, as dots where they are known."""
-    sheet = sheets.judgement_sheet(judgements, title, (sheets.ABOUT,))
+    sheet = sheets.judgement_sheet(judgements, title)
     if all(one.effect is None for one in judgements):
         return sheet
     place = [heading.title for heading in sheet.headings].index("effect")

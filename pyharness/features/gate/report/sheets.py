@@ -94,13 +94,16 @@ _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expir
 _ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
 OF_A_COMMIT = 10  # characters of a commit's id
 NOT_PASSED = "What changed, failed or is inconclusive"
-ABOUT = "Effect: head / base - 1, trimmed mean of launches with its 95 % CI. Time is per call, instructions per batch."
+ABOUT = (
+    "Effect: head / base - 1, trimmed mean of launches with its 95 % CI. Base and head: the median of each side alone, "
+    "so their ratio may differ from the effect on a machine that drifts. Time is per call, instructions per batch."
+)
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
     """Return tables for people: the verdict and what it is about first, then the numbers of what changed or failed."""
     shown, _ = parted(gate.judgements)
-    numbers = judgement_sheet(shown, NOT_PASSED, (ABOUT,), reasons=False)
+    numbers = judgement_sheet(shown, NOT_PASSED, reasons=False)
     about = Sheet("Notes", (), (), (*gate.notes, *where(gate)))
     others = (numbers if shown else about, differing_sheet(gate), about if shown else numbers)
     return [answer_sheet(gate), *(one for one in others if one.rows or (one is about and one.notes))]
@@ -153,7 +156,7 @@ def versions(gate: Gate) -> Iterator[tuple[str, list[str]]]:
 
 
 def judgement_sheet(
-    judgements: Iterable[Judgement], title: str = "", notes: tuple[str, ...] = (), *, reasons: bool = True
+    judgements: Iterable[Judgement], title: str = "", notes: tuple[str, ...] = (ABOUT,), *, reasons: bool = True
 ) -> Sheet:
     """Return a row for each judgement, in their order; figures that are all times, and empty reasons, get no column."""
     rows = [_row(one) for one in judgements]
@@ -285,7 +288,7 @@ def gate_comment(gate: Gate) -> Comment:
         (*faults, *(lines if brief else ()), *gate.notes, *where(gate)),
         (
             CommentPart((judgement_sheet(shown, reasons=not brief),) if shown else ()),
-            CommentPart((judgement_sheet(passed),) if passed else (), counts(passed)),
+            CommentPart((judgement_sheet(passed, notes=() if shown else (ABOUT,)),) if passed else (), counts(passed)),
             CommentPart(tuple(one for one in about if one.rows), "self-test and environment", MOST_BYTES_OF_A_TABLE,
                         first=True),
         ),

@@ -150,6 +150,17 @@ def test_a_file_that_the_head_cannot_import_fails_and_to_the_base_it_is_new(arms
         worker.benchmarks()
 
 
+def test_a_syntax_error_is_told_with_its_own_file_and_line(arms: Arms) -> None:
+    tests = arms["head"].folder / FOLDER / "checks"
+    (tests / "helping.py").write_text("\ndef broken(:\n    pass\n", encoding="utf-8")
+    (tests / "test_new.py").write_text("import helping\n", encoding="utf-8")
+    with (
+        started(arms, "head", "checks") as worker,
+        pytest.raises(ArmFailed, match=r"test_new.py cannot.*SyntaxError: .*\(helping.py, line 2\)"),
+    ):
+        worker.benchmarks()
+
+
 def test_an_arm_that_dies_says_how(arms: Arms) -> None:
     test = "import os\ndef test_it(benchmark):\n    benchmark(lambda: os._exit(7))\n"
     (arms["base"].folder / FOLDER / FILE).write_text(test, encoding="utf-8")

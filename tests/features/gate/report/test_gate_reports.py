@@ -35,6 +35,13 @@ def test_the_command_prints_every_format_that_it_offers(form: str) -> None:
     assert "slow" in gate_cli._write(NOTED, {}, form, force=False)
 
 
+def test_the_first_table_and_the_comment_tell_what_their_columns_are() -> None:
+    comments = [gate_report.gate_comment(one) for one in (NOTED, gate(judgement("quick")))]
+    tables = [next(sheet for part in comment.parts for sheet in part.sheets) for comment in comments]
+    for table in (gate_report.gate_sheets(NOTED)[1], *tables):
+        assert all(name in table.notes[0] for name in ("Effect", "Base and head"))
+
+
 def test_sheets_begin_with_the_verdict_and_have_regressions_first() -> None:
     answers, judged, last = gate_report.gate_sheets(NOTED)
     names = [row[0] for row in judged.texts]
