@@ -90,11 +90,6 @@ class TripsByPart:
     sample: RoundTrips
     runs: RoundTrips
 
-    @classmethod
-    def of(cls, tokenizer: Tokenizer) -> TripsByPart:
-        """Return round trips of no documents yet."""
-        return cls(RoundTrips(tokenizer), RoundTrips(tokenizer), RoundTrips(tokenizer))
-
     @property
     def error(self) -> str | None:
         """The first error of decoding."""
@@ -286,6 +281,16 @@ def name(number: int) -> str:
     return [*(sample.name for sample in samples()), *RUNS][number]
 
 
+def encoded(tokenizer: Tokenizer, texts: list[str], threads: int) -> Tokens:
+    """Encode texts; raise ``TypeError`` where the tokenizer gives anything but ``Tokens`` of as many texts."""
+    tokens: Any = tokenizer.encode_batch(texts, threads)
+    if not isinstance(tokens, Tokens) or len(tokens) != len(texts):
+        gave = f"Tokens of {len(tokens):,}" if isinstance(tokens, Tokens) else f"a {type(tokens).__name__}"
+        name = type(tokenizer).__qualname__
+        raise TypeError(f"encode_batch of {name} gave {gave}; it must give Tokens of {len(texts):,} texts")
+    return tokens
+
+
 def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Tokens]]:
     """Encode one run after the other; yield its text and ids.
 
@@ -294,7 +299,7 @@ def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Toke
     """
     for called, text in RUNS.items():
         try:
-            yield text, tokenizer.encode_batch([text], threads)
+            yield text, encoded(tokenizer, [text], threads)
         except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
             raise
         except BaseException as error:  # a panic in Rust is no Exception

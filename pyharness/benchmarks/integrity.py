@@ -53,7 +53,7 @@ def run(work: Work) -> Findings:
     every = [*texts, *(one.text for one in odd), *checks.RUNS.values()]
     check = _Check(
         work,
-        checks.TripsByPart.of(tokenizer),
+        checks.TripsByPart(*(checks.RoundTrips(tokenizer) for _ in range(3))),
         IdDigests.of(Facts.of(tokenizer)),
         checks.IdsKept(digest_of("\0".join(every))),
     )
@@ -95,7 +95,7 @@ class _Check:
     def documents(self, trips: checks.RoundTrips, documents: Sequence[str]) -> None:
         """Encode documents, record digests of their ids, and decode them."""
         for texts in batches(documents, size=BATCH_SIZE):
-            tokens = trips.tokenizer.encode_batch(texts, self.work.threads)
+            tokens = checks.encoded(trips.tokenizer, texts, self.work.threads)
             self._compare(trips, texts, tokens)
             self.digests.add([digest_of(text) for text in texts], tokens)
             trips.check(texts, tokens)

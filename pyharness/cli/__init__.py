@@ -9,12 +9,16 @@ from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (report, run, usage)
 _COLUMN = 40  # where the description of an example begins
 
 
 class Commands(click.Group):
     """Our commands and those of features; a plug-in's commands on request."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command that reports errors, and so do the commands of its group."""
+        cmd.invoke = reports_errors(cmd.invoke)  # type: ignore[method-assign]
+        super().add_command(cmd, name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -41,8 +45,8 @@ class Commands(click.Group):
     def _add_plugins(self) -> None:
         for name, command in registry.offered(__name__, "COMMANDS").items():
             if name not in self.commands:
-                command.invoke = reports_errors(command.invoke)  # of a plug-in, with the commands of its group
-            if self.commands.setdefault(name, command) is not command:
+                self.add_command(command)
+            elif self.commands[name] is not command:
                 raise InputError(f"a plug-in defines the command {name!r}, which already exists; rename it")
 
 
@@ -52,8 +56,6 @@ def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them."""
 
 
-for module in _OWN:
-    for command in module.COMMANDS:
-        main.add_command(command)
-for command in registry.of_features(__name__, "COMMANDS").values():
+own = [command for module in (report, run, usage) for command in module.COMMANDS]
+for command in (*own, *registry.of_features(__name__, "COMMANDS").values()):
     main.add_command(command)

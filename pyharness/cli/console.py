@@ -49,7 +49,8 @@ def reports_errors(command: F) -> F:
                 return command(*args, **kwargs)
         except InputError as error:
             complain_of(str(error).splitlines())
-            if kwargs.get("tracebacks") and error.__cause__ is not None:
+            context = click.get_current_context(silent=True)
+            if context is not None and context.params.get("tracebacks") and error.__cause__ is not None:
                 import traceback
 
                 for line in "".join(traceback.format_exception(error.__cause__)).splitlines():

@@ -45,7 +45,6 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True, help="Compute every number again from the state file and show what differs.")
-@console.reports_errors
 def report(
     records: tuple[Path, ...], form: str | None, every: bool, listed: bool, reader: str | None, output: Path | None,
     force: bool, rederive: bool,
@@ -89,7 +88,7 @@ def report(
     if rederive:
         _rederive(read, form, output, force)
     source = pages.RecordFile(record.name, read, record)
-    _export(
+    export(
         lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
         str(record), form, output, force, lambda: pages.page_of([source], every),
         lambda: comments.record_comment(read, record.name, every, listed),
@@ -141,13 +140,13 @@ def _export_other(read: Other, title: str, form: str, output: Path | None, force
     elif form == "markdown" and comment is not None:
         _put(room.to_pull_request(comment(content)), output, force)
     else:
-        _export(
+        export(
             lambda: kind.sheets(content), lambda: kind.rows(content), title, form, output, force,
             lambda: kind.page(content), None if comment is None else lambda: comment(content),
         )  # fmt: skip
 
 
-def _export(
+def export(
     tables: Callable[[], Sequence[Sheet]], rows: Callable[[], Sheet], title: str, form: str, output: Path | None,
     force: bool, page: Callable[[], Page], comment: Callable[[], Comment] | None = None,
 ) -> None:  # fmt: skip
@@ -214,7 +213,6 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @_FOR
 @_OUTPUT
 @_FORCE
-@console.reports_errors
 def compare(
     record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str | None, reader: str | None,
     output: Path | None, force: bool, every: bool,
@@ -264,7 +262,7 @@ def compare(
     if fail_on is not None:
         _gate(pairs, fail_on, title, sources, form, output, force, every)
     differences = comparison.some(comparison.differences(pairs))
-    _export(
+    export(
         lambda: room.difference_sheets(differences, every),
         lambda: room.flat_differences(differences),
         title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources),
@@ -283,7 +281,7 @@ def _gate(
 
     judged = failures.judge(pairs, fail_on)
     try:
-        _export(
+        export(
             lambda: [*room.difference_sheets(judged.differences, every), judged.sheet],
             lambda: room.flat_differences(judged.differences),
             title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources, [judged.sheet]),

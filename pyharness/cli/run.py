@@ -6,13 +6,14 @@ import re
 import shlex
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, complain_of, formatted, reports_errors, show, show_json
+from pyharness.cli.console import check_output, complain, complain_of, formatted, show, show_json
 from pyharness.system import lifeline
 from pyharness.types import Failure, InputError
 
@@ -58,7 +59,6 @@ RESULTS = "pyharness-results"
 @click.option("--json", "as_json", is_flag=True, help="Write the plan of --dry-run as JSON.")
 @click.option("--traceback", "tracebacks", is_flag=True, help="Show where in the code a failure happened.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
-@reports_errors
 def run(
     suite_name: str | None, rows: tuple[str, ...], texts: tuple[str, ...], chosen: tuple[str, ...],
     reference: str | None, device: str | None, memory: str | None, max_bytes: str | None, limit: str | None,
@@ -187,7 +187,7 @@ def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *,
         atomic_file.check(record, overwrite=force or store.journal_of(record).exists())
     run = dry_run.foresee(declared, record, resume=resume)
     if as_json:
-        show_json(run.as_json())
+        show_json(asdict(run))
     else:
         show(formatted(dry_run.sheets(run)))
 
@@ -220,10 +220,8 @@ def _claim(name: str, output: Path | None, force: bool, resume: bool) -> Journal
     """
     from pyharness.store import Journal
 
-    if output is not None:
-        return Journal(output, overwrite=force, resume=resume)
-    if resume:
-        return Journal(_find_unfinished(name), overwrite=force, resume=True)
+    if output is not None or resume:
+        return Journal(output or _find_unfinished(name), overwrite=force, resume=resume)
     return Journal.of_a_new_name(Path(RESULTS), f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
 
 

@@ -19,7 +19,6 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from pyharness.cli import console
-from pyharness.cli.console import reports_errors
 from pyharness.types import InputError
 
 Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -151,7 +150,6 @@ EXAMPLES = (
 @click.command(name="list")
 @click.argument("kind", type=click.Choice(["tokenizers", "corpora", "trainers", "metrics", "benchmarks", "suites"]))
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-@reports_errors
 def list_(kind: str, as_json: bool) -> None:
     """List the names that other commands take.
 
@@ -180,7 +178,6 @@ def list_(kind: str, as_json: bool) -> None:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-@reports_errors
 def env(as_json: bool) -> None:
     """Show this machine as a record describes it."""
     from pyharness.system.environment import fingerprint

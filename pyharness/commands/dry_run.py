@@ -10,9 +10,8 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyharness import corpora, report, store, suite, tokenizers
 from pyharness.benchmarks import STARTED_IN, benchmarks
@@ -80,10 +79,6 @@ class DryRun:
     tokenizers: tuple[PlannedRow, ...]
     corpora: tuple[PlannedText, ...]
     estimate: Estimate
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return asdict(self)
 
 
 def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool = False) -> DryRun:

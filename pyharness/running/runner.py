@@ -101,17 +101,14 @@ class Run:
     def _measure_row(self, cases: Sequence[Case], workers: Workers) -> None:
         for case in cases:
             with self._lock:
-                if case.key in self.results and not self.verification.needed_again(case):
+                again = self.schedule.ids_needed(case, self.results) and not self.verification.ids_of(case).exists()
+                if case.key in self.results and not again:
                     continue
-                if self._out_of_time:
+                if self.deadline is not None and self.deadline.over:
                     return
                 self.listener.started(case)
                 blocked = self.verification.blocked(case) or self.parts.unread.get(case.key)
             self._keep(blocked or self._measure(case, workers).result)
-
-    @property
-    def _out_of_time(self) -> bool:
-        return self.deadline is not None and self.deadline.over
 
     def _rotate(self, rotation: Rotation) -> None:
         blocked = {case.key: self.verification.blocked(case) for case in rotation.cases}
@@ -120,7 +117,7 @@ class Run:
             self._keep(result)
 
     def _take_turn(self, case: Case, number: int) -> Turn:
-        if self._out_of_time:
+        if self.deadline is not None and self.deadline.over:
             raise TimeLimitReached
         self.listener.started(case)
         turn = self._measure(case, self.workers[0])

@@ -167,10 +167,6 @@ class Verification:
         wanted = verifies(case) and case.tokenizer in self.schedule.compared_with.values()
         return self.ids_of(case) if wanted else None
 
-    def needed_again(self, case: Case) -> bool:
-        """Return whether a check must run again: its saved ids are gone, and rows without a result need them."""
-        return self.schedule.ids_needed(case, self.results) and not self.ids_of(case).exists()
-
     def blocked(self, case: Case) -> CaseResult | None:
         """Return the result of a case that must not be measured; None if it may be."""
         if verifies(case):

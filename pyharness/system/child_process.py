@@ -132,6 +132,8 @@ class Child:
 
         Raises ``ChildDied`` if the child ends first, or writes what is no JSON; see ``listen``.
         """
+        if self._stderr is not None:
+            os.ftruncate(self._stderr.fileno(), 0)  # complaints about earlier requests
         self.tell(request, deadline)
         while (line := self.listen(deadline)) is not None:
             try:

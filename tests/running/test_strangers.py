@@ -17,10 +17,12 @@ import pyharness
 from doubles import WRONG_FACTS, WRONG_FINDINGS
 from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
+from pyharness.metrics.counting.state import CorpusMetric, CorpusState, measure
 from pyharness.plugins import registry
 from pyharness.running.workers import checks, messages, process
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.store.json_values import encoded
-from pyharness.types import Case, CaseResult, InputError, Measurement
+from pyharness.types import Case, CaseResult, InputError, Measurement, Metric
 
 pytestmark = pytest.mark.usefixtures("doubles")
 
@@ -96,6 +98,22 @@ def test_a_long_message_is_cut_and_quick() -> None:
     assert len(result.details["traceback"]) <= 20_000
     assert str(run)
     assert time.monotonic() - start < 15
+
+
+@pytest.mark.parametrize(("name", "says"), [("listing", "Listing gave a list"), ("short", "Short gave")])
+def test_a_tokenizer_that_gives_no_ids_of_each_text_is_named_with_its_promise(name: str, says: str) -> None:
+    run = pyharness.run([name], ["sample:prose"], ["integrity"])
+    (result,) = run.record.results
+    assert all(word in str(result.reason) for word in ("encode_batch", says, "Tokens of"))
+    assert "raised in" not in str(result.reason)
+
+
+def test_a_metric_that_raises_is_named() -> None:
+    metric = CorpusMetric(Metric("mine", "x", "none", "mine", primary=True), lambda counts: 1 // 0)
+    state = CorpusState.of_sums({"documents": np.ones(GROUPS, np.object_)})
+    with pytest.raises(ZeroDivisionError) as caught:
+        measure(state, [metric])
+    assert "'mine'" in checks.said_by(caught.value)
 
 
 class Rude(Exception):

@@ -127,6 +127,20 @@ class Panicking(RawBytes):
         raise Panic("index out of bounds")
 
 
+class Listing(RawBytes):
+    """Gives lists, not ``Tokens``."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        return [list(text.encode()) for text in texts]  # type: ignore[return-value]
+
+
+class Short(RawBytes):
+    """Leaves the last text out."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        return super().encode_batch(texts[:-1])
+
+
 class Chatty(RawBytes):
     """Prints to standard output, which is the worker's protocol."""
 
@@ -312,6 +326,8 @@ TOKENIZERS = (
     _spec("stuck", Stuck),
     _spec("panicking", Panicking),
     _spec("chatty", Chatty),
+    _spec("listing", Listing),
+    _spec("short", Short),
     _spec("slow", Slow),
     _spec("hungry", Hungry),
     _spec("reading", Reading),

@@ -134,6 +134,18 @@ while not os.path.exists({str(place)!r}): time.sleep(0.01)
     assert not lives(int(place.read_text(encoding="ascii")))
 
 
+def test_what_it_said_in_an_earlier_request_is_no_reason_of_a_later_one(program: Program) -> None:
+    answers = "for line in sys.stdin:\n    line == '2\\n' and os._exit(3)\n    print('noise', file=sys.stderr)\n"
+    child = Child(program(answers + "    print(line.strip(), flush=True)\n"), asked=True)
+    try:
+        assert child.ask(b"1", lambda _: False) == (b"1", 1)
+        with pytest.raises(ChildDied) as caught:
+            child.ask(b"2", lambda _: False)
+    finally:
+        child.close()
+    assert str(caught.value) == "ended with status 3"
+
+
 def test_standard_input_is_empty(program: Program) -> None:
     assert list(said_by(program("print(repr(sys.stdin.read()))"))) == [b"''"]
 

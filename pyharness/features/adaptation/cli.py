@@ -84,7 +84,6 @@ def adapt() -> None:
                  "--tokens. The folders are DIR-N."),
     *_shared(),
 ])  # fmt: skip
-@reports_errors
 def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) -> None:
     """Add tokens to a tokenizer. No id moves.
 
@@ -108,7 +107,6 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) 
 
 
 @adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.declarations:PruningOptions", params=_shared())
-@reports_errors
 def prune(folder: Path, **options: Any) -> None:
     """Remove the tokens that a text needs least.
 
@@ -263,7 +261,6 @@ def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Seed for random [default: 0].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary, only errors.")
-@reports_errors
 def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool, **options: Any) -> None:
     """Fit the embeddings of a model to another tokenizer.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, formatted, reports_errors, show, show_json
+from pyharness.cli.console import check_output, formatted, show, show_json
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -31,7 +31,6 @@ _SUFFIXES = {".npy": "npy", ".csv": "csv", ".json": "json"}
 @click.option("-c", "--corpus", "corpora", multiple=True, metavar="SPEC", shell_complete=usage.corpora,
               help="Add up lengths over this text; repeatable [default: sample].")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def bytes_(row: str, form: str | None, output: Path | None, at_start: bool, special: str, table: Path | None,
            corpora: tuple[str, ...], force: bool) -> None:  # fmt: skip
     """Count the bytes of a text that each id stands for.
@@ -113,7 +112,6 @@ def _form(form: str | None, output: Path | None, at_start: bool) -> str:
               help="Compare two versions of A's library, such as tokenizers==0.20.3.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace the file that --map names, if there is one.")
-@reports_errors
 def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id_map: Path | None,
          libraries: tuple[str, str] | None, threads: int | None, force: bool) -> None:  # fmt: skip
     """Say what differs between two tokenizers.
@@ -181,7 +179,6 @@ def diff(first: str, second: str | None, corpora: tuple[str, ...], form: str, id
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), too.")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, threads: int | None, force: bool) -> None:
     """Check one tokenizer or model folder.
 
@@ -230,7 +227,6 @@ def audit(spec: str, only: tuple[str, ...], form: str, output: Path | None, thre
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), too.")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def overlap(specs: tuple[str, ...], corpora: tuple[str, ...], form: str, output: Path | None, threads: int | None,
             force: bool) -> None:  # fmt: skip
     """Say what vocabularies hold, and what they share.

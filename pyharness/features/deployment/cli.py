@@ -7,7 +7,7 @@ import sys
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, formatted, reports_errors, show, show_json
+from pyharness.cli.console import check_output, complain, formatted, show, show_json
 from pyharness.cli.usage import Example
 
 _SECONDS, _MOST_SECONDS = 300, 86_400
@@ -25,7 +25,6 @@ _SECONDS, _MOST_SECONDS = 300, 86_400
               help="Memory limit of one engine on one tokenizer [default: 3/4 of what is free].")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
               help="How to write the table.")  # fmt: skip
-@reports_errors
 def coverage(rows: tuple[str, ...], corpora: tuple[str, ...], wanted: tuple[str, ...], seconds: int,
              memory: str | None, form: str) -> None:  # fmt: skip
     """Say which engines give the ids of each tokenizer's library.

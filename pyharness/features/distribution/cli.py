@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pyharness.cli.console import check_target, reports_errors, show_in_pager
+from pyharness.cli.console import check_target, show_in_pager
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -21,7 +21,6 @@ _FORMATS = ("csv", "json", "parquet")
               help="How to write the rows [default: by the suffix of --output, or csv].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write instead of standard output.")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def documents(record: Path, form: str | None, output: Path | None, force: bool) -> None:
     """Write a row for each document of a record.
 

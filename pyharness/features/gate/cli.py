@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import check_output, formatted, reports_errors, show, summarise
+from pyharness.cli.console import check_output, formatted, show, summarise
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -115,7 +115,6 @@ def minutes(text: str | None) -> float | None:
               help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
 @click.option("--pass", "passed", multiple=True, metavar="NAME", help="Pass this variable to builds; may be repeated.")
 @click.option("--force", is_flag=True, help="Replace files that exist, and measure even while another gate runs.")
-@reports_errors
 def gate(**given: Any) -> None:
     """Fail if a new version is slower than an old one.
 

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import (
-    check_output,
-    check_target,
-    color,
-    complain,
-    formatted,
-    reports_errors,
-    show,
-    show_in_pager,
-    summarise,
-    width,
-)
+from pyharness.cli.console import check_output, check_target, formatted, show, summarise
 from pyharness.cli.usage import Example
 from pyharness.features.history.gate_cli import BRANCH, BUDGET, DB, EFFECT, asks_for_gates, fill, find, gates_of, given
 from pyharness.types import InputError, counted
@@ -54,7 +43,6 @@ def history() -> None:
 @DB
 @BRANCH
 @click.option("--revision", default="", metavar="COMMIT", help="The commit measured, for records that name none.")
-@reports_errors
 def add(records: tuple[str, ...], db: str | None, branch: str, revision: str) -> None:
     """Add records of gates and runs, or other histories.
 
@@ -127,7 +115,6 @@ def _in_words(added: Added) -> str:
 @history.command()
 @DB
 @BRANCH
-@reports_errors
 def rebuild(db: str | None, branch: str) -> None:
     """Make all tables again from the records, after an update."""
     from pyharness.features.history.database import opened, place_of
@@ -145,34 +132,32 @@ def rebuild(db: str | None, branch: str) -> None:
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of --output, or text]")
 @click.option("-o", "--output", type=_FILE, help="File to write [default: standard output].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def report(db: str | None, effect: str, form: str | None, output: Path | None, force: bool) -> None:
     """Show what changed, the largest growth first, and every line.
 
     Formats: tables (text, markdown, html), or a row for each point (csv, json).
     """
     from pyharness import report as room
+    from pyharness.cli.report import export
+    from pyharness.features.history import page
     from pyharness.features.history import report as shown
     from pyharness.features.history.database import place_of
-    from pyharness.system import atomic_file
 
     place = place_of(db)
     check_target(output, force, _files(place))
     form = form or room.FORMATS_OF_SUFFIXES.get("" if output is None else output.suffix, "text")
-    content = _read(place, effect, None)
-    exporters: dict[str, Callable[[], str]] = {
-        "text": lambda: room.to_text(shown.sheets(content), width=width(), color=color() and output is None),
-        "markdown": lambda: room.to_markdown(shown.sheets(content)),
-        "html": lambda: _page(content, place.name),
-        "csv": lambda: room.to_csv(shown.visible_texts(shown.flat(content))),
-        "json": lambda: room.to_json(shown.flat(content)),
-    }
-    if form not in exporters:
+    if form not in FORMATS:
         raise InputError(f"a history is not written as {form}: choose {', '.join(FORMATS)} with --format")
-    if output is None:
-        show_in_pager(exporters[form]())
-    else:
-        atomic_file.write(output, exporters[form](), overwrite=force)
+    content = _read(place, effect, None)
+    export(
+        lambda: shown.sheets(content),
+        lambda: shown.visible_texts(shown.flat(content)) if form == "csv" else shown.flat(content),
+        f"History {place.name}",
+        form,
+        output,
+        force,
+        lambda: page.page_of(content, place.name),
+    )
 
 
 @history.command()
@@ -190,7 +175,6 @@ def report(db: str | None, effect: str, form: str | None, output: Path | None, f
 @click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
 @click.option("--junit", type=_FILE, help="Write JUnit XML.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@reports_errors
 def check(
     db: str | None, since: str | None, effect: str, strict: bool, force: bool, confirm: bool, markdown: Path | None,
     junit: Path | None, **of_gates: Any,
@@ -254,19 +238,6 @@ def _confirmed(
 def _files(place: Place) -> list[Path]:
     """Return the files that no output may replace."""
     return [place] if isinstance(place, Path) else []
-
-
-def _page(content: History, name: str) -> str:
-    """Return a page; without the library that draws charts, a page of only tables, and report that."""
-    from pyharness import report as room
-    from pyharness.features.history import page
-    from pyharness.features.history import report as shown
-    from pyharness.report import page as pages
-
-    if (lack := pages.lack()) is not None:
-        complain(lack)
-        return room.to_page(shown.sheets(content), f"History {name}")
-    return pages.render(page.page_of(content, name))
 
 
 def _read(place: Place, effect: str, since: str | None) -> History:

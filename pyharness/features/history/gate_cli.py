@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pyharness.cli.console import complain, formatted, reports_errors, show
+from pyharness.cli.console import complain, formatted, show
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ def gates_of(
 @DB
 @BRANCH
 @asks_for_gates
-@reports_errors
 def fill(
     wanted: str, anchor: str, wheel: str | None, every: int, launches: int, again: bool, db: str | None, branch: str,
     gates: Mapping[str, Any],
@@ -142,7 +141,6 @@ def _filled_in_words(done: Filled) -> str:
 @BRANCH
 @EFFECT
 @asks_for_gates
-@reports_errors
 def find(
     series: str, wanted: str | None, db: str | None, branch: str, effect: str, gates: Mapping[str, Any]
 ) -> None:  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, complain_of, formatted, reports_errors, show
+from pyharness.cli.console import check_output, complain, complain_of, formatted, show
 from pyharness.cli.usage import Example
 from pyharness.types import InputError, counted
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 @click.option("--cost", is_flag=True, help="Show what the rest of DIR takes.")
 @click.option("--workers", type=click.IntRange(1), metavar="W", help="Parts at a time, for --cost [default: 1].")
 @click.option("--price", type=click.FloatRange(0), metavar="P", help="Price of an hour of a core, for --cost.")
-@reports_errors
 def plan(
     suite_name: str, parts: int | None, output: Path | None, script: str | None, at_once: int | None, cost: bool,
     workers: int | None, price: float | None,
@@ -84,7 +83,6 @@ def plan(
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--part", "parts", type=int, multiple=True, required=True, metavar="I", help="A part; repeatable.")
-@reports_errors
 def work(folder: Path, parts: tuple[int, ...]) -> None:
     """Do a part of a planned run.
 
@@ -123,7 +121,6 @@ def work(folder: Path, parts: tuple[int, ...]) -> None:
 @click.option("--partial", is_flag=True, help="Leave out missing parts; every table says how many were read.")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no tables, only the record's name and errors.")
-@reports_errors
 def merge(folder: Path, output: Path, partial: bool, force: bool, quiet: bool) -> None:
     """Add up the parts of a run and write its record.
 

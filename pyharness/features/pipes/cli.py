@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from pyharness.cli import console, usage
-from pyharness.cli.console import complain, put, reports_errors
+from pyharness.cli.console import complain, put
 from pyharness.types import InputError
 
 FORMATS = click.Choice(["text", "json", "uint32"])
@@ -32,7 +32,6 @@ LONGEST = "Longest document that is held whole"
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
               help="Threads of the encoder. The ids are the same for any number.")  # fmt: skip
 @click.option("--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST} [default: 4MiB].")
-@reports_errors
 def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, special: bool, threads: int,
            longest: str | None) -> None:  # fmt: skip
     """Turn text into ids.
@@ -84,7 +83,6 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
 @click.option(
     "--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST}; an id counts 4 bytes [default: 4MiB]."
 )
-@reports_errors
 def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, longest: str | None) -> None:
     """Turn ids back into text.
 
@@ -159,7 +157,6 @@ STANDARD_INPUT = "-"
               "terminal, json in a pipe].")  # fmt: skip
 @click.argument("text")
 @click.argument("other", required=False)
-@reports_errors
 def show(rows: tuple[str, ...], form: str | None, text: str, other: str | None) -> None:
     """Show the tokens of a text, side by side.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, formatted, reports_errors, show, show_json
+from pyharness.cli.console import check_output, complain, formatted, show, show_json
 from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     "-o", "--output", type=click.Path(path_type=Path), help="Also write a record, which report and compare read."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
-@reports_errors
 def profile(
     kernel: str, shapes: tuple[str, ...], dtypes: tuple[str, ...], device: Any, threads: int | None,
     corpus: str | None, tokenizer: str | None, max_seconds: float | None, left_out: tuple[str, ...], once: bool,

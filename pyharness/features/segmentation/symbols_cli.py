@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, reports_errors, show_facts
+from pyharness.cli.console import check_output, show_facts
 from pyharness.types import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def symbols() -> None:
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace FILE, if there is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary, only errors.")
-@reports_errors
 def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tuple[str, ...], allow_overlap: bool,
           max_bytes: str | None, threads: int | None, force: bool, quiet: bool) -> None:  # fmt: skip
     """Count the n-grams of a corpus.

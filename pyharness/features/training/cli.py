@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pyharness.cli import usage
-from pyharness.cli.console import check_output, complain, reports_errors, show
+from pyharness.cli.console import check_output, complain, reports_errors, show_facts
 from pyharness.system import lifeline
 from pyharness.types import InputError, counted
 
@@ -124,18 +124,16 @@ class Trainers(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all trainers."""
         from pyharness.features.training import trainers
-        from pyharness.features.training.trainers import trainings
 
         in_order = sorted(trainers.specs().values(), key=lambda spec: spec.place)
-        return [*(spec.name for spec in in_order), *trainings()]
+        return [*(spec.name for spec in in_order), *trainers.trainings()]
 
     @reports_errors
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Return the command of a trainer; for an unknown one, the error names similar trainers."""
         from pyharness.features.training import trainers
-        from pyharness.features.training.trainers import trainings
 
-        if (other := trainings().get(cmd_name)) is not None:
+        if (other := trainers.trainings().get(cmd_name)) is not None:
             return _of_other(other)
         return _of_text(trainers.resolve(cmd_name))
 
@@ -187,7 +185,7 @@ def _of_text(trainer: TrainerSpec[Any]) -> click.Command:
     needed = "".join(f"{option.flag} {option.example} " for option in options if option.example)
     return OfTrainer(
         trainer.name, params=[corpus, *click_options(options), *reading(), export, *out()],
-        callback=reports_errors(partial(_train_on_text, trainer)), short_help=trainer.summary,
+        callback=partial(_train_on_text, trainer), short_help=trainer.summary,
         help=HELP.format(name=trainer.name, summary=trainer.summary, needed=needed, corpus="path:corpus.jsonl",
                          about=OF_TEXT),
     )  # fmt: skip
@@ -199,7 +197,7 @@ def _of_other(training: Training[Any]) -> click.Command:
     corpus = _corpus("Train on this corpus; repeatable [required].")
     return OfTrainer(
         training.name, params=[corpus, *click_options(declared(training.options).values()), *out()],
-        callback=reports_errors(partial(_train_other, training)), short_help=training.summary,
+        callback=partial(_train_other, training), short_help=training.summary,
         help=HELP.format(name=training.name, summary=training.summary, needed="", corpus="SPEC",
                          about="DIR appears whole, when all is done."),
     )  # fmt: skip
@@ -241,7 +239,6 @@ def _train_other(
     training: Training[Any], folder: Path, texts: tuple[str, ...], force: bool, quiet: bool, **options: Any
 ) -> None:
     from pyharness.plugins import registry
-    from pyharness.report import visible
 
     if not quiet:
         check_output()
@@ -249,7 +246,7 @@ def _train_other(
         settings = training.options(**given_of(options))
     rows = registry.loaded(training.train)(texts, settings, folder, force)
     if not quiet:
-        show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+        show_facts(rows)
 
 
 @contextmanager
@@ -272,8 +269,6 @@ def _interruptible(trainer: TrainerSpec[Any]) -> Iterator[None]:
 def _summarise(
     trainer: TrainerSpec[Any], trained: TrainedTokenizer, outcome: TrainingFiles, text: Text, folder: Path, sample: bool
 ) -> None:
-    from pyharness.report import visible
-
     tally = outcome.tally
     rows = [("vocabulary", f"{trained.vocab_size:,} ids")]
     if trained.merges is not None:
@@ -297,7 +292,7 @@ def _summarise(
         quoted = shlex.quote(outcome.specification)
         rows.append(("next", f"pyharness run -t {quoted} -t deepseek -c sample"))
         rows.append(("", f"pyharness encode {quoted} < text.txt"))
-    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+    show_facts(rows)
 
 
 def _judge(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:

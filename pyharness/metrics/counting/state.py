@@ -283,7 +283,11 @@ def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measure
 
     def measured(metric: CorpusMetric) -> Measurement:
         def of(groups: jackknife.Groups) -> float | int:
-            return metric.compute(counts(groups))
+            try:
+                return metric.compute(counts(groups))
+            except Exception as error:
+                error.add_note(f"in metric {metric.name!r}")
+                raise
 
         if metric.no_interval is not None:
             return jackknife.without_interval(metric.name, of, metric.no_interval)

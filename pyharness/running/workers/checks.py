@@ -47,12 +47,13 @@ def said_by(error: BaseException) -> str:
     """Describe an exception in one line: type, start of the message, and innermost function that is not ours."""
     try:
         message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
+        message += "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     except Exception:  # a stranger's __str__
         message = "its message cannot be read"
     where = ""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         module = str(frame.f_globals.get("__name__", "?"))
-        if module.partition(".")[0] != "pyharness":
+        if module.partition(".")[0] not in ("pyharness", "__main__"):  # the main module is that of a process of ours
             where = f" (raised in {module}.{frame.f_code.co_qualname})"
     return shortened(f"{type(error).__name__}: {message}") + where
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import sys
 import time
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pyharness import corpora, store, tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, benchmarks
+from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
 from pyharness.plugins import registry
@@ -114,21 +115,27 @@ def _measure(request: Request, out: TextIO) -> tuple[dict[str, Any], dict[str, A
     case = request.case
     row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
     corpus = _corpus(request, row.spec)
-    findings = _findings(benchmark, request, _work(request, row, corpus, Reporter(out)))
+    work = Work(
+        case,
+        row.spec,
+        row.load,
+        corpus,
+        request.threads,
+        progress=Reporter(out),
+        expected=None if request.expected is None else Path(request.expected),
+        keep_ids=None if request.keep_ids is None else Path(request.keep_ids),
+        device=request.device,
+    )
+    if request.keep_part is None and not request.parts:
+        findings = benchmark.run(work)
+    else:
+        parts, keep = registry.of_features("pyharness.running", "PARTS")["parts"], request.keep_part
+        findings = parts.read(benchmark, work, Path(keep)) if keep else parts.added_up(benchmark, work, request.parts)
     result = checks.findings(benchmark, findings, corpus.met.share if isinstance(corpus, Watched) else None)
     if request.keep_state is not None and findings.status == "ok":
         checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
     facts = None if benchmark.own_process else row.facts()
     return result, {"fingerprint": findings.fingerprint, "facts": facts, "memory": peak_memory()}
-
-
-def _findings(benchmark: Benchmark, request: Request, work: Work) -> Findings:
-    keep, paths = request.keep_part, request.parts
-    if keep is None and not paths:
-        return benchmark.run(work)
-    parts = registry.of_features("pyharness.running", "PARTS")["parts"]
-    found: Findings = parts.read(benchmark, work, Path(keep)) if keep else parts.added_up(benchmark, work, paths)
-    return found
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
@@ -139,25 +146,13 @@ def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
     return watched(corpus, document_keys.read(row.trained_on))
 
 
-def _work(request: Request, row: Row, corpus: Corpus | None, progress: Reporter) -> Work:
-    return Work(
-        request.case,
-        row.spec,
-        row.load,
-        corpus,
-        request.threads,
-        progress=progress,
-        expected=None if request.expected is None else Path(request.expected),
-        keep_ids=None if request.keep_ids is None else Path(request.keep_ids),
-        device=request.device,
-    )
-
-
 def main() -> None:
     """Serve requests until standard input ends. A library that reads standard input finds it empty."""
     requests, protocol = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    # What a case prints comes before its answer, and is no reason of a later one.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     lifeline.begin()
     for line in requests:
         serve(from_json(Request, json.loads(line), "request"), protocol)
