@@ -204,7 +204,9 @@ def test_every_suite_is_named_and_every_name_is_a_suite() -> None:
 
 def test_entry_points_of_plug_ins_are_those_looked_up() -> None:
     groups = set(re.findall(r"\| `(pyharness\.[a-z]+)` \|$", PAGES["plugins.md"], re.MULTILINE))
-    assert groups == {f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "trainers", "benchmarks")}
+    assert groups == {
+        f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "trainers", "benchmarks", "cli")
+    }
     rooms = {path.stem for path in (ROOT / "pyharness").iterdir()}
     assert all(group.partition(".")[2] in rooms for group in groups)
 

@@ -95,8 +95,8 @@ _ANSWERS = (Heading("about", "word"), Heading("result", "prose"))
 OF_A_COMMIT = 10  # characters of a commit's id
 NOT_PASSED = "What changed, failed or is inconclusive"
 ABOUT = (
-    "Effect: head / base - 1, trimmed mean of launches with its 95 % CI. Base and head: the median of each side alone, "
-    "so their ratio may differ from the effect on a machine that drifts. Time is per call, instructions per batch."
+    "Effect: head / base - 1, trimmed mean of launches with its 95 % CI. Base and head: the median of each side alone. "
+    "Their ratio may differ from the effect on a machine that drifts. Time is per call, instructions per batch."
 )
 
 
