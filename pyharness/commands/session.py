@@ -88,8 +88,7 @@ class Result:
         path, data = Path(path), dict(self.record.data)
         beside = store.path_beside(path)
         for target in (path, beside) if data.get("state") else (path,):
-            atomic_file.check(target, overwrite=overwrite, advice=ADVICE)
-        atomic_file.check_folder(path)
+            atomic_file.check_writable(target, overwrite=overwrite, advice=ADVICE)
         if data.get("state") and atomic_file.is_stream(path):
             data["state"] = None
         elif data.get("state"):

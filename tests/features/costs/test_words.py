@@ -89,7 +89,7 @@ def test_white_space_that_is_removed_is_no_piece(name: str, tmp_path: Path) -> N
         "max_input_chars_per_word": 99,
         "vocab": {token: number for number, token in enumerate(tokens)},
     }
-    changes = {"model": model, "added_tokens": [], "post_processor": None, "decoder": None}
+    changes: dict[str, Any] = {"model": model, "added_tokens": [], "post_processor": None, "decoder": None}
     file = {**byte_level(), **changes, "pre_tokenizer": REMOVING[name]}
     tokenizer: Any = tokenizers.load(write(tmp_path, "tokenizer.json", file))
     costs = {one.word: one for one in costs_of({"bbb": 3, "a.b": 2, "1é": 1, "b's": 4, "ab1": 1}, tokenizer)}
