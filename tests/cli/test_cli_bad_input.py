@@ -126,7 +126,7 @@ def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
     [
         ("throughput?threads=1,9999", "benchmark 'throughput': threads = 9999"),
         ("throughput?threads=0", "threads = 0 is out"),
-        ("throughput?rounds=-1", "benchmark 'throughput': rounds = '-1'"),
+        ("throughput?rounds=-1", "benchmark 'throughput': rounds = -1"),
         ("throughput?rounds=x", "benchmark 'throughput': rounds = 'x'"),
         ("throughput?rounds=0&reference=raw_bytes", "reference = 'raw_bytes' takes rounds"),
         ("throughput?bytes=", "bytes= is not"),
