@@ -139,8 +139,8 @@ _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJ
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
-    OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes of "
-           "opposite sign on 1/8, 1/4 or 1/2 of the text",
+    OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes that "
+           "hold only at some sizes of the text",
 }  # fmt: skip
 
 
