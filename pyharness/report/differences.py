@@ -140,7 +140,7 @@ _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
     OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes that "
-           "hold only at some sizes of the text",
+           "a shorter part of the text reverses",
 }  # fmt: skip
 
 
