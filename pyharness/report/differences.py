@@ -134,13 +134,14 @@ def said_of(ranks: SignedRanks) -> str:
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
+_COUNTED = (NOT_SIGNIFICANT, DEPENDS_ON_SIZE, EQUAL)  # shown with --all; the summary has a column for each
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
-    OTHER: "metrics that are not primary and have no CI or test, metrics with no better direction, and changes that "
-           "a shorter part of the text reverses",
+    OTHER: "metrics that are not primary and have no CI or test, and metrics with no better direction",
+    DEPENDS_ON_SIZE: "the change has another sign on 1/8, 1/4 or 1/2 of the text",
 }  # fmt: skip
 
 
@@ -207,13 +208,13 @@ def _legend(shown: Sequence[Difference], hidden: Collection[str]) -> Iterator[st
     yield from notes_below(shown)
     yield _CHANGE
     if {*hidden} - {EQUAL}:
-        columns = dict.fromkeys(one if one in (NOT_SIGNIFICANT, EQUAL) else OTHER for one in sorted(hidden))
+        columns = dict.fromkeys(one if one in _COUNTED else OTHER for one in sorted(hidden))
         yield f"Not shown: metrics counted as {' or '.join(columns)} (see --all)."
 
 
 def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sheet]:
     """Return a sheet, if any, that counts verdicts: behind the names, the change of the metric that ranks rows."""
-    named: Sequence[str] = _ALL if every else (*SHOWN, NOT_SIGNIFICANT, EQUAL)
+    named: Sequence[str] = _ALL if every else (*SHOWN, *_COUNTED)
     verdicts = {title: [one.verdict or UNJUDGED for one in judged] for title, judged in groups.items()}
     counts = {title: Counter(one if one in named else OTHER for one in judged) for title, judged in verdicts.items()}
     columns = [one for one in (*named[:-1], OTHER, EQUAL) if any(count[one] for count in counts.values())]

@@ -131,6 +131,10 @@ def test_a_summary_shows_what_has_a_verdict_and_counts_the_rest() -> None:
     unjudged = dataclasses.replace(differs, interval=None)
     overview, _ = report.difference_sheets([*found, differs, unjudged], every=False)
     assert (overview.columns[-1], overview.texts[0][-1]) == ("other", "2")
+    crossing = dataclasses.replace(found[0], grows_with_text=True, curve=(-0.1, 0.2))
+    overview, _ = report.difference_sheets([*found, crossing], every=False)
+    assert (overview.columns[-1], overview.texts[0][-1]) == ("depends on size", "1")
+    assert any(note.startswith("depends on size: ") for note in overview.notes)
     assert [(row[0], row[-1]) for row in sheet.texts] == [("worse", "worse")] * 2 + [("better", "better")] * 2
     assert "counted as not significant (" in sheet.notes[-1]
     assert "--all" in sheet.notes[-1]
