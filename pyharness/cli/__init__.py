@@ -56,6 +56,5 @@ def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them."""
 
 
-own = [command for module in (report, run, usage) for command in module.COMMANDS]
-for command in (*own, *registry.of_features(__name__, "COMMANDS").values()):
+for command in (*report.COMMANDS, *run.COMMANDS, *usage.COMMANDS, *registry.of_features(__name__, "COMMANDS").values()):
     main.add_command(command)

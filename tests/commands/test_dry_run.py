@@ -47,10 +47,8 @@ def test_it_says_what_the_run_does_and_writes_nothing(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.usefixtures("quick_start")
-def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
-    declared = suite.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
-    output = tmp_path / "r.json"
+def interrupt(declared: suite.Suite, output: Path) -> None:
+    """Begin a run that ends with its first case of compression."""
 
     class Impatient(session.SilentListener):
         def finished(self, result: CaseResult) -> None:
@@ -59,6 +57,13 @@ def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         runner.run(suite.plan(declared), store.Journal(output), Impatient())
+
+
+@pytest.mark.usefixtures("quick_start")
+def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
+    declared = suite.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
+    output = tmp_path / "r.json"
+    interrupt(declared, output)
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     whole, rest = dry_run.foresee(declared), dry_run.foresee(declared, output, resume=True)
     assert {one.benchmark: (one.cases, one.finished) for one in rest.cases} == {
@@ -80,14 +85,7 @@ def test_a_time_is_a_span_only_if_its_ends_differ(most: float, said: str) -> Non
 def test_a_check_whose_ids_are_gone_counts_as_left(tmp_path: Path) -> None:
     declared = suite.declare(["raw_bytes", "again=raw_bytes"], ["sample:prose"], ["compression"])
     output = tmp_path / "r.json"
-
-    class Impatient(session.SilentListener):
-        def finished(self, result: CaseResult) -> None:
-            if result.case.benchmark == "compression":
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        runner.run(suite.plan(declared), store.Journal(output), Impatient())
+    interrupt(declared, output)
     rest = dry_run.foresee(declared, output, resume=True)
     assert {one.benchmark: (one.cases, one.finished) for one in rest.cases} == {
         "integrity": (2, 0), "compression": (2, 1),

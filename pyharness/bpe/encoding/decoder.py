@@ -190,9 +190,7 @@ class Decoder:
         """
         numbers = (int(checked([index(token)], self._model.id_limit)[0]) for token in ids)
         if self._model.decoder is not None:
-            # One wrong byte spoils adjacent ones in the library's text, so the text for a byte depends on later ids.
-            is_byte = lambda number: self._model.kind(number) is TokenKind.BYTE_FALLBACK  # noqa: E731
-            return text_of_windows(numbers, self._library_text, is_byte)
+            return text_of_windows(numbers, self._library_text, self._goes_on)
         return text_of_bytes(self._surfaces(numbers))
 
     def _surfaces(self, ids: Iterable[int]) -> Iterator[bytes]:
@@ -231,6 +229,10 @@ class Decoder:
             again |= dropped & (lengths == 1) & normalizer.remove_extra_whitespaces
         starts: NDArray[np.uint8] = (dropped * _DROPPED + again * _AGAIN).astype(np.uint8)
         return starts
+
+    def _goes_on(self, number: int) -> bool:
+        """Return whether the library's text for an id depends on later ids: one wrong byte spoils adjacent bytes."""
+        return self._model.kind(number) is TokenKind.BYTE_FALLBACK
 
     def _library_text(self, ids: Sequence[int]) -> str:
         kinds = self._model.vocabulary.kinds
