@@ -1,7 +1,7 @@
 # The kernels, and `_cuda` that runs them. A new kernel is one line in each of these two lists.
 set(PYHARNESS_KERNELS
   csrc/kernels/entropy/entropy.cu
-  csrc/kernels/pairs/by_partition.cu
+  csrc/kernels/pairs/partition/by_partition.cu
   csrc/kernels/pairs/by_sorting.cu
   csrc/kernels/pairs/checks.cu
   csrc/kernels/pairs/dense.cu

@@ -19,6 +19,7 @@
 
 #define PH_GLOBAL __global__
 #define PH_DEVICE __device__ __forceinline__
+#define PH_HOST_DEVICE __host__ __device__ __forceinline__
 #define PH_SHARED(Type, name, count) __shared__ Type name[count]
 #define PH_DYNAMIC_SHARED(Type, name)                             \
   extern __shared__ __align__(16) unsigned char dynamic_shared[]; \

@@ -1,6 +1,6 @@
 """What two ways to count pairs of ids on a GPU move: ``python studies/kernels/pair_traffic.py [--tokens N]``.
 
-``partition`` (csrc/kernels/pairs/by_partition.cu) brings pairs together by bucket and counts a bucket in shared memory.
+``partition`` (csrc/kernels/pairs/partition/by_partition.cu) brings pairs together by bucket and counts a bucket in shared memory.
 ``hash``, which it replaced, kept hot pairs in 8,192 slots of a block's shared memory and sent the others to one global
 table. Counted are global operations (additions to memory that blocks share) and bytes per token: those of
 the partition from its own sizes of tiles, bins and buckets; those of the hash on a model of one block's share, of 3.8

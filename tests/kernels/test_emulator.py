@@ -36,8 +36,15 @@ FLAGS = (
 
 # The scheduler itself must not be watched for races: it belongs to no CUDA thread.
 SCHEDULER = tuple(KERNELS / "emulator" / f"{name}.cpp" for name in ("emulator", "fiber", "device", "graph"))
-FAULTED = {"entropy": KERNELS / "entropy/entropy.cu", "pairs": KERNELS / "pairs/by_partition.cu"}
-WATCHED = (PROGRAM, *FAULTED.values(), KERNELS / "pairs/positions.cu")
+FAULTED = {  # by folder; a folder's first name is the case
+    "entropy": KERNELS / "entropy/entropy.cu",
+    "pairs/partition": KERNELS / "pairs/partition/by_partition.cu",
+}
+WATCHED = (
+    PROGRAM,
+    *FAULTED.values(),
+    *(KERNELS / f"pairs/{name}.cu" for name in ("positions", "ordering", "primitives")),
+)
 BUILDS = {
     "address": (("-fsanitize=address",), ("-fsanitize=address",)),
     "race": (("-DPH_RACE_DETECTOR",), ("-fsanitize=thread",)),
@@ -59,6 +66,11 @@ class Fault:
     @property
     def room(self) -> str:
         """The kernel's folder."""
+        return self.header.rpartition("/")[0]
+
+    @property
+    def case(self) -> str:
+        """The program's case that shows it."""
         return self.header.partition("/")[0]
 
 
@@ -79,29 +91,61 @@ FAULTS = {
     "lost_tail": Fault("entropy/row.hpp", "add_edge(running, row, tail, columns - tail, lane, scale);", ";"),
     "lost_row": Fault("entropy/entropy.cu", "slot += static_cast<int>(blockDim.x) / lanes", "slot += rows_per_block"),
     "off_by_one_bucket": Fault(
-        "pairs/partition.hpp", "&cursors[first_bin + bin], count)", "&cursors[first_bin + (bin ^ 1)], count)",
+        "pairs/partition/passes.hpp", "atomicAdd(&plan.ends[first_bucket + bin], count)",
+        "atomicAdd(&plan.ends[first_bucket + (bin ^ 1)], count)",
     ),
-    "lost_tail_of_a_tile": Fault("pairs/partition.hpp", "at < bins.total; at +=", "at + 1 < bins.total; at +="),
+    "lost_tail_of_a_bin": Fault(
+        "pairs/partition/tile.hpp", "at < range.size; at += 32", "at + 1 < range.size; at += 32",
+    ),
+    "lost_tail_of_a_page": Fault(
+        "pairs/partition/passes.hpp", "begin + (pages.bin_and_size[page] & 0xffffu)}",
+        "begin + (pages.bin_and_size[page] & 0xffffu) - 1}",
+    ),
+    "last_page_that_seems_full": Fault("pairs/partition/passes.hpp", "  current.finish(pages);", "  ;"),
+    "next_page_at_the_wrong_place": Fault(
+        "pairs/partition/passes.hpp", "(page << pages.bits) - room;", "(page << pages.bits) - room + 1;",
+    ),
+    "pages_of_a_bin_in_another": Fault(
+        "pairs/partition/passes.hpp", "atomicAdd(&plan.page_ends[bin], 1u)", "atomicAdd(&plan.page_ends[bin ^ 1], 1u)",
+    ),
+    "a_part_too_few": Fault(
+        "pairs/partition/passes.hpp", "(plan.sizes[bucket] - 1) / plan.part_positions + 1;",
+        "(plan.sizes[bucket] - 1) / plan.part_positions;",
+    ),
+    "lost_hot_count": Fault(
+        "pairs/partition/hot.hpp", "set.counts[tags.tag[0] == tag ? 0 : 1]", "set.counts[0]",
+    ),
+    "hot_pairs_that_are_scattered_too": Fault("pairs/partition/hot.hpp", "    return true;", "    return false;"),
+    "a_tag_without_its_hash": Fault(
+        "pairs/partition/hot.hpp", "(code.hash & ((1u << shift) - 1)) << kBaseBits<std::uint32_t> | code.base",
+        "code.base",
+    ),
     "lost_tail_of_a_bucket": Fault(
-        "pairs/buckets.hpp", "const bool is_pair = at < part.end;", "const bool is_pair = at + 1 < part.end;",
+        "pairs/partition/buckets.hpp", "const bool is_pair = at < part.end;", "const bool is_pair = at + 1 < part.end;",
     ),
-    "lost_overflow": Fault("pairs/buckets.hpp", "atomicExch(&block.overflows, 1u);", "share.bits;"),
-    "crowd_of_one": Fault(
-        "pairs/codes.hpp", "return has_me ? static_cast<unsigned>(__popc(lanes)) : 1;", "return 1;",
+    "lost_overflow": Fault("pairs/partition/buckets.hpp", "atomicExch(&block.overflows, 1u);", "share.bits;"),
+    "parts_that_are_not_summed": Fault("pairs/partition/buckets.hpp", "&to.taken[part.whole]", "&to.taken[1]"),
+    "a_row_too_few": Fault(
+        "pairs/partition/buckets.hpp", "rows += table.taken(at);", "rows += at != 0 && table.taken(at);",
     ),
-    "parts_that_are_not_summed": Fault("pairs/buckets.hpp", "&to.taken[part.whole]", "&to.taken[1]"),
-    "a_row_too_few": Fault("pairs/buckets.hpp", "rows += table.taken(at);", "rows += at != 0 && table.taken(at);"),
     "no_barrier_before_a_tile_is_written": Fault(
-        "pairs/partition.hpp", "    __syncthreads();\n    for (unsigned at = threadIdx.x; at < bins.total;",
-        "    for (unsigned at = threadIdx.x; at < bins.total;", "race", RACE,
+        "pairs/partition/tile.hpp", "  __syncthreads();\n  // A warp writes a bin.", "  // A warp writes a bin.", "race",
+        RACE,
+    ),
+    "no_barrier_before_a_tile_is_sorted": Fault(
+        "pairs/partition/tile.hpp", "  __syncthreads();\n#pragma unroll\n  for (int k = 0;",
+        "#pragma unroll\n  for (int k = 0;", "race", RACE,
+    ),
+    "no_barrier_before_sums_are_written_again": Fault(
+        "pairs/partition/passes.hpp", "  __syncthreads();  // before sums are written again\n", "", "race", RACE,
     ),
     "no_barrier_before_a_table_is_emptied": Fault(
-        "pairs/buckets.hpp", "    __syncthreads();\n    if (block.overflows != 0)", "    if (block.overflows != 0)",
-        "race", RACE,
+        "pairs/partition/buckets.hpp", "      __syncthreads();\n      if (block.overflows != 0)",
+        "      if (block.overflows != 0)", "race", RACE,
     ),
     "no_barrier_before_rows_are_put": Fault(
-        "pairs/buckets.hpp", "  __syncthreads();\n  for (unsigned first = 0;", "  for (unsigned first = 0;", "race",
-        RACE,
+        "pairs/partition/buckets.hpp", "  __syncthreads();\n  for (unsigned first = 0;",
+        "  for (unsigned first = 0;", "race", RACE,
     ),
 }  # fmt: skip
 
@@ -192,7 +236,7 @@ def test_correct_kernels_pass(run: Run, build: str, case: str, seed: int) -> Non
 def test_a_fault_in_a_kernel_is_caught(compiler: Compiler, faulty: tuple[Fault, str]) -> None:
     """By one of the orders at least: in the order of blocks, seed 0, each ends before the next starts."""
     fault, name = faulty
-    runs = [compiler.run(name, fault.room, seed) for seed in SEEDS]
+    runs = [compiler.run(name, fault.case, seed) for seed in SEEDS]
     if fault.shown:
         assert any(re.search(fault.shown, done.stderr) and Path(fault.header).name in done.stderr for done in runs)
     else:

@@ -150,7 +150,7 @@ bool entropies() {
   return right;
 }
 
-// ---- the counter of pairs, in one pass and in two, with tables that overflow and buckets of several parts
+// ---- the counter of pairs, with and without hot pairs, with tables that overflow and buckets of several parts
 
 class HostMemory final : public pyharness::kernels::DeviceMemory {
  public:
@@ -159,7 +159,7 @@ class HostMemory final : public pyharness::kernels::DeviceMemory {
   }
 };
 
-bool counts_pairs(bool weighted, int bucket_bits) {
+bool counts_pairs(bool weighted, int hot_slots) {
   using namespace pyharness;
   using namespace pyharness::kernels;
   constexpr std::uint32_t kSize = 1500;
@@ -177,9 +177,11 @@ bool counts_pairs(bool weighted, int bucket_bits) {
   PairTuning tuning;
   tuning.multiprocessors = 2;
   tuning.threads = 32;
-  tuning.bucket_bits = bucket_bits;
-  tuning.bucket_slots = 8;
-  tuning.part_positions = 100;
+  tuning.bucket_bits = hot_slots != 0 ? 10 : 13;
+  tuning.bucket_slots = 1;
+  tuning.part_positions = 20;
+  tuning.hot_slots = hot_slots;
+  tuning.sampled_part = 3;
   const auto counter = make_partition_pair_counter(memory, tuning);
   PairChunk chunk{tokens.data(), 0, kSize - 1};
   if (weighted) {
@@ -196,9 +198,10 @@ bool counts_pairs(bool weighted, int bucket_bits) {
 }
 
 bool pairs() {
+  using pyharness::kernels::kFewestHotSlots;
   bool right = true;
   for (const bool weighted : {false, true})
-    for (const int bucket_bits : {2, 9}) right &= counts_pairs(weighted, bucket_bits);
+    for (const int hot_slots : {0, kFewestHotSlots}) right &= counts_pairs(weighted, hot_slots);
   return right;
 }
 

@@ -22,8 +22,8 @@ METHODS = ("partition", "sort", "dense")
 SMALL = {
     "threads": 32,
     "cache_slots": 8,
-    "bucket_bits": 2,
-    "bucket_slots": 2,
+    "bucket_bits": 10,
+    "bucket_slots": 1,
     "part_positions": 3,
     "positions_per_round": 7,
     "dense_ids": 64,

@@ -22,6 +22,7 @@ PairTuning default_tuning(int device) {
   PairTuning tuning;
   if (kEmulated) tuning.threads = 64;  // the emulator makes a fiber of every thread
   tuning.multiprocessors = kernels::multiprocessors(device);
+  tuning.shared_bytes = kernels::shared_bytes(device);
   return tuning;
 }
 
@@ -39,6 +40,10 @@ PairTuning tuning_of(const py::dict& values, int device) {
       tuning.bucket_slots = py::cast<int>(value);
     else if (name == "part_positions")
       tuning.part_positions = py::cast<int>(value);
+    else if (name == "hot_slots")
+      tuning.hot_slots = py::cast<int>(value);
+    else if (name == "sampled_part")
+      tuning.sampled_part = py::cast<std::int64_t>(value);
     else if (name == "positions_per_round")
       tuning.positions_per_round = py::cast<std::int64_t>(value);
     else if (name == "dense_ids")
@@ -50,8 +55,13 @@ PairTuning tuning_of(const py::dict& values, int device) {
       tuning.threads >= 32 && tuning.threads <= kernels::kMostPairThreads && tuning.threads % 32 == 0 &&
       (tuning.cache_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.cache_slots))) &&
       (tuning.bucket_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.bucket_slots))) &&
-      tuning.bucket_bits >= 0 && tuning.bucket_bits <= kernels::kMostBucketBits &&
-      tuning.part_positions > 0 && tuning.positions_per_round > 0 && tuning.dense_ids > 0;
+      (tuning.bucket_bits == 0 || (tuning.bucket_bits >= kernels::kFewestBucketBits &&
+                                   tuning.bucket_bits <= kernels::kMostBucketBits)) &&
+      (tuning.hot_slots == 0 ||
+       (tuning.hot_slots >= kernels::kFewestHotSlots && tuning.hot_slots <= kernels::kMostHotSlots &&
+        std::has_single_bit(static_cast<unsigned>(tuning.hot_slots)))) &&
+      tuning.sampled_part > 0 && tuning.part_positions > 0 && tuning.positions_per_round > 0 &&
+      tuning.dense_ids > 0;
   if (!fits) throw std::invalid_argument("this tuning cannot be launched");
   return tuning;
 }

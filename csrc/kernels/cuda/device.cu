@@ -72,6 +72,10 @@ DeviceInfo device_info(int device) {
 
 int multiprocessors(int device) { return attribute(cudaDevAttrMultiProcessorCount, device); }
 
+std::size_t shared_bytes(int device) {
+  return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+}
+
 bool is_capturing(Stream stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const cudaError_t error = cudaStreamIsCapturing(stream, &status);

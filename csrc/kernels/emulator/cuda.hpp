@@ -16,6 +16,7 @@
 
 #define PH_GLOBAL
 #define PH_DEVICE inline
+#define PH_HOST_DEVICE inline
 #define PH_SHARED(Type, name, count) \
   static char name##_declaration;    \
   auto& name = ::pyharness::emulator::shared<Type[count]>(&name##_declaration)

@@ -23,6 +23,8 @@ DeviceInfo device_info(int device) {
 
 int multiprocessors(int) { return 2; }
 
+std::size_t shared_bytes(int) { return emulator::kMostSharedBytes; }
+
 bool is_capturing(Stream) { return emulator::capturing(); }
 
 DeviceGuard::DeviceGuard(int) {}

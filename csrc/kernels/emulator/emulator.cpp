@@ -20,9 +20,8 @@ namespace pyharness::emulator {
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr unsigned kMostThreads = 1024;               // of a block
-constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of a block, on sm_90 and sm_100
-constexpr std::size_t kResidentBlocks = 3;            // under a seed, so that blocks interleave
+constexpr unsigned kMostThreads = 1024;     // of a block
+constexpr std::size_t kResidentBlocks = 3;  // under a seed, so that blocks interleave
 
 std::atomic<std::uint64_t> chosen_seed{0};
 constinit thread_local Thread* current = nullptr;

@@ -19,6 +19,8 @@ struct dim3 {
 
 namespace pyharness::emulator {
 
+inline constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of a block, on sm_90 and sm_100
+
 using Place = std::source_location;
 using LaneValues = std::array<std::uint64_t, 32>;
 

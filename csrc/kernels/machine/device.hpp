@@ -32,8 +32,10 @@ int device_count();
 std::string why_unavailable();
 // Throws std::invalid_argument for a device that does not exist.
 DeviceInfo device_info(int device);
-// The one figure launches need, without the cost of device_info.
+// The figures that launches need, without the cost of device_info: multiprocessors, and the bytes of shared
+// memory that a block may have.
 int multiprocessors(int device);
+std::size_t shared_bytes(int device);
 
 // Whether work for the stream goes into a graph, to be done later: nothing can be waited for then.
 bool is_capturing(Stream stream);

@@ -19,7 +19,7 @@ PH_GLOBAL void pack_pairs(PairChunk chunk, const std::int64_t* tile_segments, st
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     for_each_pair<kSegmented, kWeighted>(chunk, tile_segments, tile,
                                          [&](std::int64_t position, Word key, Word weight) {
-                                           if (position >= chunk.last) return;
+                                           if (position < chunk.first || position >= chunk.last) return;
                                            keys[position - chunk.first] = key;
                                            weights[position - chunk.first] = weight;
                                          });

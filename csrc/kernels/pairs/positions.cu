@@ -10,8 +10,9 @@ PH_GLOBAL void locate_tiles(PairChunk chunk, std::int64_t positions_per_tile, st
                             std::int64_t* segments) {
   for (auto tile = static_cast<std::int64_t>(row_index()); tile <= tiles;
        tile += static_cast<std::int64_t>(row_stride())) {
-    const std::int64_t begin = chunk.first + tile * positions_per_tile;
-    const std::int64_t position = begin < chunk.last ? begin : chunk.last - 1;
+    std::int64_t position = tile_begin(chunk, tile, positions_per_tile);
+    if (position < chunk.first) position = chunk.first;
+    if (position >= chunk.last) position = chunk.last - 1;
     segments[tile] = segment_of(chunk.offsets, 0, chunk.segments - 1, position);
   }
 }

@@ -3,23 +3,15 @@
 
 #include <type_traits>
 
-#include "kernels/pairs/partition.hpp"
+#include "kernels/pairs/partition/passes.hpp"
 
 namespace pyharness::kernels {
-
-// A bucket, or a part of a large one, for one block: its rests are at begin..end-1.
-struct BucketPart {
-  unsigned bucket;
-  unsigned begin;
-  unsigned end;
-  unsigned whole;  // 1: the bucket has no other part, so its rows are all there is of their pairs
-};
 
 // Where rows go: those of whole buckets from the first place on, those of parts from the last one down.
 struct RowPlaces {
   Word* key;
   Word* count;
-  std::size_t places;  // as many as there are pairs
+  std::size_t places;
   RowBits bits;
   unsigned* taken;  // of parts, of whole buckets
 
@@ -59,6 +51,7 @@ class BucketTable {
     unsigned at =
         static_cast<unsigned>(rest * static_cast<Rest>(0x9E3779B97F4A7C15u) >> (8 * sizeof(Rest) - 20)) &
         (slots_ - 1);
+#pragma unroll 1
     for (unsigned probe = 0; probe < kProbes; ++probe, at = (at + 1) & (slots_ - 1)) {
       Rest held = ph_relaxed_load_shared(&rests_[at]);
       if (held == kFree) held = atomicCAS(&rests_[at], kFree, rest);
@@ -126,13 +119,8 @@ PH_DEVICE void fill_table(const BucketPart& part, const Rests<Rest>& from, const
     }
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
-      bool adds = rest[k] != table.kFree && share.has(rest[k]);
-      if (!kWeighted) {
-        const Crowd crowd = Crowd::of(rest[k]);
-        weight[k] = crowd.size();
-        adds = adds && crowd.speaks();
-      }
-      if (adds && !table.add(rest[k], weight[k])) atomicExch(&block.overflows, 1u);
+      if (rest[k] == table.kFree || !share.has(rest[k])) continue;
+      if (!table.add(rest[k], weight[k])) atomicExch(&block.overflows, 1u);
     }
     if (__any_sync(0xffffffffu, ph_relaxed_load_shared(&block.overflows) != 0)) break;
   }
@@ -140,7 +128,7 @@ PH_DEVICE void fill_table(const BucketPart& part, const Rests<Rest>& from, const
 
 // The rows of the table, behind those that other tables have put there.
 template <class Rest, class Count>
-PH_DEVICE void empty_table(const BucketPart& part, const PairCodes& codes,
+PH_DEVICE void empty_table(const BucketPart& part, const PairBuckets& buckets,
                            const BucketTable<Rest, Count>& table, CountingPart& block, const RowPlaces& to) {
   unsigned rows = 0;
   for (unsigned at = threadIdx.x; at < table.slots(); at += blockDim.x) rows += table.taken(at);
@@ -153,34 +141,48 @@ PH_DEVICE void empty_table(const BucketPart& part, const PairCodes& codes,
     const unsigned at = first + threadIdx.x;
     const bool taken = at < table.slots() && table.taken(at);
     const std::size_t place = std::size_t{block.place} + place_among(taken, &block.put);
-    if (taken) to.put(place, part.whole != 0, codes.key(part.bucket, table.rest(at)), table.count(at));
+    if (taken)
+      to.put(place, part.whole != 0, buckets.code(part.bucket, table.rest(at)).key(), table.count(at));
   }
 }
 
-// Counts part b in block b, and writes its rows. A part whose pairs overflow the table is read again, a share
-// of them at a time.
+// Counts every part, and writes its rows. A part whose pairs overflow the table is read again, a share of
+// them at a time.
 template <class Rest, bool kWeighted, class Count = std::conditional_t<kWeighted, Word, unsigned>>
 PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, 2)
-    count_parts(const BucketPart* parts, PairCodes codes, Rests<Rest> from, int slots, RowPlaces to) {
+    count_parts(const BucketPart* parts, const RoundTotals* totals, PairBuckets buckets, Rests<Rest> from,
+                int slots, RowPlaces to) {
   PH_DYNAMIC_SHARED(Word, memory);
   PH_SHARED(CountingPart, shared, 1);
   CountingPart& block = shared[0];
   BucketTable<Rest, Count> table(memory, slots);
-  const BucketPart part = parts[blockIdx.x];
-  Share share;
-  for (bool more = true; more;) {
-    table.clear();
-    if (threadIdx.x == 0) block = {};
-    __syncthreads();
-    fill_table<Rest, Count, kWeighted>(part, from, share, table, block);
-    __syncthreads();
-    if (block.overflows != 0) {
-      share.halve();
-    } else {
-      empty_table(part, codes, table, block, to);
-      more = share.advance();
+  for (unsigned number = blockIdx.x; number < totals->parts; number += gridDim.x) {
+    const BucketPart part = parts[number];
+    Share share;
+    for (bool more = true; more;) {
+      table.clear();
+      if (threadIdx.x == 0) block = {};
+      __syncthreads();
+      fill_table<Rest, Count, kWeighted>(part, from, share, table, block);
+      __syncthreads();
+      if (block.overflows != 0) {
+        share.halve();
+      } else {
+        empty_table(part, buckets, table, block, to);
+        more = share.advance();
+      }
+      __syncthreads();
     }
-    __syncthreads();
+  }
+}
+
+// The rows of the hot pairs that a round has met: all there is of their pairs. Threads come in whole warps.
+PH_GLOBAL void put_hot_rows(HotPairs hot, RowPlaces to) {
+  const unsigned set = static_cast<unsigned>(row_index());
+  for (int way = 0; way < kHotWays; ++way) {
+    const unsigned count = set < hot.size ? hot.sets[set].counts[way] : 0;
+    const unsigned place = place_among(count != 0, &to.taken[1]);
+    if (count != 0) to.put(place, true, hot.key(set, way), count);
   }
 }
 
