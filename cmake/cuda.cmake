@@ -7,11 +7,14 @@ set(PYHARNESS_KERNELS
   csrc/kernels/pairs/dense.cu
   csrc/kernels/pairs/ordering.cu
   csrc/kernels/pairs/positions.cu
-  csrc/kernels/pairs/primitives.cu)
+  csrc/kernels/pairs/primitives.cu
+  csrc/kernels/yardsticks/pair_runs.cu
+  csrc/kernels/yardsticks/reading.cu)
 set(PYHARNESS_KERNEL_BINDINGS
   csrc/bindings/kernels/kernels.cpp
   csrc/bindings/kernels/entropy.cpp
-  csrc/bindings/kernels/pairs.cpp)
+  csrc/bindings/kernels/pairs.cpp
+  csrc/bindings/kernels/yardsticks.cpp)
 
 set(PYHARNESS_CUDA AUTO CACHE STRING "Build _cuda: ON, OFF, or AUTO for when a CUDA compiler works")
 set_property(CACHE PYHARNESS_CUDA PROPERTY STRINGS AUTO ON OFF)

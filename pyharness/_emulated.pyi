@@ -1,6 +1,8 @@
 """The kernels of ``_cuda`` on the emulator: host memory, for tests. Built in editable installs only."""
 
 from pyharness._cuda import PairCounter as PairCounter
+from pyharness._cuda import PairRuns as PairRuns
+from pyharness._cuda import add_words as add_words
 from pyharness._cuda import check_segments as check_segments
 from pyharness._cuda import check_targets as check_targets
 from pyharness._cuda import copy_array as copy_array
@@ -12,6 +14,7 @@ from pyharness._cuda import entropy_merge as entropy_merge
 from pyharness._cuda import entropy_states as entropy_states
 from pyharness._cuda import entropy_workspace as entropy_workspace
 from pyharness._cuda import find_bad_id as find_bad_id
+from pyharness._cuda import hold as hold
 from pyharness._cuda import is_capturing as is_capturing
 from pyharness._cuda import why_unavailable as why_unavailable
 

@@ -32,9 +32,9 @@ SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 28
 
 
 def count_on_device(
-    tokens: Any, offsets: Any, weights: Any, method: str, kernels: str | Device, stream: Any
+    tokens: Any, offsets: Any, weights: Any, method: str, kernels: str | Device, stream: Any, ordered: bool = True
 ) -> tuple[Any, Any, Any]:
-    """Return left ids, right ids and counts, like :func:`pyharness.kernels.pair_histogram`."""
+    """Return left ids, right ids and counts, like :func:`pyharness.kernels.pair_histogram`, or in any order."""
     place = replace(_place(tokens, kernels, stream), out_of_memory=OUT_OF_MEMORY)
     place.refuse_capture("pair_histogram waits for the sizes of buckets: call it outside of the capture")
     streamed = isinstance(tokens, np.ndarray)
@@ -49,7 +49,7 @@ def count_on_device(
         chunks = _stream_chunks if streamed else _resident_chunks
         for chunk in chunks(tokens, offsets, weights, place, free):
             counter.add(chunk.tokens, chunk.first, chunk.offsets, chunk.weights, place.stream)
-        rows = counter.order(place.stream)
+        rows = counter.order(place.stream, ordered)
         columns = [place.empty((rows,), dtype, "the result") for dtype in ("uint32", "uint32", "uint64")]
         counter.write(*columns, place.stream)
         if streamed:

@@ -32,6 +32,7 @@ class DeviceInfo:
     memory_bus_bits: int
     driver_version: str  # the newest CUDA that the driver runs, such as "13.0"
     runtime_version: str  # the CUDA that this build contains
+    bus_id: str  # nvidia-smi's name of it, whatever CUDA_VISIBLE_DEVICES says
 
 
 @cache

@@ -99,7 +99,7 @@ class Counter:
     def add(self, tokens: Any, first: int, offsets: Any, weights: Any, stream: int) -> None:
         self.driver.calls.append(("add", self.device, self.allocate(16, "a test").device, stream))
 
-    def order(self, stream: int) -> int:
+    def order(self, stream: int, ordered: bool) -> int:
         return 2
 
     def write(self, left: Any, right: Any, count: Any, stream: int) -> None:

@@ -32,6 +32,7 @@ py::dict device_info(int device) {
   facts["memory_bus_bits"] = info.memory_bus_bits;
   facts["driver_version"] = info.driver_version;
   facts["runtime_version"] = info.runtime_version;
+  facts["bus_id"] = info.bus_id;
   return facts;
 }
 
@@ -80,4 +81,5 @@ PYBIND11_MODULE(PH_MODULE, module) {
   pyharness::bindings::bind_devices(module);
   pyharness::bindings::bind_entropy(module);
   pyharness::bindings::bind_pairs(module);
+  pyharness::bindings::bind_yardsticks(module);
 }

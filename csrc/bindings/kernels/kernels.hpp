@@ -5,7 +5,8 @@
 
 namespace pyharness::bindings {
 
-void bind_entropy(pybind11::module_& module);  // entropy and its states, check_targets
-void bind_pairs(pybind11::module_& module);    // PairCounter, find_bad_id, check_segments, copy_array
+void bind_entropy(pybind11::module_& module);     // entropy and its states, check_targets
+void bind_pairs(pybind11::module_& module);       // PairCounter, find_bad_id, check_segments, copy_array
+void bind_yardsticks(pybind11::module_& module);  // add_words, hold, PairRuns
 
 }  // namespace pyharness::bindings

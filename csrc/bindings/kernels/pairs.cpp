@@ -104,11 +104,13 @@ class PairCounter {
     run(arrays, [&] { counter_->add(chunk, run.stream()); });
   }
 
-  std::size_t order(std::optional<std::intptr_t> stream) {
+  // Ends the counting; `write` gives the rows, in the order of a histogram or in any.
+  std::size_t order(std::optional<std::intptr_t> stream, bool ordered) {
     const DeviceRun run(stream, py::none());
     const py::gil_scoped_release release;
     const kernels::DeviceGuard guard(device_);
-    rows_ = kernels::order_pairs(counter_->collect(run.stream()), memory_, tuning_, run.stream());
+    rows_ = counter_->collect(run.stream());
+    if (ordered) rows_ = kernels::order_pairs(std::move(rows_), memory_, tuning_, run.stream());
     return rows_.size;
   }
 
@@ -186,7 +188,7 @@ void bind_pairs(py::module_& module) {
            py::arg("allocate"), py::arg("device") = 0, py::arg("tuning") = py::dict())
       .def("add", &PairCounter::add, py::arg("tokens"), py::arg("first") = 0, py::arg("offsets") = py::none(),
            py::arg("weights") = py::none(), py::arg("stream") = py::none())
-      .def("order", &PairCounter::order, py::arg("stream") = py::none())
+      .def("order", &PairCounter::order, py::arg("stream") = py::none(), py::arg("ordered") = true)
       .def("write", &PairCounter::write, py::arg("left"), py::arg("right"), py::arg("count"),
            py::arg("stream") = py::none());
   module.def("find_bad_id", &find_bad_id, py::arg("tokens"), py::arg("narrow"));

@@ -67,6 +67,9 @@ DeviceInfo device_info(int device) {
   PH_CHECK(cudaMemGetInfo(&info.free_bytes, &info.memory_bytes));
   PH_CHECK(cudaDriverGetVersion(&info.driver_version));
   PH_CHECK(cudaRuntimeGetVersion(&info.runtime_version));
+  char bus_id[32];
+  PH_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device));
+  info.bus_id = bus_id;
   return info;
 }
 

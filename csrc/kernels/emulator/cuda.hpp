@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -173,6 +174,8 @@ Value atomicCAS(Value* address, std::type_identity_t<Value> expected, std::type_
   return ::pyharness::emulator::atomic_change(address,
                                               [=](Value old) { return old == expected ? value : old; });
 }
+
+inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 // ---- numbers
 

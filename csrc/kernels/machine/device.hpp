@@ -24,6 +24,7 @@ struct DeviceInfo {
   int memory_bus_bits = 0;
   int driver_version = 0;  // 13000 is 13.0: the newest CUDA that the driver runs
   int runtime_version = 0;
+  std::string bus_id;  // the PCI address, by which nvidia-smi names a device
 };
 
 // Never throws: without a driver there are 0 devices.

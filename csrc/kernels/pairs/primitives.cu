@@ -6,6 +6,7 @@
 #if defined(__CUDACC__)
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
 #include <cuda/std/functional>
 #else
 #include <numeric>
@@ -65,6 +66,16 @@ std::size_t sum_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, Dev
   return static_cast<std::size_t>(read_back(runs.data(), stream));
 }
 
+std::size_t encode_runs(const Word* keys, std::size_t size, Word* distinct, int* lengths,
+                        DeviceMemory& memory, Stream stream) {
+  const DeviceArray<int> runs(memory, 1, "the number of runs");
+  with_scratch(memory, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRunLengthEncode::Encode(scratch, bytes, keys, distinct, lengths, runs.data(),
+                                              static_cast<int>(size), stream);
+  });
+  return static_cast<std::size_t>(read_back(runs.data(), stream));
+}
+
 #else
 
 void sort_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, int begin_bit, int end_bit,
@@ -106,6 +117,19 @@ std::size_t sum_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, Dev
   }
   std::swap(keys.current, keys.spare);
   std::swap(values.current, values.spare);
+  return runs;
+}
+
+std::size_t encode_runs(const Word* keys, std::size_t size, Word* distinct, int* lengths, DeviceMemory&,
+                        Stream) {
+  std::size_t runs = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (runs == 0 || distinct[runs - 1] != keys[i]) {
+      distinct[runs] = keys[i];
+      lengths[runs++] = 0;
+    }
+    ++lengths[runs - 1];
+  }
   return runs;
 }
 

@@ -28,4 +28,9 @@ void sort_keys(TwoArrays& keys, std::size_t size, int bits, DeviceMemory& memory
 std::size_t sum_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, DeviceMemory& memory,
                        Stream stream);
 
+// Runs of equal keys become one key and their number; returns how many, once the stream has come to it. Fewer
+// than 2^31 keys, in arrays of their own.
+std::size_t encode_runs(const Word* keys, std::size_t size, Word* distinct, int* lengths,
+                        DeviceMemory& memory, Stream stream);
+
 }  // namespace pyharness::kernels
