@@ -199,7 +199,7 @@ def main() -> None:
         return
     for name, corpus in TEXTS.items():
         tokenizer = f"file:{arguments.data}/tokenizers/tiktoken/o200k_base.tiktoken?pattern=o200k_base"
-        ids, _ = encoded(TextSource(corpus.format(data=arguments.data), tokenizer), 2)
+        ids, *_ = encoded(TextSource(corpus.format(data=arguments.data), tokenizer), 2)
         report(name, ids)
 
 

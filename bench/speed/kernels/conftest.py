@@ -52,7 +52,8 @@ def side_by_side(device: str, torch: Any, benchmark: Any) -> Callable[..., Any]:
     def compare(ours: Callable[[], Any], **peers: Callable[[], Any]) -> Any:
         for name, peer in peers.items() if benchmark.enabled else ():
             pairs = [
-                (clock.seconds(waiting(peer), "warm"), clock.seconds(waiting(ours), "warm")) for _ in range(ROUNDS)
+                (clock.time(waiting(peer), "warm").seconds, clock.time(waiting(ours), "warm").seconds)
+                for _ in range(ROUNDS)
             ]
             ratio = statistics.median(theirs / own for theirs, own in pairs)
             benchmark.extra_info[f"{name} / ours"] = ratio

@@ -95,7 +95,7 @@ def assert_equals_numpy(histogram: PairHistogram, keys: Keys) -> None:
 
 def times_as_long(clock: Cpu, other: Callable[[], Any], ours: Callable[[], Any]) -> float:
     """Median of interleaved pairs of calls; before each timed call goes an untimed one."""
-    pairs = [(clock.seconds(other, "warm"), clock.seconds(ours, "warm")) for _ in range(ROUNDS)]
+    pairs = [(clock.time(other, "warm").seconds, clock.time(ours, "warm").seconds) for _ in range(ROUNDS)]
     return statistics.median(theirs / own for theirs, own in pairs)
 
 

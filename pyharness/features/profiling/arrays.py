@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.profiling.types import DeviceKind
+from pyharness.plugins.libraries import is_installed, load
 from pyharness.types import Unsupported
 
 SEED = 20240229
@@ -32,12 +35,31 @@ def torch_for(kind: DeviceKind) -> Any:
 
 
 def array_library(kind: DeviceKind) -> Any:
-    """Return numpy, or cupy on CUDA."""
+    """Return numpy, or on CUDA cupy, or torch without it; raise ``Unsupported`` without either."""
     if kind == "cpu":
         return np
-    import cupy
+    if not is_installed("cupy") and (torch := torch_for(kind)) is not None:
+        return torch
+    return load("profiling on CUDA", "cupy", "cuda", error=Unsupported, otherwise="install torch")
 
-    return cupy
+
+def placed(library: Any, kind: DeviceKind) -> AbstractContextManager[Any]:
+    """Let torch make arrays on the device within the block; numpy and cupy have one place."""
+    return library.device(kind) if library.__name__ == "torch" else nullcontext()
+
+
+def on_device(array: NDArray[Any], library: Any, kind: DeviceKind) -> Any:
+    """Return a host array as one of the library's on the device."""
+    return library.from_numpy(array).to(kind) if library.__name__ == "torch" else library.asarray(array)
+
+
+def uniform_of(library: Any) -> Callable[[int], Any]:
+    """Return a function that draws float64 [count] from 0 to 1, deterministic for a library, where it makes arrays."""
+    if library.__name__ != "torch":
+        draw: Callable[[int], Any] = library.random.default_rng(SEED).random
+        return draw
+    generator = library.Generator(library.get_default_device()).manual_seed(SEED)
+    return lambda count: library.rand(count, dtype=library.float64, generator=generator)
 
 
 def normal(kind: DeviceKind, dtype: str, shape: tuple[int, int], scale: float, seed: int = SEED) -> Any:
@@ -65,9 +87,32 @@ def copied_bytes(wanted: int, most: int) -> int:
     return max(1, min(wanted // 2, most))
 
 
+def read_bytes(wanted: int, most: int) -> int:
+    """Return ``wanted`` as whole words of 16 bytes, at most ``most`` and at least one word."""
+    return max(16, min(wanted, most) // 16 * 16)
+
+
+def wide(array: Any) -> Any:
+    """Return unsigned integers as uint64; those of torch, which hardly computes with these, as int64 of the same bits.
+
+    An id of torch's is the same number in either.
+    """
+    if not _is_tensor(array):
+        return array.astype(np.uint64)
+    import torch
+
+    if array.element_size() == 8:
+        return array.view(torch.int64)
+    return array.view(torch.int32).to(torch.int64) & (1 << 32) - 1
+
+
+def _is_tensor(array: Any) -> bool:
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
 def on_host(array: Any) -> NDArray[Any]:
     """Return a numpy array of the values: float64 for torch's floats, as numpy does not know bf16."""
-    if type(array).__module__.partition(".")[0] == "torch":
+    if _is_tensor(array):
         host = array.detach().cpu()
         return np.asarray(host.double() if host.is_floating_point() else host)
     return np.asarray(array.get() if hasattr(array, "get") else array)

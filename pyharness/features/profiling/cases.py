@@ -14,7 +14,7 @@ from typing import Any
 
 from pyharness import store
 from pyharness.features.profiling.measuring import Samples
-from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
+from pyharness.features.profiling.record import COPY, OURS, READ, Missing, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import REFERENCE, Floor, Phase, Problem
 from pyharness.metrics import all_metrics
 from pyharness.statistics.samples import StoppingRule
@@ -39,7 +39,7 @@ def header(record: ProfileRecord) -> dict[str, Any]:
         "complete": record.finished,
         "suite": {"name": f"profile {record.kernel}", "benchmarks": [{"name": record.kernel, "parameters": {}}]},
         "environment": dict(record.environment),
-        "tokenizers": {name: {"source": about} for name, about in (*_OWN.items(), *record.peers.items())},
+        "tokenizers": {name: {"source": about} for name, about in {**_own(record), **record.peers}.items()},
         "corpora": {},
         "metrics": {name: _metric(name) for name in all_metrics() if name in names},
         "state": None,
@@ -47,7 +47,11 @@ def header(record: ProfileRecord) -> dict[str, Any]:
     }
 
 
-_OWN = {OURS: "this package", COPY: "of as many bytes within the device, launch included: the memory roof"}
+def _own(record: ProfileRecord) -> dict[str, str]:
+    own = {OURS: "this package", COPY: "of as many bytes within the device, launch included: the memory roof"}
+    if any(outcome.read_bytes for outcome in record.outcomes):
+        own[READ] = "of as many bytes by a kernel that adds them up: the roof of kernels that only read"
+    return own
 
 
 def _metric(name: str) -> dict[str, Any]:
@@ -87,6 +91,7 @@ def _problem(outcome: Outcome) -> dict[str, Any]:
         **as_json(Problem, outcome.problem),
         "data": outcome.data,
         "copy_bytes": outcome.copy_bytes,
+        "read_bytes": outcome.read_bytes,
         "floor": None if outcome.floor is None else as_json(Floor, outcome.floor),
         "status": outcome.status,
         "reason": outcome.reason,
@@ -132,6 +137,8 @@ def _case(kernel: str, name: str, problem: Problem, phase: Phase | None = None) 
         "device": problem.device,
         "threads": problem.threads,
     }
+    if problem.variant:
+        parameters["variant"] = problem.variant
     if text is not None:
         parameters["tokenizer"] = text.tokenizer
     if phase is not None:
@@ -143,23 +150,25 @@ def _measurements(record: ProfileRecord, outcome: Outcome, phase: Phase, name: s
     samples, figures = outcome.samples[phase][name], outcome.figures(phase, name)
     if figures is None or outcome.floor is None:
         return
-    copies, ours = (outcome.samples[phase].get(other, Samples()).seconds for other in (COPY, OURS))
-    floor = outcome.copy_bytes if name == COPY else outcome.floor.bytes
+    ours = outcome.samples[phase].get(OURS, Samples()).seconds
+    bytes_of = outcome.roof_bytes
     yield Measurement("call_seconds", figures.median_seconds, samples=samples.seconds)
     yield Measurement("floor_bytes_per_second", figures.bytes_per_second)
-    shares = tuple(
-        floor / outcome.copy_bytes * copy / mine for mine, copy in zip(samples.seconds, copies, strict=False)
-    )
-    if figures.copy_share is not None:
-        yield Measurement("copy_share", figures.copy_share, samples=shares)
+    for roof, share in ((COPY, figures.copy_share), (READ, figures.read_share)):
+        if share is not None:
+            scale = bytes_of.get(name, outcome.floor.bytes) / bytes_of[roof]
+            moves = zip(samples.seconds, outcome.samples[phase][roof].seconds, strict=False)
+            yield Measurement(f"{roof}_share", share, samples=tuple(scale * move / mine for mine, move in moves))
     if figures.times_ours is not None:
         longer = tuple(mine / other for mine, other in zip(samples.seconds, ours, strict=False))
         yield Measurement("times_ours", figures.times_ours, samples=longer)
+    if figures.host_seconds is not None:
+        yield Measurement("host_seconds", figures.host_seconds, samples=samples.host_seconds)
     yield Measurement("dropped_samples", samples.dropped)
     yield Measurement("low_clock_samples", len(samples.seconds) if samples.throttled else 0)
     if name == OURS and (bound := outcome.bound(phase, record.matrix.get(outcome.problem.dtype))) is not None:
         yield Measurement("bound_seconds", bound.seconds, part=bound.roof)
-    if name != COPY:
+    if name not in bytes_of:
         yield from (Measurement(f"floor_{one}", getattr(outcome.floor, one)) for one in _FLOOR)
 
 
@@ -218,7 +227,8 @@ def _outcome(data: Mapping[str, Any], kernel: str, cases: Iterable[CaseResult]) 
             samples.setdefault(phase, {})[name] = _samples_of(result)
         elif name != OURS:
             missing[name] = Missing(result.status, str(result.reason))
-    return Outcome(problem, data["data"], floor, data["copy_bytes"], samples, missing, data["status"], reason)
+    roofs = data["copy_bytes"], data.get("read_bytes", 0)  # before this there was no roof but the copy
+    return Outcome(problem, data["data"], floor, roofs[0], samples, missing, data["status"], reason, roofs[1])
 
 
 def _samples_of(result: CaseResult) -> Samples:
@@ -226,4 +236,6 @@ def _samples_of(result: CaseResult) -> Samples:
         return Samples(reason=str(result.reason))
     measured = {measurement.metric: measurement for measurement in result.measurements}
     throttled = bool(measured["low_clock_samples"].value)
-    return Samples(measured["call_seconds"].samples, int(measured["dropped_samples"].value or 0), throttled)
+    on_host = measured["host_seconds"].samples if "host_seconds" in measured else ()
+    dropped = int(measured["dropped_samples"].value or 0)
+    return Samples(measured["call_seconds"].samples, dropped, throttled, host_seconds=on_host)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 @click.option("-t", "--tokenizer", metavar="SPEC", shell_complete=usage.tokenizers, help="What encodes that text.")
 @click.option("--max-seconds", type=float, metavar="S", help="Time limit of each table [default: 15; on a CPU 12].")
 @click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
+@click.option(
+    "--variant", "variants", multiple=True, metavar="NAME",
+    help="pair_histogram: segments, weights or host; linear_entropy: chunks. Repeatable.",
+)  # fmt: skip
 @click.option("--once", is_flag=True, help="One launch per shape and dtype, and no timing, for Nsight Compute.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option(
@@ -37,8 +41,8 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 def profile(
     kernel: str, shapes: tuple[str, ...], dtypes: tuple[str, ...], device: Any, threads: int | None,
-    corpus: str | None, tokenizer: str | None, max_seconds: float | None, left_out: tuple[str, ...], once: bool,
-    as_json: bool, output: Path | None, force: bool,
+    corpus: str | None, tokenizer: str | None, max_seconds: float | None, left_out: tuple[str, ...],
+    variants: tuple[str, ...], once: bool, as_json: bool, output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Time a kernel against the machine's memory and arithmetic.
 
@@ -48,10 +52,12 @@ def profile(
     pyharness profile linear_entropy --shape 256x768x50257      ROWSxDxV
     pyharness profile pair_histogram --shape 1e7x50257          TOKENSxV
     pyharness profile pair_histogram -c path:corpus.jsonl -t mistral:v3
+    pyharness profile pair_histogram --variant segments
 
     KERNEL is entropy, linear_entropy or pair_histogram. Peers do the same or similar work on the same data, in turn
     with ours. Each result is verified before it is timed. The copy rate and the matrix rate are measured in the same
-    run. --output is written after every shape and dtype, so an interrupted run keeps what it has finished.
+    run, and for entropy on a GPU the rate of a read. --output is written after every shape and dtype, so an interrupted
+    run keeps what it has finished.
 
     \b
     Exit status:
@@ -66,7 +72,7 @@ def profile(
     from pyharness.system import atomic_file
 
     on = device or session.default_device()
-    wanted = plan.plan(kernel, shapes, dtypes, on, threads, corpus, tokenizer, left_out)
+    wanted = plan.plan(kernel, shapes, dtypes, on, threads, corpus, tokenizer, left_out, variants)
     rule = session.rule_for(wanted.device, max_seconds)
     if once and (as_json or output is not None or max_seconds is not None or left_out):
         raise InputError("--once measures nothing: leave out --json, --output, --max-seconds and --without")

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
-from pyharness.features.profiling.types import Copying, DeviceKind, Phase
+from pyharness.features.profiling.types import CallTime, DeviceKind, Moving, Phase
 from pyharness.system.environment import available_memory_bytes, cores, cpu_model
 from pyharness.types import Unsupported
 
@@ -45,7 +45,7 @@ class Cpu:
         os.environ.setdefault("KMP_BLOCKTIME", "0")
         os.environ.setdefault("POLARS_MAX_THREADS", str(threads))
 
-    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+    def time(self, call: Callable[[], Any], phase: Phase) -> CallTime:
         """Return the wall time of one call; its result is freed after the clock stops.
 
         An untimed call goes first, because the round's other contenders have replaced the caches. A call that was long
@@ -58,7 +58,7 @@ class Cpu:
         taken = time.perf_counter() - start
         del result
         self._lasted[call] = taken
-        return taken
+        return CallTime(taken)
 
     def throttled(self) -> bool:
         """Return False: it is never known."""
@@ -75,7 +75,7 @@ class Cpu:
         """Return an empty context: no profiler listens."""
         return nullcontext()
 
-    def copying(self) -> Copying:
+    def copying(self) -> Moving:
         """Copy up to 256 MiB, each thread its own part; numpy releases the GIL during the copy."""
         source, target = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
         pool = ThreadPoolExecutor(self.threads)
@@ -93,6 +93,9 @@ class Cpu:
 
         return of_bytes
 
+    def reading(self) -> None:
+        """Return None: our kernels are held against a copy here."""
+
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         """Multiply two square matrices by torch, or else numpy (whose BLAS chooses its threads).
 
@@ -105,7 +108,7 @@ class Cpu:
         for size in MATRIX_SIZES:
             matrix = normal("cpu", dtype, (size, size), 1.0)
             call = partial(operator.matmul, matrix, matrix)
-            if min(self.seconds(call, "warm") for _ in range(2)) > LONG_SECONDS:  # one may be disturbed
+            if min(self.time(call, "warm").seconds for _ in range(2)) > LONG_SECONDS:  # one may be disturbed
                 break
         return call, 2 * size**3
 

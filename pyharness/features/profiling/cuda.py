@@ -9,13 +9,16 @@ import contextlib
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
-from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
-from pyharness.features.profiling.types import Copying, DeviceKind, Phase
+from pyharness.features.profiling.arrays import copied_bytes, normal, read_bytes
+from pyharness.features.profiling.libraries import CupyDevice, TorchDevice
+from pyharness.features.profiling.types import CallTime, DeviceKind, Moving, Phase
 from pyharness.kernels.devices import DeviceInfo
 from pyharness.statistics.samples import median
 
@@ -99,35 +102,28 @@ def watching(bus_id: str) -> Iterator[ClockWatch | None]:
             process.terminate()
 
 
-COPY_BYTES = 1 << 30
+MOVED_BYTES = 1 << 31  # by the roofs: far more than caches hold
 MATRIX_SIZE = 8192
 HOLD_CYCLES = 2_000_000  # about 1 ms: longer than Python needs to enqueue the call, even a dozen torch kernels
-_HOLD = """
-extern "C" __global__ void hold(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
-}
-"""
 
 
 class Cuda:
     """The first device, on the stream that cupy and torch share by default.
 
-    ``cupy`` is a parameter so that the order of enqueued work can be tested without a device.
+    ``library`` and ``kernels`` are parameters so that the order of enqueued work can be tested without a device.
     """
 
     kind: DeviceKind = "cuda"
     phases: tuple[Phase, ...] = ("cold", "warm")
     check_seconds = 0.5  # five readings of the clock
 
-    def __init__(self, cupy: Any, info: DeviceInfo, watch: ClockWatch | None) -> None:
-        self.cupy = cupy
-        self.info = info
-        self.watch = watch
-        self._scratch = cupy.zeros(2 * info.l2_bytes // 8, dtype="uint64")
-        self._hold = cupy.RawKernel(_HOLD, "hold")
-        self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
+    def __init__(
+        self, library: CupyDevice | TorchDevice, kernels: Any, info: DeviceInfo, watch: ClockWatch | None
+    ) -> None:
+        self.library, self.kernels, self.info, self.watch = library, kernels, info, watch
+        self._cached = library.zeros(read_bytes(2 * info.l2_bytes, 1 << 40), "uint8")
+        self._sum = library.zeros(1, "uint64")
+        self._start, self._stop = library.event(), library.event()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -138,24 +134,29 @@ class Cuda:
             self.watch.about if self.watch else "clocks are not watched without nvidia-smi: no sample is dropped.",
         )
 
-    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
-        """Return the device time between two events around the call.
+    def time(self, call: Callable[[], Any], phase: Phase) -> CallTime:
+        """Return the device time between two events around the call; if warm, also the host's until a call returns.
 
         A kernel that idles for a millisecond goes first. Otherwise the device would wait for Python between the first
         event and the launch, and the time would include that wait. This does not help calls that wait for the device.
+        The host's time is that of the call before, which finds the device idle.
         """
+        on_host = None
         if phase == "cold":
             # Read, not written: the call would pay for writing dirty lines back.
-            self._scratch.max()
+            self.kernels.add_words(self._cached, self._sum)
         else:
-            call()  # the round's other contenders have replaced the cache
-        self._hold((1,), (1,), (self.cupy.int64(HOLD_CYCLES),))
+            begun = time.perf_counter()
+            result = call()  # the round's other contenders have replaced the cache
+            on_host = time.perf_counter() - begun
+            del result
+        self.kernels.hold(HOLD_CYCLES)
         self._start.record()
         result = call()
         self._stop.record()
         self._stop.synchronize()
         del result
-        return float(self.cupy.cuda.get_elapsed_time(self._start, self._stop)) / 1e3
+        return CallTime(self.library.seconds(self._start, self._stop), on_host)
 
     def throttled(self) -> bool:
         """Whether the clock was low since the last call."""
@@ -163,32 +164,45 @@ class Cuda:
 
     def free_bytes(self) -> int | None:
         """Return free device memory, without memory in the pools: call ``reclaim`` first."""
-        return int(self.cupy.cuda.runtime.memGetInfo()[0])
+        return self.library.free_bytes()
 
     def reclaim(self) -> None:
         """Empty the pools of cupy and torch."""
-        self.cupy.get_default_memory_pool().free_all_blocks()
-        if (torch := torch_for("cuda")) is not None:
-            torch.cuda.empty_cache()
+        self.library.reclaim()
 
     @contextmanager
     def range(self, name: str) -> Iterator[None]:
         """Push an NVTX range, and pop it once the device is done, so that late failures stay within their phase."""
-        self.cupy.cuda.nvtx.RangePush(f"pyharness: {name}")
+        self.library.begin(f"pyharness: {name}")
         try:
             yield
-            self.cupy.cuda.runtime.deviceSynchronize()
+            self.library.synchronize()
         finally:
-            self.cupy.cuda.nvtx.RangePop()
+            self.library.end()
 
-    def copying(self) -> Copying:
-        """Copy up to 1 GiB within the device: far more than its caches hold."""
-        source, target = (self.cupy.zeros(COPY_BYTES, dtype="uint8") for _ in range(2))
+    @cached_property
+    def _moved(self) -> Any:
+        return self.library.zeros(MOVED_BYTES, "uint8")
+
+    def copying(self) -> Moving:
+        """Copy up to 1 GiB within the device."""
+        half = MOVED_BYTES // 2
+        source, target = self._moved[:half], self._moved[half:]
 
         def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
-            size = copied_bytes(wanted, COPY_BYTES)
+            size = copied_bytes(wanted, half)
             to, origin = target[:size], source[:size]
-            return lambda: self.cupy.copyto(to, origin), 2 * size
+            return lambda: self.library.copy(to, origin), 2 * size
+
+        return of_bytes
+
+    def reading(self) -> Moving:
+        """Read up to 2 GiB, by a kernel that adds them up."""
+
+        def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
+            size = read_bytes(wanted, MOVED_BYTES)
+            words = self._moved[:size]
+            return lambda: self.kernels.add_words(words, self._sum), size
 
         return of_bytes
 
@@ -200,9 +214,4 @@ class Cuda:
 
     def describe(self) -> dict[str, Any]:
         """Return the facts of the device from the runtime and nvidia-smi."""
-        return {**asdict(self.info), "state": device_state(bus_id(self.cupy, self.info.index))}
-
-
-def bus_id(cupy: Any, index: int) -> str:
-    """Return the PCI address: nvidia-smi's name, independent of CUDA_VISIBLE_DEVICES."""
-    return str(cupy.cuda.runtime.deviceGetPCIBusId(index))
+        return {**asdict(self.info), "state": device_state(self.info.bus_id)}

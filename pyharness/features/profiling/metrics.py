@@ -18,6 +18,11 @@ def _floor(name: str, unit: str, summary: str) -> Metric:
 REPORTED = (
     _timing("call_seconds", "s", "lower", "median time of one call of a kernel", MILLISECONDS),
     _timing("copy_share", "share", "higher", "rate of the floor over the copy rate, round by round", Format("{:.3f}")),
+    _timing(
+        "read_share", "share", "higher", "rate of the floor over the rate of a read, round by round", Format("{:.3f}")
+    ),
+    _timing("host_seconds", "s", "lower", "median time until a call returns in Python, the GPU idle before it",
+            MILLISECONDS),
     _timing("times_ours", "ratio", "lower", "time relative to our kernel's, round by round", Format("{:.2f}")),
     Metric(
         "floor_bytes_per_second", "byte/s", "higher", "bytes of the floor per second of the median call",

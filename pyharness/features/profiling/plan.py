@@ -38,6 +38,7 @@ def plan(
     corpus: str | None = None,
     tokenizer: str | None = None,
     left_out: Sequence[str] = (),
+    variants: Sequence[str] = (),
 ) -> ProfilePlan:
     """Check everything that needs no data; raise ``InputError`` for an unusable value."""
     profile: Profile = pick("kernel", kernel, profiles())
@@ -47,11 +48,17 @@ def plan(
     for name in left_out:
         if name not in profile.peers:
             raise suggest(f"peer of {profile.name}", name, profile.peers)
+    for name in variants:
+        if not profile.variants:
+            raise InputError(f"{profile.name} has no variants; leave out --variant")
+        if name not in profile.variants:
+            raise suggest(f"variant of {profile.name}", name, profile.variants)
     text = _text(profile, shapes, corpus, tokenizer)
     chosen = [parse_shape(profile, shape) for shape in shapes] or list(profile.shapes[device])
     problems = [
-        Problem(shape, dtype, device, count, text)
+        Problem(shape, dtype, device, count, text, variant)
         for shape in ([()] if text else dict.fromkeys(chosen))
+        for variant in dict.fromkeys(variants or ("",))
         for dtype in _dtypes(profile, dtypes)
     ]
     return ProfilePlan(profile, tuple(problems), device, count, tuple(left_out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.types import Floor, Phase, Problem
@@ -15,6 +15,7 @@ from pyharness.types import Status
 
 OURS = "pyharness"
 COPY = "copy"  # copy of a buffer within the device: the memory roof, sampled in the same rounds
+READ = "read"  # read of a buffer: the memory roof of kernels that only read, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,16 @@ class Figures:
     flop_per_second: float
     tokens_per_second: float
     copy_share: float | None  # of the copy rate, round by round
+    read_share: float | None  # of the read rate, likewise
     times_ours: float | None  # time relative to our kernel, round by round
+    host_seconds: float | None  # median, until a call returned in Python
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The roof that limits a problem, at the rates of this run."""
 
-    roof: Literal["copy", "matrix"]
+    roof: str  # copy, read or matrix
     seconds: float
 
 
@@ -75,19 +78,30 @@ class Outcome:
     missing: Mapping[str, Missing] = field(default_factory=dict)
     status: Status = "ok"
     reason: str | None = None
+    read_bytes: int = 0  # 0: its roof is a copy
 
-    def copy_roof(self, phase: Phase) -> Roof:
-        """Return the copy of this problem's rounds."""
-        return Roof(self.copy_bytes, self.samples.get(phase, {}).get(COPY, Samples(reason="not measured")))
+    @property
+    def roof_bytes(self) -> Mapping[str, int]:
+        """Bytes that the memory roofs of this problem's rounds move."""
+        return {COPY: self.copy_bytes} | ({READ: self.read_bytes} if self.read_bytes else {})
+
+    def memory_roof(self, phase: Phase, name: str) -> Roof:
+        """Return a roof of this problem's rounds."""
+        return Roof(self.roof_bytes[name], self.samples.get(phase, {}).get(name, Samples(reason="not measured")))
 
     def figures(self, phase: Phase, name: str) -> Figures | None:
         """Return the figures of a contender, or None without samples."""
         seconds = self.samples[phase].get(name, Samples()).seconds
         if not seconds or self.floor is None:
             return None
-        middle = median(seconds)
-        floor = Floor(self.copy_bytes, 0, 0, 0) if name == COPY else self.floor
-        longer = _pair_ratio(seconds, self.samples[phase].get(COPY))
+        middle, on_host = median(seconds), self.samples[phase][name].host_seconds
+        is_roof = name in self.roof_bytes
+        floor = Floor(self.roof_bytes[name], 0, 0, 0) if is_roof else self.floor
+
+        def share(roof: str) -> float | None:
+            longer = _pair_ratio(seconds, self.samples[phase].get(roof))
+            return None if longer is None else floor.bytes / self.roof_bytes[roof] / longer
+
         return Figures(
             middle,
             percentile(seconds, 0.05),
@@ -98,22 +112,25 @@ class Outcome:
             floor.bytes / middle,
             floor.flop / middle,
             floor.tokens / middle,
-            None if longer is None else floor.bytes / self.copy_bytes / longer,
-            None if name == COPY else _pair_ratio(seconds, self.samples[phase].get(OURS)),
+            share(COPY),
+            share(READ),
+            None if is_roof else _pair_ratio(seconds, self.samples[phase].get(OURS)),
+            median(on_host) if on_host else None,
         )
 
     def bound(self, phase: Phase, matrix: Roof | None) -> Bound | None:
         """Return the roof that takes longer at the rates of this run; None where a rate is unknown."""
-        copy_rate = self.copy_roof(phase).rate
-        if self.floor is None or copy_rate is None:
+        memory = READ if self.read_bytes else COPY
+        rate = self.memory_roof(phase, memory).rate
+        if self.floor is None or rate is None:
             return None
-        copying = Bound("copy", self.floor.bytes / copy_rate)
+        moving = Bound(memory, self.floor.bytes / rate)
         if self.floor.matrix_flop == 0:
-            return copying
+            return moving
         if matrix is None or matrix.rate is None:
             return None
         multiplying = Bound("matrix", self.floor.matrix_flop / matrix.rate)
-        return max(copying, multiplying, key=lambda bound: bound.seconds)
+        return max(moving, multiplying, key=lambda bound: bound.seconds)
 
 
 def _pair_ratio(seconds: tuple[float, ...], other: Samples | None) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyharness.features.profiling.cases import PROFILE_KIND, check, of_record
-from pyharness.features.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
+from pyharness.features.profiling.record import OURS, READ, Figures, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import REFERENCE, Floor, Phase
 from pyharness.report.charts import Dot, dots
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
@@ -15,14 +15,18 @@ from pyharness.store import CaseRecordKind, Record
 from pyharness.types import COUNT, Format, InputError, counted
 
 MEDIAN = "median ms"  # title of the drawn column
+READ_SHARE = Heading("read %", unit="share", direction="higher")
+ON_HOST = Heading("host ms", unit="s", direction="lower")
 _HEADINGS = (
     Heading("implementation", "word"),
     *(Heading(title, unit="s", direction="lower") for title in (MEDIAN, "p5", "p95")),
     Heading("n", unit="sample"),
     Heading("noise %", unit="share"),
     Heading("GB/s", unit="byte/s", direction="higher"),
+    READ_SHARE,
     Heading("copy %", unit="share", direction="higher"),
     Heading("times ours", unit="ratio", direction="lower"),
+    ON_HOST,
 )
 _WHOLE = Format("{:.0f}")
 MOST_DRAWN = 6  # tables, each of a problem in a phase
@@ -64,10 +68,17 @@ def _figure(sheet: Sheet) -> Figure:
 
 def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
     figures = [(name, outcome.figures(phase, name)) for name in outcome.samples[phase]]
-    rows = tuple(_row(name, one) for name, one in figures if one is not None)
+    rows = [_row(name, one) for name, one in figures if one is not None]
+    # Columns of what is measured on some machines, or of some kernels, alone.
+    columns = [
+        index
+        for index, heading in enumerate(_HEADINGS)
+        if heading not in (READ_SHARE, ON_HOST) or any(row[index].value is not None for row in rows)
+    ]
     where = "cuda" if outcome.problem.device == "cuda" else f"cpu, threads: {outcome.problem.threads}"
     title = f"{record.kernel} {outcome.problem.label}, {phase} ({where})"
-    return Sheet(title, _HEADINGS, rows, tuple(_roof_notes(record, outcome, phase)))
+    headings, shown = (_HEADINGS[index] for index in columns), (tuple(row[index] for index in columns) for row in rows)
+    return Sheet(title, tuple(headings), tuple(shown), tuple(_roof_notes(record, outcome, phase)))
 
 
 def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
@@ -78,8 +89,9 @@ def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
         Cell(figures.samples, COUNT),
         Cell(figures.noise, Format("{:.1f}", 100, "%")),
         Cell(rate, Format("{:.1e}" if 0 < rate < 1e7 else "{:.4g}", 1e-9, "GB/s")),
-        Cell(figures.copy_share, Format("{:.0f}", 100, "%")),
+        *(Cell(share, Format("{:.0f}", 100, "%")) for share in (figures.read_share, figures.copy_share)),
         Cell(figures.times_ours, _WHOLE if figures.times_ours and figures.times_ours >= 100 else Format("{:.2f}")),
+        _milliseconds(figures.host_seconds),
     )
 
 
@@ -90,12 +102,12 @@ def _milliseconds(seconds: float | None) -> Cell:
 
 def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:
     matrix = record.matrix.get(outcome.problem.dtype)
-    copy = outcome.copy_roof(phase)
     bound = outcome.bound(phase, matrix)
     notes = [f"Data: {outcome.data}."]
     if outcome.floor is not None:
         notes.append(_floor_note(outcome.floor))
-    rates = [f"copy {_rate(copy, 'B/s')}"] + ([] if matrix is None else [f"matrix {_rate(matrix, 'FLOP/s')}"])
+    rates = [f"{name} {_rate(outcome.memory_roof(phase, name), 'B/s')}" for name in outcome.roof_bytes]
+    rates += [] if matrix is None else [f"matrix {_rate(matrix, 'FLOP/s')}"]
     binds = NOTHING if bound is None else f"{bound.roof} binds, at least {_milliseconds(bound.seconds).text} ms"
     notes.append(f"Roofs measured in this run: {', '.join(rates)}; {binds}.")
     ours = outcome.figures(phase, OURS)
@@ -121,15 +133,20 @@ def _rate(roof: Roof, unit: str) -> str:
 def _contenders(record: ProfileRecord) -> Sheet:
     timed = {name for outcome in record.outcomes for lanes in outcome.samples.values() for name in lanes}
     rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
-    notes = (
+    lanes = [lane for outcome in record.outcomes for by_name in outcome.samples.values() for lane in by_name.items()]
+    notes = [
         *_device_notes(record.device),
         "GB/s: bytes that must be read and written (the floor), per second.",
         "copy %: that rate relative to a copy's, median over the rounds; over 100 % where a kernel only reads.",
         "times ours: time relative to our kernel, median over the rounds in which both were timed.",
-        *record.notes,
-    )
+    ]
+    if any(name == READ for name, _ in lanes):
+        notes.append("read %: the rate relative to that of a kernel that adds up as many bytes.")
+    if any(samples.host_seconds for _, samples in lanes):
+        notes.append("host ms: until the call returned in Python, the GPU idle before it; some calls wait for the GPU.")
+    notes += record.notes
     headings = (Heading("name", "word"), Heading("about", "prose"))
-    return Sheet("Implementations, each verified against ours before it was timed", headings, rows, notes)
+    return Sheet("Implementations, each verified against ours before it was timed", headings, rows, tuple(notes))
 
 
 def _device_notes(device: Mapping[str, Any]) -> list[str]:

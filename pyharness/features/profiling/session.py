@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from pyharness.features.profiling.cpu import Cpu
+from pyharness.features.profiling.libraries import device_library
 from pyharness.features.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.features.profiling.plan import ProfilePlan, check_memory, human_bytes
-from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Copying, DeviceKind, Machine, Peer, Problem, Profile, Task
+from pyharness.features.profiling.record import COPY, OURS, READ, Missing, Outcome, ProfileRecord, Roof
+from pyharness.features.profiling.types import DeviceKind, Machine, Moving, Peer, Problem, Profile, Task
 from pyharness.kernels.devices import cuda_reason, device_info, require_cuda
-from pyharness.plugins.libraries import load
 from pyharness.statistics.samples import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import InputError, Mismatch, Status, Unsupported
@@ -25,13 +25,12 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
     if kind == "cpu":
         yield Cpu(threads)
         return
-    require_cuda()
-    cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
-    from pyharness.features.profiling.cuda import Cuda, bus_id, watching
+    module = require_cuda()
+    from pyharness.features.profiling.cuda import Cuda, watching
 
     info = device_info()
-    with watching(bus_id(cupy, info.index)) as watch:
-        yield Cuda(cupy, info, watch)
+    with watching(info.bus_id) as watch:
+        yield Cuda(device_library(), module, info, watch)
 
 
 def verified(
@@ -103,14 +102,14 @@ def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: 
     ``keep`` gets the record after every problem, so an interrupted run keeps its finished problems.
     """
     _check_memory(plan, device)
-    copying = _copying(device)
+    moving = _moving(device, plan.profile)
     environment = fingerprint()
     environment["libraries"] |= {name: version_of(name) for name in LIBRARIES}
     record = ProfileRecord(plan.profile.name, environment, _matrix_roofs(plan, device, rule, say), rule)
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
         record = replace(record, unmeasured=_list_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
-        outcome, peers = _profile(plan, problem, device, copying, rule, say)
+        outcome, peers = _profile(plan, problem, device, moving, rule, say)
         record = replace(
             record,
             device=device.describe(),
@@ -153,9 +152,11 @@ def _check_memory(plan: ProfilePlan, device: Machine) -> None:
             check_memory(plan.profile, problem, device.free_bytes())
 
 
-def _copying(device: Machine) -> Copying:
+def _moving(device: Machine, profile: Profile) -> dict[str, Moving]:
+    """Return the makers of the memory roofs, by name."""
     try:
-        return device.copying()
+        reading = device.reading() if profile.only_reads else None
+        return {COPY: device.copying()} | ({} if reading is None else {READ: reading})
     except MemoryError as error:  # cupy's error is one, too
         raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
 
@@ -173,7 +174,7 @@ def _profile(
     plan: ProfilePlan,
     problem: Problem,
     device: Machine,
-    copying: Copying,
+    moving: Mapping[str, Moving],
     rule: StoppingRule,
     say: Say,
 ) -> tuple[Outcome, dict[str, str]]:
@@ -196,16 +197,18 @@ def _profile(
         return _fail(task.problem, device, error), {}
     floor = task.floor(result)
     del result
-    copy, copy_bytes = copying(floor.bytes)
+    roofs = {name: of_bytes(floor.bytes) for name, of_bytes in moving.items()}
+    calls |= {name: roof for name, (roof, _) in roofs.items()}
     samples = {}
     for phase in device.phases:
         say(f"{name}: {phase}")
         with device.range(phase):
-            samples[phase] = interleaved(device, {**calls, COPY: copy}, phase, rule)
+            samples[phase] = interleaved(device, calls, phase, rule, first=(OURS, *roofs))
     reasons = (by_name[OURS].reason for by_name in samples.values())
     reason = next((one for one in reasons if one is not None), None)
     status: Status = "failed" if reason else "ok"
-    outcome = Outcome(task.problem, task.data, floor, copy_bytes, samples, missing, status, reason)
+    moved = {name: size for name, (_, size) in roofs.items()}
+    outcome = Outcome(task.problem, task.data, floor, moved[COPY], samples, missing, status, reason, moved.get(READ, 0))
     return outcome, {peer.name: peer.about for peer in task.peers}
 
 

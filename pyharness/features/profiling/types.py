@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pyharness.plugins import registry
 
 Shape: TypeAlias = tuple[int, ...]
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 Phase: TypeAlias = Literal["cold", "warm"]
-# From bytes to a call that copies within the device, and the bytes that it reads and writes. These are about as many as
-# requested, at most twice the buffer's. A small copy includes the cost of its launch, like a small kernel.
-Copying: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
+# From bytes to a call that moves them within the device, and the bytes that it moves: about as many as requested, at
+# most those of its buffer. A small call includes the cost of its launch, like a small kernel.
+Moving: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
 
 # Roofs of a known device, for machines without one. Not a measurement of a run.
 REFERENCE = "an H200 (copies 4.3 TB/s, multiplies 790 TFLOP/s in bf16: measured elsewhere)"
@@ -49,11 +49,12 @@ class Problem:
     device: DeviceKind
     threads: int
     text: TextSource | None = None  # source of tokens; None: generated
+    variant: str = ""  # of the input or of the contenders; a profile names its own
 
     @property
     def label(self) -> str:
-        """Shape and dtype, such as ``128x50257 fp32``."""
-        return f"{'x'.join(map(str, self.shape))} {self.dtype}"
+        """Shape, dtype and variant, such as ``128x50257 fp32``."""
+        return f"{'x'.join(map(str, self.shape))} {self.dtype}{self.variant and f', {self.variant}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,15 @@ class Task:
     floor: Callable[[Any], Floor]
 
 
+class CallTime(NamedTuple):
+    """Time of one call."""
+
+    seconds: float  # of the device
+    host_seconds: float | None = None  # until the call returned in Python; None where the clock is the host's
+
+
 class Machine(Protocol):
-    """Machine of a problem: its clock, its memory and its two measurable roofs."""
+    """Machine of a problem: its clock, its memory and its measurable roofs."""
 
     kind: DeviceKind
     phases: tuple[Phase, ...]
@@ -120,7 +128,7 @@ class Machine(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Return notes for the reader on the timings here, and on missing measurements."""
 
-    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+    def time(self, call: Callable[[], Any], phase: Phase) -> CallTime:
         """Time one call."""
 
     def throttled(self) -> bool:
@@ -135,8 +143,11 @@ class Machine(Protocol):
     def range(self, name: str) -> AbstractContextManager[object]:
         """Mark a phase for an attached profiler; work that the phase starts ends within it."""
 
-    def copying(self) -> Copying:
+    def copying(self) -> Moving:
         """Return the maker of the copies for the memory roof; its buffers serve all of them."""
+
+    def reading(self) -> Moving | None:
+        """Return the maker of the reads for the roof of kernels that only read, or None without such a roof."""
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         """Return a call that multiplies large matrices, and its FLOP; raise ``Unsupported`` with a reason."""
@@ -160,6 +171,8 @@ class Profile:
     prepare: Callable[[Problem], Task]
     peers: tuple[str, ...]  # all names; a problem's device and dtype decide which apply
     reads_text: bool = False  # whether tokens of real text can replace generated ones
+    only_reads: bool = False  # it writes next to nothing: its roof is a read, not a copy
+    variants: tuple[str, ...] = ()  # of a problem, profiled on request
 
 
 def profiles() -> Mapping[str, Profile]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cases.fake_device import GB, RULE, FakeDevice
-from pyharness import report
+from pyharness import report, store
 from pyharness.features.profiling.cases import as_data, as_record
 from pyharness.features.profiling.plan import plan
-from pyharness.features.profiling.record import COPY, OURS, Missing, ProfileRecord
-from pyharness.features.profiling.report import profile_sheets
+from pyharness.features.profiling.record import COPY, OURS, READ, Missing, ProfileRecord
+from pyharness.features.profiling.report import profile_sheets, profile_sheets_of
 from pyharness.features.profiling.session import launch_once, run
-from pyharness.features.profiling.types import Axis, Copying, Floor, Peer, Problem, Profile, Task
+from pyharness.features.profiling.types import Axis, Floor, Moving, Peer, Problem, Profile, Task
 from pyharness.types import InputError
 
 
@@ -97,6 +99,55 @@ def test_figures_are_those_of_the_samples(known: Callable[[Profile], None]) -> N
     assert copy.times_ours is None
 
 
+def test_a_kernel_that_only_reads_is_held_against_a_read(known: Callable[[Profile], None]) -> None:
+    device = FakeDevice()
+    device.reads = device.has_host_clock = True
+    profile = replace(profile_of(lambda: 0.2, Peer("slow", "", lambda: lambda: 0.4, 0, agrees)), only_reads=True)
+    record = measured(profile, device, known)
+    (outcome,) = record.outcomes
+    ours, slow, read = (outcome.figures("warm", name) for name in (OURS, "slow", READ))
+    assert ours is not None
+    assert slow is not None
+    assert read is not None
+    assert ours.read_share == pytest.approx((GB / 2 / 0.2) / (GB / 0.05))
+    assert ours.copy_share == pytest.approx((GB / 2 / 0.2) / (GB / 0.1))
+    assert (ours.host_seconds, slow.times_ours, read.times_ours) == (1e-5, 2.0, None)
+    assert read.copy_share == pytest.approx(2.0)
+    bound = outcome.bound("warm", None)
+    assert bound is not None
+    assert bound.roof == "read"
+    assert bound.seconds == pytest.approx(0.025)
+    data = as_data(record)
+    assert set(data["metrics"]) >= {"read_share", "host_seconds"}
+    assert set(data["tokenizers"]) == {OURS, COPY, READ, "slow"}
+    text = report.to_text(profile_sheets(record), width=200)
+    warm, cold = (next(sheet for sheet in profile_sheets(record) if phase in sheet.title) for phase in ("warm", "cold"))
+    assert {"read %", "host ms"} <= set(warm.columns)
+    assert "host ms" not in cold.columns
+    assert re.search(r"copy 10 GB/s, read 20 GB/s.*; read binds", text)
+    assert report.to_text(profile_sheets_of(as_record(record)), width=200) == text
+
+
+def test_a_record_from_before_there_was_a_read_is_opened(known: Callable[[Profile], None]) -> None:
+    record = measured(profile_of(lambda: 0.2), FakeDevice(), known)
+    data = json.loads(json.dumps(as_data(record)))
+    for problem in data["profile"]["problems"]:
+        del problem["read_bytes"], problem["variant"]
+    for roof in data["profile"]["matrix"].values():
+        del roof["host_seconds"]
+    old = profile_sheets_of(store.Record.from_json(data, "old"))
+    assert report.to_text(old) == report.to_text(profile_sheets(record))
+
+
+def test_variants_are_problems_of_their_own(known: Callable[[Profile], None]) -> None:
+    profile = replace(profile_of(lambda: 0.2), variants=("upright", "sideways"))
+    record = measured(profile, FakeDevice(), known, variants=["sideways", "upright"])
+    assert [outcome.problem.label for outcome in record.outcomes] == ["2x3 fp32, sideways", "2x3 fp32, upright"]
+    sheets = profile_sheets_of(as_record(record))
+    assert [sheet.title for sheet in sheets[:2]] == ["fake 2x3 fp32, sideways, cold (cpu, threads: 1)",
+                                                    "fake 2x3 fp32, sideways, warm (cpu, threads: 1)"]  # fmt: skip
+
+
 def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Profile], None]) -> None:
     def ours() -> float:
         calls.append(1)
@@ -125,7 +176,7 @@ def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Pr
 
 def test_a_device_too_full_for_the_copy_is_one_error(known: Callable[[Profile], None]) -> None:
     class Full(FakeDevice):
-        def copying(self) -> Copying:
+        def copying(self) -> Moving:
             raise MemoryError("Out of memory allocating 1,073,741,824 bytes")
 
     with pytest.raises(

@@ -288,5 +288,5 @@ def test_short_calls_are_warmed_up_and_long_ones_warm_themselves(monkeypatch: py
 
     for long_seconds, expected in ((1e9, 2), (0.0, 3)):
         monkeypatch.setattr(cpu, "LONG_SECONDS", long_seconds)
-        assert device.seconds(call, "warm") >= 0
+        assert device.time(call, "warm").seconds >= 0
         assert len(calls) == expected

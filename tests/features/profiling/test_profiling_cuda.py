@@ -1,4 +1,4 @@
-"""What the CUDA clock enqueues, in which order, with a cupy that only writes it down; and the same on a device."""
+"""What the CUDA clock enqueues, in which order, with libraries that only write it down; and the same on a device."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyharness.features.profiling import arrays
 from pyharness.features.profiling.arrays import copied_bytes
 from pyharness.features.profiling.cpu import Cpu
-from pyharness.features.profiling.cuda import ClockWatch, Cuda, bus_id, device_state, watching
+from pyharness.features.profiling.cuda import ClockWatch, Cuda, device_state, watching
+from pyharness.features.profiling.libraries import CupyDevice, TorchDevice, device_library
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import Outcome, ProfileRecord
 from pyharness.features.profiling.report import profile_sheets
@@ -25,49 +27,80 @@ from pyharness.features.profiling.types import Floor, Problem
 from pyharness.kernels.devices import DeviceInfo, cuda_reason
 from pyharness.report import to_text
 from pyharness.statistics.samples import StoppingRule
+from pyharness.types import Unsupported
 
-INFO = DeviceInfo(0, "A device", (9, 0), 132, 50_000_000, 80 << 30, 7, 1_980_000, 2_619_000, 5120, "13.0", "13.0")
+BUS = "0000:41:00.0"
+INFO = DeviceInfo(
+    0, "A device", (9, 0), 132, 50_000_000, 80 << 30, 7, 1_980_000, 2_619_000, 5120, "13.0", "13.0", BUS
+)  # fmt: skip
 
 
 class Recorder:
-    """Stands for cupy: every call leaves a word in ``log``."""
-
-    int64 = int
+    """Stands for the kernels, and for cupy and torch in turn: every call leaves a word in ``log``."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
-        events = iter(["start", "stop"])
-        runtime = SimpleNamespace(
-            deviceGetPCIBusId=lambda device: "0000:41:00.0",
-            memGetInfo=lambda: (7, 9),
-            deviceSynchronize=lambda: self.log.append("wait"),
-        )
-        nvtx = SimpleNamespace(
-            RangePush=lambda name: self.log.append(f"push {name}"), RangePop=lambda: self.log.append("pop")
-        )
-        self.cuda = SimpleNamespace(
-            runtime=runtime,
-            nvtx=nvtx,
-            Event=lambda: self._event(next(events)),
-            get_elapsed_time=lambda start, stop: 1500.0,
-        )
+        self.events = iter(["start", "stop"])
 
-    def _event(self, name: str) -> Any:
+    def event(self, **_: Any) -> Any:
+        name = next(self.events)
         return SimpleNamespace(
-            record=lambda: self.log.append(name), synchronize=lambda: self.log.append(f"wait for {name}")
+            record=lambda: self.log.append(name),
+            synchronize=lambda: self.log.append(f"wait for {name}"),
+            elapsed_time=lambda stop: 1500.0,
         )
 
-    def zeros(self, size: int, dtype: str) -> Any:
-        if dtype == "uint64":
-            return SimpleNamespace(max=lambda: self.log.append(f"read {8 * size} bytes"))
-        return np.zeros(min(size, 1 << 10), dtype)  # the copy's buffers, smaller
+    def note(self, *words: str) -> Any:
+        return lambda *given: self.log.append(" ".join((*words, *given)))
 
-    def copyto(self, target: Any, source: Any) -> None:
+    def copied(self, target: Any, source: Any) -> None:
         self.log.append(f"copy {len(source)} bytes to {len(target)}")
 
-    def RawKernel(self, source: str, name: str) -> Any:  # noqa: N802 -- cupy's name
-        assert f"void {name}(" in source
-        return lambda grid, block, arguments: self.log.append(name)
+    def kernels(self) -> Any:
+        return SimpleNamespace(
+            add_words=lambda words, total: self.log.append(f"read {words.nbytes} bytes"),
+            hold=lambda cycles: self.log.append("hold"),
+        )
+
+    def cupy(self) -> CupyDevice:
+        runtime = SimpleNamespace(memGetInfo=lambda: (7, 9), deviceSynchronize=self.note("wait"))
+        nvtx = SimpleNamespace(RangePush=self.note("push"), RangePop=self.note("pop"))
+        cuda = SimpleNamespace(
+            runtime=runtime, nvtx=nvtx, Event=self.event, get_elapsed_time=lambda start, stop: start.elapsed_time(stop)
+        )
+        pool = SimpleNamespace(free_all_blocks=self.note("reclaim"))
+        return CupyDevice(
+            SimpleNamespace(
+                cuda=cuda, zeros=np.zeros, copyto=self.copied, get_default_memory_pool=lambda: pool, __name__="cupy"
+            )
+        )
+
+    def torch(self) -> TorchDevice:
+        nvtx = SimpleNamespace(range_push=self.note("push"), range_pop=self.note("pop"))
+        cuda = SimpleNamespace(
+            nvtx=nvtx, synchronize=self.note("wait"), empty_cache=self.note("reclaim"), Event=self.event,
+            mem_get_info=lambda: (7, 9),
+        )  # fmt: skip
+        recorder = self
+
+        class Tensor(np.ndarray):
+            def copy_(self, source: Any) -> None:
+                recorder.copied(self, source)
+
+        def zeros(size: int, dtype: Any, device: str) -> Any:
+            assert device == "cuda"
+            return np.zeros(size, dtype).view(Tensor)
+
+        return TorchDevice(SimpleNamespace(cuda=cuda, zeros=zeros, uint8=np.uint8, uint64=np.uint64))
+
+    def device(self, library: str = "cupy", watch: ClockWatch | None = None) -> Cuda:
+        return Cuda(getattr(self, library)(), self.kernels(), INFO, watch)
+
+
+@pytest.fixture(params=["cupy", "torch"])
+def library(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
 @pytest.mark.parametrize(
@@ -77,19 +110,38 @@ class Recorder:
         ("warm", ["call", "hold", "start", "call", "stop", "wait for stop"]),
     ],
 )
-def test_events_are_close_around_the_call(phase: Any, expected: list[str]) -> None:
-    cupy = Recorder()
-    assert Cuda(cupy, INFO, None).seconds(lambda: cupy.log.append("call"), phase) == 1.5
-    assert cupy.log == expected
+def test_events_are_close_around_the_call(phase: Any, expected: list[str], library: str) -> None:
+    recorder = Recorder()
+    taken = recorder.device(library).time(lambda: recorder.log.append("call"), phase)
+    assert taken.seconds == 1.5
+    assert recorder.log == expected
+
+
+def test_the_host_is_timed_while_the_device_is_idle(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    """Before the kernel that idles: a call that waits for the device would wait for that one, too."""
+    now = iter(range(9))
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    device = Recorder().device(library)
+    assert device.time(lambda: None, "warm").host_seconds == 1
+    assert device.time(lambda: None, "cold").host_seconds is None
 
 
 @pytest.mark.parametrize(("floor", "half"), [(128, 64), (129, 64), (1, 1)])
-def test_a_small_problem_is_held_against_a_copy_of_as_many_bytes(floor: int, half: int) -> None:
-    cupy = Recorder()
-    call, counted = Cuda(cupy, INFO, None).copying()(floor)
+def test_a_small_problem_is_held_against_a_copy_of_as_many_bytes(floor: int, half: int, library: str) -> None:
+    recorder = Recorder()
+    call, counted = recorder.device(library).copying()(floor)
     call()
-    assert cupy.log == [f"copy {half} bytes to {half}"]
+    assert recorder.log == [f"copy {half} bytes to {half}"]
     assert counted == 2 * half
+
+
+@pytest.mark.parametrize(("floor", "whole"), [(128, 128), (143, 128), (1, 16), (1 << 40, 1 << 31)])
+def test_a_kernel_that_reads_is_held_against_a_read_of_as_many_bytes(floor: int, whole: int, library: str) -> None:
+    recorder = Recorder()
+    call, counted = recorder.device(library).reading()(floor)
+    call()
+    assert recorder.log == [f"read {whole} bytes"]
+    assert counted == whole
 
 
 def test_a_large_problem_is_held_against_the_largest_copy() -> None:
@@ -99,34 +151,67 @@ def test_a_large_problem_is_held_against_the_largest_copy() -> None:
     assert counted == 2000
 
 
-def test_a_device_without_nvidia_smi_says_that_nobody_watches() -> None:
-    device = Cuda(Recorder(), INFO, None)
+def test_a_device_without_nvidia_smi_says_that_nobody_watches(library: str) -> None:
+    recorder = Recorder()
+    device = recorder.device(library)
     assert not device.throttled()
     assert "50 MB" in device.notes[0]
     assert "not watched" in device.notes[1]
     assert device.free_bytes() == 7
+    device.reclaim()
+    assert recorder.log == ["reclaim"]
 
 
-def test_a_range_lasts_as_long_as_the_work_in_it() -> None:
-    cupy = Recorder()
-    with Cuda(cupy, INFO, None).range("once"):
-        cupy.log.append("call")
-    assert cupy.log == ["push pyharness: once", "call", "wait", "pop"]
+def test_a_range_lasts_as_long_as_the_work_in_it(library: str) -> None:
+    recorder = Recorder()
+    with recorder.device(library).range("once"):
+        recorder.log.append("call")
+    assert recorder.log == ["push pyharness: once", "call", "wait", "pop"]
 
 
 def test_a_watch_without_readings_says_so() -> None:
     silent, reading = ClockWatch(["[N/A], [N/A]\n"]), ClockWatch(["1200, 1980\n"] * 3)
     for watch in (silent, reading):
         watch._reader.join()
-    assert "not watched" in Cuda(Recorder(), INFO, silent).notes[1]
-    assert "3 readings" in Cuda(Recorder(), INFO, reading).notes[1]
+    assert "not watched" in Recorder().device(watch=silent).notes[1]
+    assert "3 readings" in Recorder().device(watch=reading).notes[1]
 
 
-def test_ranges_are_closed_when_a_phase_fails() -> None:
-    cupy = Recorder()
-    with pytest.raises(KeyError), Cuda(cupy, INFO, None).range("warm"):
+def test_ranges_are_closed_when_a_phase_fails(library: str) -> None:
+    recorder = Recorder()
+    with pytest.raises(KeyError), recorder.device(library).range("warm"):
         raise KeyError
-    assert cupy.log == ["push pyharness: warm", "pop"]
+    assert recorder.log == ["push pyharness: warm", "pop"]
+
+
+def full(size: int, dtype: Any, device: str) -> Any:
+    raise RuntimeError(f"CUDA out of memory. Tried to allocate {size} bytes")
+
+
+def test_no_memory_is_one_error_of_either_library() -> None:
+    cuda = SimpleNamespace(nvtx=SimpleNamespace(range_push=None, range_pop=None), synchronize=None, empty_cache=None)
+    with pytest.raises(MemoryError, match="out of memory"):
+        TorchDevice(SimpleNamespace(cuda=cuda, zeros=full, uint8=None)).zeros(9, "uint8")
+
+
+def test_torch_serves_where_cupy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = SimpleNamespace(
+        nvtx=SimpleNamespace(range_push=None, range_pop=None), synchronize=None, empty_cache=None,
+        is_available=lambda: True,
+    )  # fmt: skip
+    cupy = SimpleNamespace(
+        cuda=SimpleNamespace(nvtx=SimpleNamespace(RangePush=None, RangePop=None), Event=None), __name__="cupy"
+    )
+    torch = SimpleNamespace(cuda=cuda, __name__="torch")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    assert isinstance(device_library(), CupyDevice)
+    monkeypatch.setattr(arrays, "is_installed", lambda name: False)
+    assert isinstance(device_library(), TorchDevice)
+    cuda.is_available = lambda: False
+    monkeypatch.setattr("pyharness.plugins.libraries.is_installed", lambda name: False)
+    with pytest.raises(Unsupported, match=r"profiling on CUDA needs cupy.*torch"):
+        device_library()
 
 
 @pytest.mark.parametrize(
@@ -166,18 +251,18 @@ def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nvidia_smi_is_watched_and_ended(nvidia_smi: Path) -> None:
-    with watching(bus_id(Recorder(), 0)) as watch:
+    with watching(BUS) as watch:
         assert watch is not None
         while not watch._shares:
             pass
-        assert Cuda(Recorder(), INFO, watch).throttled()
+        assert Recorder().device(watch=watch).throttled()
         assert watch._reader.is_alive()
     watch._reader.join(timeout=10)
     assert not watch._reader.is_alive()
 
 
 def test_the_state_of_a_device_is_recorded(nvidia_smi: Path) -> None:
-    description = Cuda(Recorder(), INFO, None).describe()
+    description = Recorder().device().describe()
     assert (description["name"], description["driver_version"]) == ("A device", "13.0")
     state = description["state"]
     assert state["driver_version"] == "580.1"
@@ -202,9 +287,14 @@ def test_a_profile_on_a_device(kernel: str) -> None:
         pytest.skip(reason)
     shape = {"entropy": "64x1000", "linear_entropy": "64x64x1000", "pair_histogram": "1e5x1000"}[kernel]
     options = ["--device", "cuda", "--shape", shape, "--max-seconds", "1", "--json"]
+    if kernel != "pair_histogram":  # a compilation of torch takes as long as all else
+        options += ["--dtype", "fp32", "--without", "torch compiled"]
     command = [sys.executable, "-P", "-m", "pyharness", "profile", kernel, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert {one["parameters"]["phase"] for one in data["results"] if one["status"] == "ok"} == {"cold", "warm"}
+    metrics = {measured["metric"] for one in data["results"] for measured in one["measurements"]}
+    assert "host_seconds" in metrics
+    assert ("read_share" in metrics) is (kernel == "entropy")
     assert data["profile"]["not_measured"]["problems"] == []

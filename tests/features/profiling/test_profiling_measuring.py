@@ -62,6 +62,42 @@ def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
     assert samples["bad"] == Samples(reason="ZeroDivisionError: division by zero")
 
 
+TEN = replace(RULE, min_samples=10, max_seconds=8.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "slow", "samples"),
+    [
+        (0.1, 3.0, (10, 3)),  # three rounds in time, then ours and the copy alone
+        (1.0, 3.0, (2, 2)),  # they would take more than a quarter of the limit
+        (0.1, 0.2, (10, 10)),
+    ],
+)
+def test_slow_peers_leave_ours_its_least_samples(ours: float, slow: float, samples: tuple[int, int]) -> None:
+    device = FakeDevice()
+    calls = {"slow": lambda: slow, OURS: lambda: ours, COPY: lambda: 0.05}
+    taken = interleaved(device, calls, "warm", TEN, clock=lambda: device.now, first=(OURS, COPY))
+    assert (len(taken[OURS].seconds), len(taken["slow"].seconds)) == samples
+    assert len(taken[COPY].seconds) == samples[0]
+
+
+def test_ours_goes_on_alone_without_a_copy_that_fails() -> None:
+    device = FakeDevice()
+    calls = {"slow": lambda: 5.0, OURS: lambda: 0.1, COPY: lambda: 1 / 0}
+    taken = interleaved(device, calls, "warm", TEN, clock=lambda: device.now, first=(OURS, COPY))
+    assert len(taken[OURS].seconds) == 10
+    assert taken[COPY].seconds == ()
+
+
+def test_the_hosts_time_is_kept_beside_the_devices() -> None:
+    device = FakeDevice()
+    device.has_host_clock = True
+    calls = {"a": lambda: 1.0}
+    assert interleaved(device, calls, "cold", RULE, clock=lambda: device.now)["a"].host_seconds == ()
+    taken = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)["a"]
+    assert taken.host_seconds == (1e-5,) * len(taken.seconds)
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_time_limit_is_a_time(seconds: float) -> None:
     with pytest.raises(InputError, match=rf"{seconds:g} seconds;.*--max-seconds"):

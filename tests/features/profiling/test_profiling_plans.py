@@ -84,6 +84,12 @@ def test_kernels_are_found() -> None:
         ("entropy", {"dtypes": ["fp8"]}, "unknown dtype of entropy 'fp8'"),
         ("linear_entropy", {"shapes": ["2x3"]}, "is not ROWSxDxV; write it like 256x768x50257"),
         ("pair_histogram", {"dtypes": ["fp32"]}, "unknown dtype of pair_histogram 'fp32'"),
+        ("entropy", {"variants": ["chunks"]}, "entropy has no variants"),
+        (
+            "pair_histogram",
+            {"variants": ["segment"]},
+            "unknown variant of pair_histogram 'segment'; did you mean 'segm",
+        ),
         ("entropy", {"threads": 0}, "cannot run on 0 threads"),
         ("entropy", {"corpus": "sample", "tokenizer": "raw_bytes"}, "entropy reads no text"),
         ("pair_histogram", {"corpus": "sample"}, "both: --corpus"),
@@ -121,6 +127,28 @@ def test_synthetic_ids_are_of_the_vocabulary(tokens: int, vocabulary: int) -> No
     assert (ids.dtype, ids.shape) == (np.uint32, (tokens,))
     assert ids.max() < vocabulary
     assert np.array_equal(ids, phrases(tokens, vocabulary))
+
+
+@pytest.mark.parametrize(("tokens", "vocabulary"), [(2, 1), (3000, 300), (2500, 131072)])
+def test_torch_draws_synthetic_ids_too(tokens: int, vocabulary: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(pair_histogram, "BATCH", 1000)
+    with arrays.placed(torch, "cpu"):
+        ids, again = (phrases(tokens, vocabulary, torch) for _ in range(2))
+    values = arrays.on_host(ids)
+    assert values.dtype == np.uint32
+    assert values.shape == (tokens,)
+    assert values.max() < vocabulary
+    assert np.array_equal(values, arrays.on_host(again))
+    assert len(np.unique(values)) > min(vocabulary, 100) // 2
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_unsigned_numbers_of_either_library_are_the_same(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    values = np.array([0, 7, 2**31, 2**32 - 1], dtype)
+    assert arrays.wide(values).dtype == np.uint64
+    assert arrays.wide(values).tolist() == arrays.wide(torch.from_numpy(values)).tolist() == values.tolist()
 
 
 def test_synthetic_ids_repeat_pairs_as_text_does() -> None:

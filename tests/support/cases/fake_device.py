@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from pyharness.features.profiling.types import Copying, DeviceKind, Phase
+from pyharness.features.profiling.types import CallTime, DeviceKind, Moving, Phase
 from pyharness.statistics.samples import StoppingRule
 from pyharness.types import Unsupported
 
@@ -23,15 +23,16 @@ class FakeDevice:
     phases: tuple[Phase, ...] = ("cold", "warm")
     notes: tuple[str, ...] = ("a fake",)
     check_seconds = 0.0
+    reads = has_host_clock = False
 
     def __init__(self, free: int | None = None, throttled: Callable[[float], bool] = lambda now: False) -> None:
         self.now, self.free, self.is_throttled = 0.0, free, throttled
         self.log: list[str] = []
 
-    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+    def time(self, call: Callable[[], Any], phase: Phase) -> CallTime:
         taken = float(call())
         self.now += taken
-        return taken
+        return CallTime(taken, 1e-5 if self.has_host_clock and phase == "warm" else None)
 
     def throttled(self) -> bool:
         return self.is_throttled(self.now)
@@ -46,8 +47,11 @@ class FakeDevice:
         self.log.append(name)
         return nullcontext()
 
-    def copying(self) -> Copying:
+    def copying(self) -> Moving:
         return lambda wanted: (lambda: 0.1, GB)
+
+    def reading(self) -> Moving | None:
+        return (lambda wanted: (lambda: 0.05, GB)) if self.reads else None
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         if dtype == "fp16":

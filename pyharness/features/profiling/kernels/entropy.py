@@ -74,6 +74,7 @@ PROFILES = (
         needs=lambda problem: floor(problem).bytes,
         prepare=prepare,
         peers=("torch softmax", "torch Categorical", "torch compiled", "numpy"),
+        only_reads=True,
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -11,11 +12,12 @@ from pyharness import kernels
 from pyharness.features.profiling.arrays import SEED, differs, normal, on_host, torch_for
 from pyharness.features.profiling.kernels.entropy import FLOP_PER_LOGIT, PRECISION, SPREAD, reference
 from pyharness.features.profiling.kernels.linear_peers import peers
-from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Problem, Profile, Task
+from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Peer, Problem, Profile, Task
 from pyharness.kernels.entropy import MOST_COLUMNS
 
 EXCERPT = 2  # rows
 CHUNK = 1 << 13  # vocabulary rows in float64 at a time
+CHUNKS = {64 << 20: "64 MB", 256 << 20: "256 MB", 2 << 30: "2 GB"}  # bounds of memory, in the variant of that name
 
 
 def floor(problem: Problem) -> Floor:
@@ -43,18 +45,27 @@ def prepare(problem: Problem) -> Task:
     def ours() -> Any:
         return kernels.linear_entropy(hidden, weight, threads=threads).entropy
 
+    def of_chunks(max_bytes: int) -> Peer:
+        def call() -> Any:
+            return kernels.linear_entropy(hidden, weight, threads=threads, max_bytes=max_bytes).entropy
+
+        about = f"ours with max_bytes of {max_bytes:,}"
+        agrees = partial(differs, absolute=1e-5, relative=PRECISION[problem.dtype])
+        return Peer(CHUNKS[max_bytes], about, lambda: call, max_bytes, agrees)
+
     def check(result: Any) -> str | None:
         inputs = on_host(hidden[:EXCERPT]).astype(np.float64)
         parts = [on_host(weight[at : at + CHUNK]).astype(np.float64) for at in range(0, vocabulary, CHUNK)]
         expected = reference(np.concatenate([inputs @ part.T for part in parts], axis=1))
         return differs(result[:EXCERPT], expected, 1e-5, PRECISION[problem.dtype])
 
+    others = peers(hidden, weight, problem)
     return Task(
         problem,
         f"normally distributed, logits of standard deviation {SPREAD:g}",
         ours,
         check,
-        peers(hidden, weight, problem),
+        (others[0], *map(of_chunks, CHUNKS)) if problem.variant else others,
         lambda _: floor(problem),
     )
 
@@ -73,6 +84,7 @@ PROFILES = (
         floor=floor,
         needs=needs,
         prepare=prepare,
-        peers=("bare product", "torch unfused", "torch compiled", "Liger", "Liger entropy"),
+        peers=("bare product", "torch unfused", "torch compiled", "Liger", "Liger entropy", *CHUNKS.values()),
+        variants=("chunks",),
     ),
 )

@@ -1,4 +1,4 @@
-"""Peers that count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys, our own sort."""
+"""Peers that count pairs: unique of numpy and cupy, value_counts of polars, sorts of CUB and cupy, and our own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness import kernels
+from pyharness.features.profiling.arrays import array_library, on_host, wide
 from pyharness.features.profiling.types import Peer
+from pyharness.kernels.arrays import describe
+from pyharness.kernels.device_pairs import count_on_device
+from pyharness.kernels.place import Place
 from pyharness.system.environment import version_of
 from pyharness.types import Ids, Unsupported
 
@@ -49,32 +52,73 @@ def polars_peers(tokens: Ids, threads: int) -> tuple[Peer, ...]:
     return (Peer("polars", about, build, 32 * len(tokens), as_counts),)
 
 
-def cuda_peers(tokens: Any, vocabulary: int) -> tuple[Peer, ...]:
-    """Return cupy.unique, CUB's sort in typical use, and our own reference, which also sorts weights."""
+def cuda_peers(tokens: Any, vocabulary: int, offsets: Any, weights: Any) -> tuple[Peer, ...]:
+    """Return ours without the last step, CUB and cupy's sorts, and our reference; of segments only what is ours."""
+    where = describe(tokens, "tokens").device
+
+    def unordered() -> Callable[[], Any]:
+        return lambda: count_on_device(tokens, offsets, weights, "auto", where, None, ordered=False)
+
+    def by_sorting() -> Callable[[], Any]:
+        return lambda: kernels.pair_histogram(tokens, offsets, weights, method="sort")
+
+    ours = (
+        Peer("unordered", "ours without the order of rows, which those of CUB and polars lack too", unordered,
+             20 * len(tokens), lambda result, ours: _differs(as_keys(kernels.PairHistogram(*result)), ours)),
+        Peer("our sort", "method='sort': keys with 64-bit weights, by CUB; the deterministic reference", by_sorting,
+             32 * len(tokens), lambda result, ours: _differs(as_keys(result), ours)),
+    )  # fmt: skip
+    return ours if offsets is not None else (ours[0], cub_peer(tokens, vocabulary), *cupy_peers(tokens, vocabulary),
+                                             ours[1])  # fmt: skip
+
+
+MOST_RUNS = 1 << 31  # tokens: CUB's encoder counts keys in 31 bits
+
+
+def cub_peer(tokens: Any, vocabulary: int) -> Peer:
+    """Return what a user of CUB writes, by ``csrc/kernels/yardsticks/pair_runs.cu``."""
+    bits = max(1, (vocabulary - 1).bit_length())  # of an id
+    place = Place.of(tokens, describe(tokens, "tokens"), None, None)
+
+    def build() -> Callable[[], Any]:
+        if len(tokens) > MOST_RUNS:
+            raise Unsupported(f"CUB encodes runs of fewer than {MOST_RUNS:,} keys")
+        return lambda: place.module.PairRuns(tokens, bits, place.allocate, place.stream)
+
+    def as_counts(runs: Any, ours: Any) -> str | None:
+        packed, counts = (place.empty((len(runs),), dtype, "the runs") for dtype in ("uint64", "uint32"))
+        runs.write(packed, counts, place.stream)
+        keys = wide(packed)
+        return _differs((keys >> bits << 32 | keys & (1 << bits) - 1, counts), ours)
+
+    about = f"DeviceRadixSort::SortKeys of the {2 * bits} bits in use, then DeviceRunLengthEncode; in order of keys"
+    return Peer("CUB", about, build, 24 * len(tokens), as_counts)
+
+
+def cupy_peers(tokens: Any, vocabulary: int) -> tuple[Peer, Peer]:
+    """Return cupy.sort of packed keys, which sorts all bits of their type, and cupy.unique."""
+
+    def library() -> Any:
+        if array_library("cuda").__name__ == "torch":
+            raise Unsupported("cupy is not installed")
+        return array_library("cuda")
 
     def unique() -> Callable[[], Any]:
-        import cupy
-
+        cupy = library()
         return lambda: cupy.unique(pair_keys(tokens), return_counts=True)
 
     def packed() -> Callable[[], Any]:
-        import cupy
-
+        cupy = library()
         return lambda: sorted_runs(packed_keys(tokens, vocabulary), cupy)
-
-    def by_sorting() -> Callable[[], Any]:
-        return lambda: kernels.pair_histogram(tokens, method="sort")
 
     def unpacked(result: Counts, ours: Any) -> str | None:
         return _differs((unpacked_keys(result[0], vocabulary), result[1]), ours)
 
     bits = 8 * packed_type(vocabulary).itemsize
     return (
+        Peer("cupy sort", f"of all {bits} bits of packed keys, and run lengths; in rising order of keys", packed,
+             40 * len(tokens), unpacked),
         Peer("cupy.unique", "of 64-bit keys, in rising order of keys", unique, 40 * len(tokens), _differs),
-        Peer("CUB sort", f"of packed keys of {bits} bits alone, by cupy, and run lengths; in rising order of keys",
-             packed, 40 * len(tokens), unpacked),
-        Peer("our sort", "method='sort': keys with 64-bit weights, by CUB; the deterministic reference", by_sorting,
-             32 * len(tokens), lambda result, ours: _differs(as_keys(result), ours)),
     )  # fmt: skip
 
 
@@ -117,16 +161,17 @@ def pair_keys(tokens: Any) -> Any:
 
 def as_keys(histogram: Any) -> Counts:
     """Return the ascending keys and counts of a ``PairHistogram``."""
-    keys = histogram.left.astype(np.uint64) << np.uint64(32) | histogram.right.astype(np.uint64)
+    keys = wide(histogram.left) << 32 | wide(histogram.right)
     order = keys.argsort()
-    return keys[order], histogram.count[order]
+    return keys[order], wide(histogram.count)[order]
 
 
 def _differs(counts: Counts, ours: Any) -> str | None:
-    expected: tuple[NDArray[Any], ...] = as_keys(ours)
+    expected = as_keys(ours)
     if len(counts[0]) != len(expected[0]):
         return f"{len(counts[0]):,} distinct pairs, ours {len(expected[0]):,}"
     for name, a, b in zip(("pair", "count"), counts, expected, strict=True):
-        if bool((a != b).any()):
-            return f"{name} {int((a != b).argmax()):,} in the order of pairs differs"
+        differing = wide(a) != b
+        if bool(differing.any()):
+            return f"{name} {int(on_host(differing).argmax()):,} in the order of pairs differs"
     return None
