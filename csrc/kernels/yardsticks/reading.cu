@@ -19,10 +19,12 @@ PH_GLOBAL void __launch_bounds__(kThreads, kBlocks)
   const unsigned step = gridDim.x * kThreads;
   unsigned long long sum = 0;
   for (unsigned at = blockIdx.x * kThreads + threadIdx.x; at < loads; at += kInFlight * step) {
-    uint4 bits[kInFlight];  // the last ones, too, are under way before any is waited for
+    // The last ones, too, are under way before any is waited for. Plain loads: what is read to empty the
+    // cache must not be the first to leave it.
+    uint4 bits[kInFlight];
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
-      bits[k] = at + k * step < loads ? __ldcs(words + at + k * step) : uint4{0, 0, 0, 0};
+      bits[k] = at + k * step < loads ? words[at + k * step] : uint4{0, 0, 0, 0};
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
       sum += bits[k].x;

@@ -25,12 +25,11 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
     if kind == "cpu":
         yield Cpu(threads)
         return
-    module = require_cuda()
+    module, info, library = require_cuda(), device_info(), device_library()
     from pyharness.features.profiling.cuda import Cuda, watching
 
-    info = device_info()
     with watching(info.bus_id) as watch:
-        yield Cuda(device_library(), module, info, watch)
+        yield Cuda(library, module, info, watch)
 
 
 def verified(

@@ -122,8 +122,8 @@ def prepare(problem: Problem) -> Task:
 def _given(problem: Problem) -> tuple[Problem, PairInput, str]:
     """Return the problem with its shape, what is counted, and a description of it."""
     library, text, variant = array_library(problem.device), problem.text, problem.variant
-    if variant == HOST and problem.device == "cpu":
-        raise Unsupported("tokens in host memory are a variant for CUDA")
+    if variant == HOST and (problem.device == "cpu" or library.__name__ == "torch"):
+        raise Unsupported("tokens in host memory are a variant for CUDA, and need cupy there")
     if text is None:
         with placed(library, problem.device):
             tokens = phrases(problem.shape[0], problem.shape[1], library)
