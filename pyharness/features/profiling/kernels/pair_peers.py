@@ -99,9 +99,9 @@ def cupy_peers(tokens: Any, vocabulary: int) -> tuple[Peer, Peer]:
     """Return cupy.sort of packed keys, which sorts all bits of their type, and cupy.unique."""
 
     def library() -> Any:
-        if array_library("cuda").__name__ == "torch":
+        if (found := array_library("cuda")).__name__ == "torch":
             raise Unsupported("cupy is not installed")
-        return array_library("cuda")
+        return found
 
     def unique() -> Callable[[], Any]:
         cupy = library()
