@@ -40,11 +40,7 @@ FAULTED = {  # by folder; a folder's first name is the case
     "entropy": KERNELS / "entropy/entropy.cu",
     "pairs/partition": KERNELS / "pairs/partition/by_partition.cu",
 }
-WATCHED = (
-    PROGRAM,
-    *FAULTED.values(),
-    *(KERNELS / f"pairs/{name}.cu" for name in ("positions", "ordering", "primitives")),
-)
+WATCHED = (PROGRAM, *FAULTED.values(), KERNELS / "pairs/positions.cu")
 BUILDS = {
     "address": (("-fsanitize=address",), ("-fsanitize=address",)),
     "race": (("-DPH_RACE_DETECTOR",), ("-fsanitize=thread",)),
@@ -112,12 +108,15 @@ FAULTS = {
         "pairs/partition/passes.hpp", "(plan.sizes[bucket] - 1) / plan.part_positions + 1;",
         "(plan.sizes[bucket] - 1) / plan.part_positions;",
     ),
-    "lost_hot_count": Fault(
-        "pairs/partition/hot.hpp", "set.counts[tags.tag[0] == tag ? 0 : 1]", "set.counts[0]",
+    "a_hot_pair_counted_as_the_other_of_its_set": Fault(
+        "pairs/partition/hot.hpp", "counts_.add(set, tags.tag[1] == tag);", "counts_.add(set, false);",
+    ),
+    "a_hot_pair_that_is_no_pair": Fault(
+        "pairs/partition/hot.hpp", "PairCode<std::uint32_t>{first + above,", "PairCode<std::uint32_t>{first,",
     ),
     "hot_pairs_that_are_scattered_too": Fault("pairs/partition/hot.hpp", "    return true;", "    return false;"),
     "a_tag_without_its_hash": Fault(
-        "pairs/partition/hot.hpp", "(code.hash & ((1u << shift) - 1)) << kBaseBits<std::uint32_t> | code.base",
+        "pairs/partition/hot.hpp", "(code.hash & ((1u << kLowBits) - 1)) << kBaseBits<std::uint32_t> | code.base",
         "code.base",
     ),
     "lost_tail_of_a_bucket": Fault(

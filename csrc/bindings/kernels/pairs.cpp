@@ -58,8 +58,7 @@ PairTuning tuning_of(const py::dict& values, int device) {
       (tuning.bucket_bits == 0 || (tuning.bucket_bits >= kernels::kFewestBucketBits &&
                                    tuning.bucket_bits <= kernels::kMostBucketBits)) &&
       (tuning.hot_slots == 0 ||
-       (tuning.hot_slots >= kernels::kFewestHotSlots && tuning.hot_slots <= kernels::kMostHotSlots &&
-        std::has_single_bit(static_cast<unsigned>(tuning.hot_slots)))) &&
+       (tuning.hot_slots >= kernels::kFewestHotSlots && tuning.hot_slots <= kernels::kMostHotSlots)) &&
       tuning.sampled_part > 0 && tuning.part_positions > 0 && tuning.positions_per_round > 0 &&
       tuning.dense_ids > 0;
   if (!fits) throw std::invalid_argument("this tuning cannot be launched");

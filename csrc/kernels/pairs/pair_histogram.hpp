@@ -30,8 +30,8 @@ struct PairChunk {
 inline constexpr int kMostPairThreads = 768;
 inline constexpr int kFewestBucketBits = 10;  // with fewer, what is left of a narrow pair would need 32 bits
 inline constexpr int kMostBucketBits = 14;
-inline constexpr int kFewestHotSlots = 256;  // with fewer, a tag would need 32 bits
-inline constexpr int kMostHotSlots = 1 << 14;
+inline constexpr int kFewestHotSlots = 512;  // with fewer, a tag would need 32 bits
+inline constexpr int kMostHotSlots = 1 << 15;
 
 // Sizes of launches and tables. Results do not depend on them.
 struct PairTuning {
@@ -43,8 +43,8 @@ struct PairTuning {
   int bucket_bits = 0;           // partition: of the number of buckets, 10 to 14; 0: by the size of the round
   int bucket_slots = 0;          // partition: of a block's table, a power of two; 0: what fits best
   int part_positions = 1 << 17;  // partition: of a bucket, beyond which several blocks count it
-  int hot_slots = kMostHotSlots;        // partition: of the table of frequent pairs, a power of two; 0: none
-  std::int64_t sampled_part = 32;       // partition: one tile in so many, or in more, is the sample of these
+  int hot_slots = kMostHotSlots;   // partition: of the table of frequent pairs, as far as it fits; 0: none
+  std::int64_t sampled_part = 32;  // partition: one tile in so many, or in more, is the sample of these
   std::int64_t most_sampled = 1 << 22;  // partition: positions of the sample
   int cache_slots = 0;             // dense: of a block's shared memory, a power of two; 0: what fits best
   std::uint32_t dense_ids = 2048;  // dense: ids must be below

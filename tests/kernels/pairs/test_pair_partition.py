@@ -21,7 +21,7 @@ TUNINGS = (
     {"threads": 32, "bucket_bits": 10, "bucket_slots": 64, "hot_slots": 0},  # tables that hold their buckets
     {"threads": 64, "bucket_bits": 13, "bucket_slots": 4, "part_positions": 7},  # shares, and parts that are summed
     {"threads": 96, "bucket_slots": 16, "part_positions": 40, "positions_per_round": 61},  # rounds
-    {"threads": 32, "hot_slots": 256, "sampled_part": 1},  # all of a round is the sample
+    {"threads": 32, "hot_slots": 512, "sampled_part": 1},  # all of a round is the sample
     {"threads": 32, "hot_slots": 1024, "sampled_part": 2, "bucket_slots": 16, "positions_per_round": 1100},
 )
 Draw = Callable[[np.random.Generator, int], NDArray[Any]]
@@ -103,7 +103,7 @@ def test_a_bucket_of_more_than_16_bits(backend: Backend) -> None:
 def test_hot_pairs_of_a_sample(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is frequent in the sample is rare, or missing, behind it; and the other way round."""
     monkeypatch.setitem(device_pairs.TUNING, "threads", 32)
-    monkeypatch.setitem(device_pairs.TUNING, "hot_slots", 256)
+    monkeypatch.setitem(device_pairs.TUNING, "hot_slots", 512)
     monkeypatch.setitem(device_pairs.TUNING, "sampled_part", 4)
     generator = np.random.default_rng(6)
     frequent, rare = generator.integers(0, 20, 8 * 512), generator.integers(100, 120, 8 * 512)

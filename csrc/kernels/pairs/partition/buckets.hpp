@@ -180,7 +180,7 @@ PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, 2)
 PH_GLOBAL void put_hot_rows(HotPairs hot, RowPlaces to) {
   const unsigned set = static_cast<unsigned>(row_index());
   for (int way = 0; way < kHotWays; ++way) {
-    const unsigned count = set < hot.size ? hot.sets[set].counts[way] : 0;
+    const unsigned count = set < hot.size ? hot.counts[static_cast<unsigned>(way) * hot.size + set] : 0;
     const unsigned place = place_among(count != 0, &to.taken[1]);
     if (count != 0) to.put(place, true, hot.key(set, way), count);
   }

@@ -116,19 +116,20 @@ class Partition {
     pairs.stride = stride;
     pairs.tiles /= stride;
     const std::int64_t positions = pairs.tiles * tile_positions(tuning_for<false>());
-    const PairRows rows = order_pairs(count(pairs, positions, stream), memory_, tuning_, stream);
+    const PairRows rows = count(pairs, positions, stream);
     if (id_bits_ > kIdBits<std::uint32_t> || rows.size == 0) return;
-    hot_memory_ =
-        DeviceArray<HotSet>(memory_, static_cast<std::size_t>(hot_sets()), "the most frequent pairs");
-    hot_ = {hot_memory_.data(), static_cast<unsigned>(hot_sets()), hot_shift(hot_sets())};
-    fill(hot_.sets, 0xff, hot_.size * sizeof(HotSet), stream);
-    const DeviceArray<Word> covered(memory_, 1, "what frequent pairs cover");
-    fill(covered.data(), 0, sizeof(Word), stream);
-    const std::size_t most = std::min<std::size_t>(rows.size, std::size_t{kHotWays} * hot_.size);
-    PH_LAUNCH(fill_hot_pairs, row_blocks(most, tuning_), kRowThreads, 0, stream, view(rows), most, hot_,
-              covered.data());
-    if (static_cast<double>(read_back(covered.data(), stream)) <
-        kFewestCovered * static_cast<double>(positions))
+    const std::size_t sets = hot_sets();
+    hot_tags_ = DeviceArray<HotTags>(memory_, sets, "the most frequent pairs");
+    hot_counts_ = DeviceArray<unsigned>(memory_, kHotWays * sets, "the most frequent pairs");
+    hot_ = {hot_tags_.data(), hot_counts_.data(), static_cast<unsigned>(sets)};
+    const DeviceArray<Word> ranked(memory_, kHotWays * sets + 1, "the most frequent pairs");
+    Word* const covered = ranked.data() + kHotWays * sets;
+    fill(ranked.data(), 0, ranked.size() * sizeof(Word), stream);
+    PH_LAUNCH(rank_hot_pairs, row_blocks(rows.size, tuning_), kRowThreads, 0, stream, view(rows), rows.size,
+              hot_, ranked.data());
+    PH_LAUNCH(fill_hot_pairs, row_blocks(sets, tuning_), kRowThreads, 0, stream, ranked.data(), hot_,
+              covered);
+    if (static_cast<double>(read_back(covered, stream)) < kFewestCovered * static_cast<double>(positions))
       hot_ = {};
   }
 
@@ -182,7 +183,7 @@ class Partition {
     fill(round.pages.totals, 0, round.zeroed, stream);
     if constexpr (!kWeighted && sizeof(Rest) == sizeof(std::uint32_t)) {
       if (hot.size != 0) {
-        PH_LAUNCH(clear_hot_counts, row_blocks(hot.size, tuning_), kRowThreads, 0, stream, hot);
+        fill(hot.counts, 0, hot_counts_.size() * sizeof(unsigned), stream);
         run_first_pass<true>(pairs, round, hot, first, stream);
       }
     }
@@ -270,13 +271,12 @@ class Partition {
   }
 
   // As many as the shared memory of a block has room for beside the largest tile and the most buckets.
-  int hot_sets() const {
+  std::size_t hot_sets() const {
     const std::size_t tile = tile_bytes<std::uint32_t, false>(tile_positions(first_tuning_));
-    int sets = tuning_.hot_slots / kHotWays;
-    while (sets > kFewestHotSlots / kHotWays &&
-           first_pass_bytes(tile, 1u << kMostBucketBits, static_cast<unsigned>(sets)) > tuning_.shared_bytes)
-      sets /= 2;
-    return sets;
+    const std::size_t others = first_pass_bytes(tile, 1u << kMostBucketBits, 0);
+    const std::size_t room = tuning_.shared_bytes - std::min(others, tuning_.shared_bytes);
+    return std::clamp<std::size_t>(room / BlockHotPairs::bytes(1), kFewestHotSlots / kHotWays,
+                                   static_cast<std::size_t>(tuning_.hot_slots / kHotWays));
   }
 
   std::int64_t first_pass_blocks(std::int64_t tiles) const {
@@ -291,7 +291,8 @@ class Partition {
   PairTuning tuning_;
   PairTuning first_tuning_;  // of the first pass over pairs without weights
   int id_bits_ = kFewestIdBits;
-  DeviceArray<HotSet> hot_memory_;
+  DeviceArray<HotTags> hot_tags_;
+  DeviceArray<unsigned> hot_counts_;
   HotPairs hot_;
 };
 

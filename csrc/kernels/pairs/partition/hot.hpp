@@ -8,96 +8,138 @@
 
 namespace pyharness::kernels {
 
-inline constexpr int kHotWays = 2;           // slots of a set: as many as one load of 8 bytes brings
+// A block's counts of 16 bits in shared memory, which overflow to those of all blocks in global memory. A
+// word has two: of a number in the lower half in its low bits, of one in the upper half in the others.
+class BlockCounts {
+ public:
+  static constexpr std::size_t bytes(unsigned size) { return size * 2; }
+
+  PH_DEVICE BlockCounts(void* memory, unsigned size, unsigned* all)
+      : words_(static_cast<unsigned*>(memory)), half_(size / 2), all_(all) {}
+
+  PH_DEVICE void* end() const { return words_ + half_; }
+  // Between barriers.
+  PH_DEVICE void start() {
+    for (unsigned at = threadIdx.x; at < half_; at += blockDim.x) words_[at] = 0;
+  }
+  // Number half * upper + at. The thread that makes the highest bit of 16 takes it away again; until then the
+  // others of a tile add less than as much.
+  PH_DEVICE void add(unsigned at, bool upper) {
+    const unsigned before = atomicAdd(&words_[at], upper ? 1u << 16 : 1u);
+    if ((upper ? before >> 16 : before & 0xffffu) != kHighest - 1) return;
+    atomicAdd(&words_[at], 0u - (upper ? kHighest << 16 : kHighest));
+    atomicAdd(&all_[upper ? half_ + at : at], kHighest);
+  }
+  // Between barriers.
+  PH_DEVICE void finish() const {
+    for (unsigned at = threadIdx.x; at < half_; at += blockDim.x) {
+      const unsigned low = words_[at] & 0xffffu;
+      const unsigned high = words_[at] >> 16;
+      if (low != 0) atomicAdd(&all_[at], low);
+      if (high != 0) atomicAdd(&all_[half_ + at], high);
+    }
+  }
+
+ private:
+  static constexpr unsigned kHighest = 1u << 15;
+  unsigned* words_;
+  unsigned half_;
+  unsigned* all_;
+};
+
+inline constexpr int kHotWays = 2;           // slots of a set: as many tags as one load of 8 bytes brings
 inline constexpr unsigned kNoHotPair = ~0u;  // has more bits than any tag
 
 struct alignas(8) HotTags {
   unsigned tag[kHotWays];
 };
-struct HotSet {
-  HotTags tags;
-  unsigned counts[kHotWays];
-};
 
-// The table on the device: blocks copy its tags and add up their counts. A set is the high bits of the hash,
-// and a tag is the others, then the base.
+// The table on the device. A set is the high part of the hash, and a tag is the low bits of the hash, which
+// tell the hashes of a set apart, then the base.
 struct HotPairs {
-  HotSet* sets = nullptr;
-  unsigned size = 0;  // sets, a power of two; 0: there is no table
-  int shift = 0;      // hash >> shift is the set
+  static constexpr int kLowBits = 6;
 
-  PH_DEVICE unsigned set_of(PairCode<std::uint32_t> code) const { return code.hash >> shift; }
+  HotTags* tags = nullptr;     // [size]
+  unsigned* counts = nullptr;  // [size] of the first slots, then of the second ones: those of a round
+  unsigned size = 0;           // sets, at least 2^(14 - 6); 0: there is no table
+
+  PH_DEVICE unsigned set_of(PairCode<std::uint32_t> code) const { return code.hash * size >> kHashBits; }
   PH_DEVICE unsigned tag_of(PairCode<std::uint32_t> code) const {
-    return (code.hash & ((1u << shift) - 1)) << kBaseBits<std::uint32_t> | code.base;
+    return (code.hash & ((1u << kLowBits) - 1)) << kBaseBits<std::uint32_t> | code.base;
   }
   PH_DEVICE Word key(unsigned set, int way) const {
     constexpr unsigned kMask = (1u << kBaseBits<std::uint32_t>)-1;
-    const unsigned tag = sets[set].tags.tag[way];
-    return PairCode<std::uint32_t>{set << shift | tag >> kBaseBits<std::uint32_t>, tag & kMask}.key();
+    const unsigned tag = tags[set].tag[way];
+    const unsigned first = ((set << kHashBits) + size - 1) / size;  // hash of the set
+    const unsigned above = ((tag >> kBaseBits<std::uint32_t>)-first) & ((1u << kLowBits) - 1);
+    return PairCode<std::uint32_t>{first + above, tag & kMask}.key();
   }
 };
-
-constexpr int hot_shift(int sets) {
-  int shift = kHashBits;
-  for (; sets > 1; sets /= 2) --shift;
-  return shift;
-}
-static_assert(hot_shift(kFewestHotSlots / kHotWays) + kBaseBits<std::uint32_t> < 32,
-              "a tag and a bit to spare fit 4 bytes");
+static_assert(kFewestHotSlots / kHotWays >= 1 << (kHashBits - HotPairs::kLowBits),
+              "low bits tell hashes apart");
+static_assert(HotPairs::kLowBits + kBaseBits<std::uint32_t> < 32, "a tag and a bit to spare fit 4 bytes");
 
 // A block's copy of the table.
 class BlockHotPairs {
  public:
-  PH_DEVICE BlockHotPairs(void* memory, const HotPairs& all)
-      : all_(all), sets_(static_cast<HotSet*>(memory)) {}
+  static constexpr std::size_t bytes(unsigned sets) {
+    return sets * sizeof(HotTags) + BlockCounts::bytes(kHotWays * sets);
+  }
 
-  PH_DEVICE void* end() const { return sets_ + all_.size; }
+  PH_DEVICE BlockHotPairs(void* memory, const HotPairs& all)
+      : all_(all),
+        tags_(static_cast<HotTags*>(memory)),
+        counts_(tags_ + all.size, kHotWays * all.size, all.counts) {}
+
+  PH_DEVICE void* end() const { return counts_.end(); }
   // Between barriers.
   PH_DEVICE void start() {
-    for (unsigned set = threadIdx.x; set < all_.size; set += blockDim.x)
-      sets_[set] = {all_.sets[set].tags, {0, 0}};
+    for (unsigned set = threadIdx.x; set < all_.size; set += blockDim.x) tags_[set] = all_.tags[set];
+    counts_.start();
   }
   // Whether the pair is one of the table's: then it is counted.
   PH_DEVICE bool add(PairCode<std::uint32_t> code) {
-    HotSet& set = sets_[all_.set_of(code)];
-    const HotTags tags = set.tags;
+    const unsigned set = all_.set_of(code);
     const unsigned tag = all_.tag_of(code);
+    const HotTags tags = tags_[set];
     if (tags.tag[0] != tag && tags.tag[1] != tag) return false;
-    atomicAdd(&set.counts[tags.tag[0] == tag ? 0 : 1], 1u);
+    counts_.add(set, tags.tag[1] == tag);
     return true;
   }
   // Between barriers.
-  PH_DEVICE void finish() const {
-    for (unsigned set = threadIdx.x; set < all_.size; set += blockDim.x)
-      for (int way = 0; way < kHotWays; ++way)
-        if (sets_[set].counts[way] != 0) atomicAdd(&all_.sets[set].counts[way], sets_[set].counts[way]);
-  }
+  PH_DEVICE void finish() const { counts_.finish(); }
 
  private:
   HotPairs all_;
-  HotSet* sets_;
+  HotTags* tags_;
+  BlockCounts counts_;
 };
 
-// Fills an empty table with the first of `size` ordered rows: those of a full set have none. `covered`
-// becomes their count.
-PH_GLOBAL void fill_hot_pairs(RowsView rows, std::size_t size, HotPairs hot, Word* covered) {
+// The most frequent pairs of every set, as count << 32 | tag, the first before the second; 0 is none. Each
+// row goes to the first place, and the smaller of the two to the second.
+PH_GLOBAL void rank_hot_pairs(RowsView rows, std::size_t size, HotPairs hot, Word* ranked) {
   for (std::size_t row = row_index(); row < size; row += row_stride()) {
     const Word key = rows.key_at(row);
     const auto code =
         PairCode<std::uint32_t>::of(static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key));
-    HotTags& tags = hot.sets[hot.set_of(code)].tags;
+    Word mine = rows.count_at(row) << 32 | hot.tag_of(code);
+    Word* const places = &ranked[std::size_t{kHotWays} * hot.set_of(code)];
     for (int way = 0; way < kHotWays; ++way) {
-      if (atomicCAS(&tags.tag[way], kNoHotPair, hot.tag_of(code)) != kNoHotPair) continue;
-      atomicAdd(covered, rows.count_at(row));
-      break;
+      const Word other = atomicMax(&places[way], mine);
+      if (other < mine) mine = other;
     }
   }
 }
 
-// Before a round. The tags stay.
-PH_GLOBAL void clear_hot_counts(HotPairs hot) {
-  for (std::size_t set = row_index(); set < hot.size; set += row_stride())
-    for (int way = 0; way < kHotWays; ++way) hot.sets[set].counts[way] = 0;
+// The table of these, and their count.
+PH_GLOBAL void fill_hot_pairs(const Word* ranked, HotPairs hot, Word* covered) {
+  for (std::size_t set = row_index(); set < hot.size; set += row_stride()) {
+    for (int way = 0; way < kHotWays; ++way) {
+      const Word pair = ranked[kHotWays * set + static_cast<std::size_t>(way)];
+      hot.tags[set].tag[way] = pair == 0 ? kNoHotPair : static_cast<unsigned>(pair);
+      if (pair != 0) atomicAdd(covered, pair >> 32);
+    }
+  }
 }
 
 }  // namespace pyharness::kernels

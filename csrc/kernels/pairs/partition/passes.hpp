@@ -99,43 +99,6 @@ struct BlockPages {
   }
 };
 
-// A block's sizes of buckets in shared memory, and all blocks' in global memory. A word has two: of a bucket
-// of the lower half in its low 16 bits, of one of the upper half in the others.
-class BucketSizes {
- public:
-  static constexpr std::size_t bytes(unsigned buckets) { return buckets * 2; }
-
-  PH_DEVICE BucketSizes(void* memory, unsigned buckets, unsigned* all)
-      : words_(static_cast<unsigned*>(memory)), half_(buckets / 2), all_(all) {}
-
-  PH_DEVICE void start() {
-    for (unsigned at = threadIdx.x; at < half_; at += blockDim.x) words_[at] = 0;
-  }
-  // The thread that makes the highest bit of 16 takes it away again. The others of a tile add less meanwhile.
-  PH_DEVICE void add(unsigned bucket) {
-    const bool upper = bucket >= half_;
-    unsigned* const word = &words_[bucket & (half_ - 1)];
-    const unsigned before = atomicAdd(word, upper ? 1u << 16 : 1u);
-    if ((upper ? before >> 16 : before & 0xffffu) != kHighest - 1) return;
-    atomicAdd(word, 0u - (upper ? kHighest << 16 : kHighest));
-    atomicAdd(&all_[bucket], kHighest);
-  }
-  PH_DEVICE void finish() const {
-    for (unsigned at = threadIdx.x; at < half_; at += blockDim.x) {
-      const unsigned low = words_[at] & 0xffffu;
-      const unsigned high = words_[at] >> 16;
-      if (low != 0) atomicAdd(&all_[at], low);
-      if (high != 0) atomicAdd(&all_[half_ + at], high);
-    }
-  }
-
- private:
-  static constexpr unsigned kHighest = 1u << 15;
-  unsigned* words_;
-  unsigned half_;
-  unsigned* all_;
-};
-
 // Bytes of shared memory that a tile is sorted in.
 template <class Rest, bool kWeighted>
 constexpr std::size_t tile_bytes(std::int64_t positions) {
@@ -147,7 +110,7 @@ struct alignas(16) FirstPassMemory {
   BlockPages pages;
 };
 constexpr std::size_t first_pass_bytes(std::size_t tile, unsigned buckets, unsigned hot_sets) {
-  return sizeof(FirstPassMemory) + tile + hot_sets * sizeof(HotSet) + BucketSizes::bytes(buckets);
+  return sizeof(FirstPassMemory) + tile + BlockHotPairs::bytes(hot_sets) + BlockCounts::bytes(buckets);
 }
 
 // Threads of a block of the first pass; weights and wide rests leave no registers for more.
@@ -165,7 +128,8 @@ PH_GLOBAL void __launch_bounds__(kFirstPassThreads<Pairs::kWeighted>, 1)
   const unsigned positions = blockDim.x * kPositionsPerThread;
   Rest* const rests = reinterpret_cast<Rest*>(weights + (Pairs::kWeighted ? positions : 0));
   BlockHotPairs block_hot(rests + positions, hot);
-  BucketSizes block_sizes(block_hot.end(), buckets.size(), sizes);
+  BlockCounts block_sizes(block_hot.end(), buckets.size(), sizes);
+  const unsigned half = buckets.size() / 2;
   if (kHot) block_hot.start();
   block_sizes.start();
   current.start(pages);
@@ -182,7 +146,8 @@ PH_GLOBAL void __launch_bounds__(kFirstPassThreads<Pairs::kWeighted>, 1)
             bool scattered = weight != 0;
             if constexpr (kHot)
               if (scattered) scattered = !block_hot.add(code);
-            if (scattered) block_sizes.add(code.hash >> buckets.shift);
+            const unsigned bucket = code.hash >> buckets.shift;
+            if (scattered) block_sizes.add(bucket & (half - 1), bucket >= half);
             put(scattered ? code.hash >> buckets.coarse_shift : kNoBin, buckets.rest(code), weight);
           });
         },
