@@ -218,7 +218,8 @@ def test_torch_serves_where_cupy_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
     ("lines", "low"),
     [
         (["1980, 1980\n"] * 3, False),
-        (["1200, 1980\n"] * 3, True),
+        (["900, 1980\n"] * 3, True),
+        (["1460, 1980\n"] * 3, False),  # a bf16 matrix product at the limit of power
         (["1980, 1980\n", "300, 1980\n", "1980, 1980\n"], False),  # one reading is no trend
         (["[N/A], [N/A]\n", "\n"], False),
         ([], False),
@@ -229,6 +230,15 @@ def test_the_median_clock_decides(lines: list[str], low: bool) -> None:
     watch._reader.join()
     assert watch.was_low() is low
     assert watch.was_low() is False  # every reading counts once
+
+
+def test_the_clock_at_which_samples_were_taken_is_told() -> None:
+    watch = ClockWatch([])
+    watch._reader.join()
+    for clocks in ((1980,), (1460, 1461), (1440,), (300,)):
+        watch._read([f"{clock}, 1980\n" for clock in clocks])
+        watch.was_low()
+    assert [int(share) for share in re.findall(r"(\d+)%", watch.about)] == [50, 74, 73]
 
 
 FAKE_SMI = f"""#!{sys.executable}
