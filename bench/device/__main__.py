@@ -6,11 +6,12 @@
   bench/gpu_check.sh --dry-run             every stage up to the device; needs none
 
 stages: build, instructions (per element, from the machine code), smoke (every kernel against the CPU), test [FILE],
-memcheck [KERNEL], racecheck [KERNEL], profile [KERNEL [DTYPE]], ncu [KERNEL], summary (only writes it anew)
+memcheck [KERNEL], profile [KERNEL [DTYPE]], racecheck [KERNEL], ncu [KERNEL], summary (only writes it anew)
 
 A part that passed or failed is not run again until a source that it reads has changed, or with --force; one that ran
 out of time is, after those that have not been tried. A stage builds first what is not built. The folder of --work keeps
-everything; the folder of --out gets, after every part, summary.md, summary.json and results.zip (logs, records), whole.
+everything; the folder of --out gets, after every part, summary.md, summary.json, results.zip (logs, records) and the
+wheel, whole. A fresh machine goes on where another one ended if results.zip and the wheel lie in either folder.
 
 Exit status: 0 all passed, 1 a part failed, 2 nothing could be run, 3 parts are left: call again.
 """
@@ -26,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from device import machine
+from device import building, machine, results
 from device.checking import Check, say
 from device.rehearsal import rehearse
 from device.stages import Part, Place, parts
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused(f"no part {' '.join(asked.stage)!r}; there are: {_names(known, asked.stage[0])}")
     device = machine.device()
     if asked.dry_run:
-        return rehearse(place, wanted, device)
+        return _refused(line) if (line := building.refusal(ROOT)) else rehearse(place, wanted, device)
     if device is None and any(part.on_device for part in wanted):
         return _refused(NO_DEVICE)
     if device is not None and not device.runs_the_kernels:
@@ -61,10 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with (place.work / "lock").open("w") as lock:
         if not _locked(lock):
             return _refused(f"another check runs in {place.work}")
-        check = Check(place, known, asked.out or place.work, device, time.monotonic() + asked.seconds)
+        out = asked.out or place.work
+        if line := results.bring_back(place, (place.work, out)):
+            say(line)
+        check = Check(place, known, out, device, time.monotonic() + asked.seconds)
         if asked.stage == ["summary"]:
             check.deliver()
             return 0
+        if check.builds(wanted, asked.force) and (line := building.refusal(ROOT, machine.lacking(known[0], place))):
+            return _refused(line)
         say(f"{device or 'no device'}; results in {check.out}")
         return check.run(wanted, asked.force)
 

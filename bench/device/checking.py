@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import filecmp
+import hashlib
 import json
-import re
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
-from device import machine, results, running, summary
+from device import hazards, machine, results, running, summary
 from device.results import FAILED, NOTHING_RAN, PASSED, RUNNING, STANDING, TIMED_OUT, Store
-from device.stages import BUILD, HAZARDS, INTENDED_RACES, Part, Place
+from device.running import Outcome, last_words
+from device.stages import BUILD, Part, Place
+from device.testing import Journal
 
 LEAST_SECONDS = 30  # with less left nothing is started that has begun nowhere yet
-LAST_WORDS = 300  # characters of a log
-RACE = re.compile(r"^.*Race reported between.*$", re.MULTILINE)  # the kernel stands in this line
-NONE_MARKED = 5  # pytest's status when the mark leaves no test
+KEPT = ("part", "verdict", "detail", "started", "seconds", "driver")  # of a result, in the summary
 NOT_PROFILED = "No kernels were profiled"  # what ncu says, with status 0
 
 
@@ -33,39 +35,51 @@ class Check:
     device: machine.Device | None
     until: float  # on the monotonic clock
     store: Store = field(init=False)
+    logs: set[Path] = field(default_factory=set)  # written to in this call
 
     def __post_init__(self) -> None:
-        self.store = Store(self.place, "none" if self.device is None else str(self.device))
+        device, driver = ("none", "") if self.device is None else (self.device.model, self.device.driver)
+        self.store = Store(self.place, device, driver)
 
     def run(self, wanted: Sequence[Part], again: bool) -> int:
         """Run what is not done; returns the exit status."""
         self._bury()
         wanted = self._with_build(wanted)
         fresh = {part for part in wanted if again or not self._done(part)}
+        queue = sorted(fresh, key=lambda part: (part.stage != BUILD, self._tried(part), wanted.index(part)))
         try:
             with running.told_to_end():
-                for part in sorted(
-                    fresh, key=lambda part: (part.stage != BUILD, self._tried(part), wanted.index(part))
-                ):
-                    if not self._one(part):
+                while queue:
+                    batch = together(queue)
+                    undone = self._run(batch, again)
+                    if undone is None:
                         break
+                    queue = undone + queue[len(batch) :]
         except running.Ended:
             say("told to end")
         self.deliver()
         return self._status(wanted)
+
+    def builds(self, wanted: Sequence[Part], again: bool) -> bool:
+        """Whether a run of these parts begins with a build, rather than with the wheel of one."""
+        build = self._with_build(wanted)[0]
+        return again or not (self._done(build) or self._wheel() is not None)
 
     def _with_build(self, wanted: Sequence[Part]) -> list[Part]:
         build = next(part for part in self.parts if part.stage == BUILD)
         return [build, *(part for part in wanted if part is not build)]
 
     def _done(self, part: Part) -> bool:
-        result = self.store.read(part)
         if part.stage == BUILD and not (self.place.site / "pyharness").is_dir():
             return False
-        return result is not None and result["verdict"] in STANDING
+        return self._verdict(part) in STANDING
 
     def _tried(self, part: Part) -> bool:
-        return self.store.read(part) is not None
+        return self._verdict(part) is not None
+
+    def _verdict(self, part: Part) -> str | None:
+        result = self.store.read(part)
+        return None if result is None else str(result["verdict"])
 
     def _bury(self) -> None:
         """Say of parts that were under way when an earlier call was killed that they are timed out."""
@@ -74,32 +88,72 @@ class Check:
         for part in self.parts:
             result = self.store.read(part)
             if result is not None and result["verdict"] == RUNNING:
-                self.store.write(part, TIMED_OUT, "the check was killed meanwhile", started=result["started"])
+                killed = TIMED_OUT, "the check was killed meanwhile"
+                journal = Journal(self.place.journal)
+                verdict = journal.verdict(part.file, Outcome(None, 0), "") if part.file else killed
+                self._keep(part, verdict, started=result["started"], seconds=journal.seconds(part.file))
 
-    def _one(self, part: Part) -> bool:
-        """Run a part; whether others can follow."""
-        left = self.until - time.monotonic()
+    def _run(self, batch: Sequence[Part], again: bool) -> list[Part] | None:
+        """Run parts that share a process; returns those of them that it did not come to, None if nothing can follow."""
+        first, left = batch[0], self.until - time.monotonic()
         if left < LEAST_SECONDS:
-            return False
-        if missing := self._missing(part):
-            show(part, missing, None)
-            return part.stage != BUILD
-        self._clear(part)
+            return None
+        if missing := self._missing(first):
+            for part in batch:
+                show(part, missing, None)
+            return None if first.stage == BUILD else []
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.store.write(part, RUNNING, started=started)
+        self.place.journal.unlink(missing_ok=True)
+        for part in batch:
+            self._clear(part, again)
+            self.store.write(part, RUNNING, started=started)
         self.deliver()
         outcome = running.run(
-            part.command,
+            (*first.command, *(part.file for part in batch if part.file)),
             self.place.root,
             machine.environment(self.place, self.device),
-            self.store.log(part),
-            min(part.limit, left),
+            self.store.log(first),
+            min(first.limit, left),
         )
-        verdict, detail = judged(part, outcome, self.store.log(part))
-        self.store.write(part, verdict, detail, started=started, seconds=round(outcome.seconds, 1))
+        undone = self._judge(batch, outcome, started)
         self.deliver()
-        show(part, verdict, outcome.seconds, detail)
-        return not outcome.told and not (part.stage == BUILD and verdict != PASSED)
+        return None if outcome.told or (first.stage == BUILD and self._verdict(first) != PASSED) else undone
+
+    def _judge(self, batch: Sequence[Part], outcome: Outcome, started: str) -> list[Part]:
+        """Keep the verdicts on parts that shared a process; returns those without one."""
+        log = self.store.log(batch[0]).read_text(encoding="utf-8", errors="replace")
+        journal = Journal(self.place.journal)
+        verdicts: dict[Part, tuple[str, str] | None] = {
+            part: journal.verdict(part.file, outcome, log) if part.file else judged(part, outcome, log, self.place.root)
+            for part in batch
+        }
+        if not any(verdicts.values()):  # else the same would be run for ever
+            verdicts = dict.fromkeys(batch, judged(batch[0], outcome, log, self.place.root))
+        for part, verdict in verdicts.items():
+            seconds = round(journal.seconds(part.file) if part.file else outcome.seconds, 1)
+            built = self._name_wheel() if part.stage == BUILD else {}
+            self._keep(part, verdict, started=started, seconds=seconds, **built)
+            if verdict is not None:
+                show(part, verdict[0], seconds, verdict[1])
+        return [part for part, verdict in verdicts.items() if verdict is None]
+
+    def _keep(self, part: Part, verdict: tuple[str, str] | None, **more: Any) -> None:
+        if verdict is None:
+            self.store.forget(part)
+        else:
+            self.store.write(part, *verdict, **more)
+
+    def _name_wheel(self) -> dict[str, Any]:
+        """Name what a build has left, by its content."""
+        found = next(self.place.wheels.glob("*.whl"), None)
+        if found is None:
+            return {}
+        return {"wheel": {"name": found.name, "sha256": hashlib.sha256(found.read_bytes()).hexdigest()}}
+
+    def _wheel(self) -> Path | None:
+        """Return the wheel of a build of these sources that has passed."""
+        passed = self._verdict(self._with_build(())[0]) == PASSED
+        return next(self.place.wheels.glob("*.whl"), None) if passed else None
 
     def _missing(self, part: Part) -> str:
         if part.on_device and self.device is None:
@@ -107,8 +161,13 @@ class Check:
         lacks = machine.lacking(part, self.place)
         return f"lacks {', '.join(lacks)}" if lacks else ""
 
-    def _clear(self, part: Part) -> None:
-        """Keep the shapes that a profile had finished when it was cut off; drop what is of other sources."""
+    def _clear(self, part: Part, again: bool) -> None:
+        """Drop what an earlier call has left, but for the wheel of these sources and the shapes that a profile had."""
+        if (log := self.store.log(part)) not in self.logs:
+            log.unlink(missing_ok=True)
+            self.logs.add(log)
+        if part.stage == BUILD and (again or self._wheel() is None):
+            shutil.rmtree(self.place.wheels, ignore_errors=True)
         if part.leaves is None:
             return
         if part.leaves.exists():
@@ -117,7 +176,7 @@ class Check:
             earlier_of(part.leaves).unlink(missing_ok=True)
 
     def _status(self, wanted: Sequence[Part]) -> int:
-        verdicts = [result["verdict"] if (result := self.store.read(part)) else None for part in wanted]
+        verdicts = [self._verdict(part) for part in wanted]
         remaining = sum(verdict not in STANDING for verdict in verdicts)
         if remaining:
             say(f"{remaining} of {len(wanted)} parts are not done: the same call goes on with them")
@@ -134,13 +193,15 @@ class Check:
             "date": datetime.now(UTC).date().isoformat(),
             "versions": machine.versions(),
             "sources": self.store.digest(self.parts[0].reads),
-            "parts": [{name: result.get(name) for name in ("part", "verdict", "detail", "started", "seconds")}
-                      for result in kept],
+            "parts": [{name: result.get(name) for name in KEPT} for result in kept],
             "measured": summary.measured(path for record in records for path in (earlier_of(record), record)),
-        }  # fmt: skip
+        }
         results.write_whole(self.out / "summary.json", (json.dumps(data, indent=1) + "\n").encode())
         results.write_whole(self.out / "summary.md", summary.markdown(data).encode())
-        results.archive(self.place.results, self.out / "results.zip")
+        results.archive(self.place.results, self.out / results.ARCHIVE)
+        wheel = self._wheel()
+        if wheel is not None and not ((copy := self.out / wheel.name).exists() and filecmp.cmp(wheel, copy)):
+            shutil.copy2(wheel, copy)
 
 
 def earlier_of(record: Path) -> Path:
@@ -148,40 +209,25 @@ def earlier_of(record: Path) -> Path:
     return record.with_name(f"earlier-{record.name}")
 
 
-def judged(part: Part, outcome: running.Outcome, log: Path) -> tuple[str, str]:
+def together(queue: Sequence[Part]) -> list[Part]:
+    """Return the parts at the head of a queue that run in one process: tests of several files."""
+    first = queue[0]
+    return [first, *takewhile(lambda part: part.file and part.command == first.command, queue[1:])]
+
+
+def judged(part: Part, outcome: Outcome, log: str, root: Path) -> tuple[str, str]:
     """Return the verdict on a part that has ended, and what is to be said of it."""
-    text = log.read_text(encoding="utf-8", errors="replace")
     if outcome.status is None:
         return TIMED_OUT, f"after {outcome.seconds:.0f} s"
-    if part.stage == "test":
-        return _counted(part, outcome.status, text)
-    if part.stage == "racecheck" and outcome.status == HAZARDS and (races := RACE.findall(text)):
-        others = [race for race in races if not any(kernel in race for kernel in INTENDED_RACES)]
-        said = f"{len(races)} races, {len(races) - len(others)} of them intended"
-        return (FAILED, f"{said}: {last_words(others[0])}") if others else (PASSED, said)
-    if outcome.status != 0 or NOT_PROFILED in text:
-        return FAILED, f"status {outcome.status}: {last_words(text)}"
+    if part.stage == "racecheck" and outcome.status in (0, hazards.FOUND):
+        count, others = hazards.judged(log, root)
+        if others:
+            return FAILED, f"{count} races, {len(others)} of them not meant: {last_words(others[0])}"
+        if count:
+            return PASSED, f"{count} races, all meant"
+    if outcome.status != 0 or NOT_PROFILED in log:
+        return FAILED, f"status {outcome.status}: {last_words(log)}"
     return PASSED, ""
-
-
-def _counted(part: Part, status: int, text: str) -> tuple[str, str]:
-    """Judge by the tests that ran: pytest counts a file in which all were skipped as passed."""
-    if part.leaves is None or not part.leaves.exists():
-        return FAILED, f"status {status}: {last_words(text)}"
-    suite = next(ET.parse(part.leaves).getroot().iter("testsuite"))  # noqa: S314 -- pytest's own
-    count, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
-    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-    said = f"{count - skipped} ran, {failed} failed, {skipped} skipped"
-    if status == NONE_MARKED:
-        return PASSED, "has no test for a device"
-    if status == 0 and count == skipped:
-        return NOTHING_RAN, said
-    return (PASSED, said) if status == 0 else (FAILED, said)
-
-
-def last_words(text: str) -> str:
-    """Return the end of an output in one line."""
-    return " ".join(text.split())[-LAST_WORDS:]
 
 
 def show(part: Part, verdict: str, seconds: float | None, detail: str = "") -> None:

@@ -17,6 +17,7 @@ from device.stages import Part, Place
 
 TOOLKIT = "/usr/local/cuda/bin"  # where toolkits are that nobody has put on the PATH
 LEAST_CAPABILITY = (8, 0)  # as in pyharness/kernels/devices.py, which may not be built yet
+ANSWER_SECONDS = 20.0  # of a program that is asked for a line
 LIBRARIES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "transformers", "numpy")
 
 
@@ -33,8 +34,13 @@ class Device:
         """Whether it has the instructions that they are compiled to."""
         return tuple(int(number) for number in self.capability.split(".")) >= LEAST_CAPABILITY
 
+    @property
+    def model(self) -> str:
+        """All of it but the driver."""
+        return f"{self.name}, compute capability {self.capability}"
+
     def __str__(self) -> str:
-        return f"{self.name}, compute capability {self.capability}, driver {self.driver}"
+        return f"{self.model}, driver {self.driver}"
 
 
 def device() -> Device | None:
@@ -46,7 +52,8 @@ def device() -> Device | None:
 
 def _said(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=search_path())
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS,
+                              env=search_path())  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from device import machine
-from device.checking import last_words, say
+from device.checking import say
+from device.running import last_words
 from device.stages import Part, Place
 
 READY, NO_DEVICE = "ready", "no device"

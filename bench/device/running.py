@@ -14,6 +14,7 @@ from types import FrameType
 
 MARK = "PYHARNESS_GPU_CHECK"  # in the environment of all that the check starts: the folder that it works in
 GRACE_SECONDS = 5.0  # between asking to end and ending
+LAST_WORDS = 300  # characters of an output
 
 
 class Ended(BaseException):
@@ -30,9 +31,9 @@ class Outcome:
 
 
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, seconds: float) -> Outcome:
-    """Run ``command`` in ``folder`` for ``seconds`` at most; standard output and error go to ``log`` at once."""
+    """Run ``command`` in ``folder`` for ``seconds`` at most; standard output and error are added to ``log`` at once."""
     started = time.monotonic()
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -57,6 +58,11 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], lo
             end_group(process.pid)
             process.wait()
     return Outcome(status, time.monotonic() - started, told)
+
+
+def last_words(text: str) -> str:
+    """Return the end of an output in one line."""
+    return " ".join(text.split())[-LAST_WORDS:]
 
 
 def end_group(group: int) -> None:

@@ -7,32 +7,40 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from device.hazards import SANITIZER
+
 BUILD = "build"
 # What kernels and package are made of: a change there makes every result stale.
 PACKAGE = ("CMakeLists.txt", "pyproject.toml", "cmake", "csrc", "pyharness", "bench/suites")
 CASES = "bench/device/sanitizer_cases.py"
 KERNELS = ("pair_histogram", "linear_entropy", "entropy")  # of sanitizer_cases.py too
-PROFILES = (  # bf16 first: it is what models give
-    ("pair_histogram", "uint32"),
-    ("linear_entropy", "bf16"),
-    ("entropy", "bf16"),
-    ("linear_entropy", "fp32"),
-    ("entropy", "fp32"),
-)
 COMPILED = "torch compiled"  # a cold compile costs what a shape costs: it is measured at one, after all others
 COMPILED_SHAPE = "16384x128256"
+
+
+def without(*peers: str) -> tuple[str, ...]:
+    """Return options of a profile."""
+    return tuple(word for peer in peers for word in ("--without", peer))
+
+
+PROFILES = (  # kernel, dtype, which of its shapes, options; bf16 first: it is what models give
+    # Two peers that take a second a round are measured at the smaller shape alone: at the other one ours would get
+    # fewer than its ten samples.
+    ("pair_histogram", "uint32", "1e9", ("--shape", "1e9x131072", *without("cupy.unique", "our sort"))),
+    ("pair_histogram", "uint32", "1e8", ("--shape", "1e8x131072")),
+    ("linear_entropy", "bf16", "", without(COMPILED)),
+    ("entropy", "bf16", "", without(COMPILED)),
+    ("linear_entropy", "fp32", "", without(COMPILED)),
+    ("entropy", "fp32", "", without(COMPILED)),
+)
 ONCE = {  # for ncu, which runs each launch many times
     "pair_histogram": ("uint32", "1e8x131072"),
     "linear_entropy": ("bf16", "16384x4096x128256"),
     "entropy": ("bf16", "16384x128256"),
 }
 SECTIONS = ("SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy", "LaunchStats", "SchedulerStats", "WarpStateStats")
-# Kernels whose threads look at a slot in shared memory (ph_relaxed_load_shared) while another one's compare-and-swap,
-# which decides, may be taking it: racecheck reports that, and it is meant.
-INTENDED_RACES = ("count_dense", "count_parts")
-HAZARDS = 9  # the status of compute-sanitizer when it has found something
-# A test is for a device if it is marked so, takes the fixture `backend`, or the parameters of tests/support/.
-ON_A_DEVICE = re.compile(r"mark\.cuda|\bbackend: |from (backends|pair_counts) import")
+ON_A_DEVICE = re.compile(r"mark\.cuda|\bbackend: ")  # a test is for a device if it is marked so or takes that fixture
+TEST_SECONDS = 120  # of one test, after which the process ends: a thread in a driver's call hears no signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,16 @@ class Place:
         """What the parts leave: a JSON file each, its log, its record."""
         return self.work / "results"
 
+    @property
+    def wheels(self) -> Path:
+        """Where the package is built to."""
+        return self.work / "wheels"
+
+    @property
+    def journal(self) -> Path:
+        """What has become of each test of the process that runs them."""
+        return self.results / "test.journal"
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -66,7 +84,8 @@ class Part:
     modules: tuple[str, ...] = ()  # beside what the package depends on
     on_device: bool = True
     rehearsal: tuple[str, ...] = ()  # the command of a dry run, which ends at the missing device
-    leaves: Path | None = None  # the file that its command writes: a record, or what pytest counted
+    leaves: Path | None = None  # the record that its command writes
+    file: str = ""  # of tests, which the command takes at its end: one process runs those of all such parts
 
     @property
     def stage(self) -> str:
@@ -96,33 +115,18 @@ def parts(place: Place) -> list[Part]:
         *(_cases(place, "smoke", kernel, 120) for kernel in KERNELS),
         *_tests(place),
         *(_cases(place, "memcheck", kernel, 240) for kernel in KERNELS),
-        *(_cases(place, "racecheck", kernel, 300) for kernel in KERNELS),
         *(_profile(place, *profile) for profile in PROFILES),
         _compiled(place),
+        *(_cases(place, "racecheck", kernel, 300) for kernel in KERNELS),
         *(_ncu(place, kernel) for kernel in KERNELS),
     ]
 
 
 def _build(place: Place) -> Part:
-    # Without isolation, index and dependencies: what the environment has is used. After a build that was cut off, ninja
-    # goes on where it was.
-    command = (
-        *(
-            place.python,
-            "-P",
-            "-m",
-            "pip",
-            "install",
-            "--no-index",
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-compile",
-        ),
-        *("--disable-pip-version-check", "--verbose", "--upgrade", "--target", str(place.site)),
-        *(f"-Cbuild-dir={place.work / 'build'}", str(place.root)),
-    )
-    programs, modules = ("nvcc", "cmake", "ninja", "c++"), ("pip", "scikit_build_core", "pybind11")
-    return Part((BUILD,), command, 540, programs=programs, modules=modules, on_device=False)
+    # After a build that was cut off, ninja goes on where it was.
+    command = (place.python, "-P", "-m", "device.building", str(place.root), str(place.work))
+    programs = ("nvcc", "cmake", "ninja", "c++")
+    return Part((BUILD,), command, 540, programs=programs, modules=("pip",), on_device=False)
 
 
 def _instructions(place: Place) -> Part:
@@ -133,14 +137,14 @@ def _instructions(place: Place) -> Part:
 
 
 def _cases(place: Place, stage: str, kernel: str, limit: int) -> Part:
-    tool = () if stage == "smoke" else ("compute-sanitizer", "--tool", stage, "--error-exitcode", str(HAZARDS))
     command = (place.python, "-P", CASES, kernel)
+    sanitized = () if stage == "smoke" else (place.python, "-P", "-m", "device.hazards", stage)
     return Part(
         (stage, kernel),
-        (*tool, *command),
+        (*sanitized, *command),
         limit,
         (*PACKAGE, CASES, "tests/support"),
-        programs=tool[:1],
+        programs=() if stage == "smoke" else (SANITIZER,),
         modules=("cupy", "pytest"),
         rehearsal=command[:-1],
     )
@@ -153,34 +157,33 @@ def _tests(place: Place) -> list[Part]:
         if ON_A_DEVICE.search(path.read_text(encoding="utf-8"))
     ]
     # Warnings of versions that nobody here has tried are no errors; what pytest leaves behind is not kept.
-    pytest = (place.python, "-P", "-m", "pytest", "-q", "-m", "cuda", "-W", "default", "-p", "no:cacheprovider")
-    rehearsal = (*pytest, "--collect-only", "--continue-on-collection-errors", *files)
-    return [_test(place, file, pytest, rehearsal) for file in files]
-
-
-def _test(place: Place, file: str, pytest: tuple[str, ...], rehearsal: tuple[str, ...]) -> Part:
-    words = ("test", file)
-    counts = place.results / f"{slug(words)}.xml"
-    return Part(
-        words,
-        (*pytest, f"--junit-xml={counts}", file),
-        240,
-        (*PACKAGE, "tests/conftest.py", "tests/support", file),
-        modules=("cupy", "pytest", "pytest_timeout", "hypothesis"),
-        rehearsal=rehearsal,
-        leaves=counts,
+    pytest = (
+        *(place.python, "-P", "-m", "pytest", "-q", "-m", "cuda", "-W", "default", "-p", "no:cacheprovider"),
+        "--continue-on-collection-errors",
     )
+    limits = ("--timeout", str(TEST_SECONDS), "--timeout-method", "thread")
+    command = (*pytest, *limits, "-p", "device.testing", "--journal", str(place.journal))
+    return [
+        Part(
+            ("test", file),
+            command,
+            300,  # of a process
+            (*PACKAGE, "tests/conftest.py", "tests/support", file),
+            modules=("cupy", "pytest", "pytest_timeout", "hypothesis"),
+            rehearsal=(*pytest, "--collect-only", *files),
+            file=file,
+        )
+        for file in files
+    ]
 
 
 def _profiling(place: Place, *arguments: str) -> tuple[str, ...]:
     return (place.python, "-P", "-m", "pyharness", "profile", *arguments, "--device", "cuda")
 
 
-def _profile(place: Place, kernel: str, dtype: str) -> Part:
-    words = ("profile", kernel, dtype)
-    left_out = () if kernel == "pair_histogram" else ("--without", COMPILED)
-    arguments = (kernel, "--dtype", dtype, *left_out)
-    return _timed(place, words, arguments, 300)
+def _profile(place: Place, kernel: str, dtype: str, which: str, options: tuple[str, ...]) -> Part:
+    words = ("profile", kernel, dtype, *([which] if which else []))
+    return _timed(place, words, (kernel, "--dtype", dtype, *options), 300)
 
 
 def _compiled(place: Place) -> Part:

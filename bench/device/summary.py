@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 OURS = "pyharness"  # as records call it
-COLUMNS = ("problem", "what", "cold ms", "cold copy %", "warm ms", "warm copy %", "GB/s", "times ours")
+COLUMNS = ("problem", "what", "cold ms", "cold copy %", "warm ms", "warm copy %", "GB/s", "times ours", "samples")
 
 
 def measured(records: Iterable[Path]) -> list[dict[str, Any]]:
@@ -48,13 +48,19 @@ def markdown(summary: dict[str, Any]) -> str:
     """Return the summary as a page: what it ran on, how each part ended, the figures of each kernel."""
     device = summary["device"] or "no device: not measured on a GPU"
     libraries = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
-    parts = [(" ".join(one["part"]), one["verdict"], _seconds(one), one["detail"]) for one in summary["parts"]]
+    parts = [(" ".join(one["part"]), one["verdict"], _seconds(one), _detail(one, device)) for one in summary["parts"]]
     lines = [f"# GPU check: {device}, {summary['date']}", "", f"{libraries}; sources {summary['sources'][:12]}.", ""]
     lines += _table(("part", "verdict", "s", "detail"), parts, ranged="llrl")
     for kernel in dict.fromkeys(row["kernel"] for row in summary["measured"]):
         rows = [row for row in summary["measured"] if row["kernel"] == kernel]
-        lines += ["", f"## {kernel}", "", *_table(COLUMNS, _figures(rows), ranged="llrrrrrr")]
+        lines += ["", f"## {kernel}", "", *_table(COLUMNS, _figures(rows), ranged="llrrrrrrr")]
     return "\n".join(lines) + "\n"
+
+
+def _detail(part: dict[str, Any], device: str) -> str:
+    """Say by which driver, if that is not the one of this machine."""
+    other = part.get("driver") and not device.endswith(f"driver {part['driver']}")
+    return f"{part['detail']} (driver {part['driver']})".strip() if other else str(part["detail"])
 
 
 def _seconds(part: dict[str, Any]) -> str:
@@ -69,13 +75,14 @@ def _figures(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
         cold, warm = phases.get("cold", {}), phases.get("warm", {})
         said = cold or warm or next(iter(phases.values()))
         if said["status"] != "ok":
-            yield f"{shape} {dtype}", contender, f"{said['status']}: {said['reason']}", "", "", "", "", ""
+            yield f"{shape} {dtype}", contender, f"{said['status']}: {said['reason']}", *[""] * 6
             continue
         yield (
             *(f"{shape} {dtype}", contender),
             *(_number(cold, "call_seconds", 1e3), _number(cold, "copy_share", 100)),
             *(_number(warm, "call_seconds", 1e3), _number(warm, "copy_share", 100)),
             *(_number(said, "floor_bytes_per_second", 1e-9), _number(said, "times_ours", 1)),
+            str(min(row["samples"] for row in (cold, warm, said) if row)),
         )
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from device import machine, stages
+from device import building, machine, stages
 from device.rehearsal import rehearse
 from device.stages import Part, Place
 
@@ -18,8 +18,7 @@ from pyharness.kernels import devices
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "bench" / "gpu_check.sh"
-STAGES = ["build", "instructions", "smoke", "test", "memcheck", "racecheck", "profile", "ncu"]
-MARKED = "pytest.mark" + ".cuda"  # in two: this file has no test for a device
+STAGES = ["build", "instructions", "smoke", "test", "memcheck", "profile", "racecheck", "ncu"]
 
 
 def called(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +31,17 @@ def without(tmp_path: Path) -> Path:
     """Modules that a machine may lack, in a folder for PYTHONPATH."""
     for name in ("jsonschema", "ensurepip"):
         (tmp_path / f"{name}.py").write_text(f"raise ImportError('no {name} here')\n", encoding="utf-8")
+    for name in ("scikit-build-core", "pybind11"):  # which a build in isolation leaves out
+        installed(tmp_path, name, "99")
     return tmp_path
+
+
+def installed(folder: Path, name: str, version: str, *requires: str) -> None:
+    """Make a folder for PYTHONPATH hold a package, by its metadata alone."""
+    home = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    home.mkdir()
+    lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in requires)]
+    (home / "METADATA").write_text("\n".join(lines), encoding="utf-8")
 
 
 @pytest.fixture
@@ -56,6 +65,56 @@ def test_a_dry_run_takes_every_stage_up_to_the_missing_device(without: Path, no_
     assert all(re.search(r"parts? +(ready|no device)", line) for line in lines), done.stdout
     assert done.returncode == 0
     assert "nothing is started" not in done.stdout  # what is built here was started
+
+
+OLD = r"gpu_check: the build needs scikit-build-core>=1\.0 \(0\.11\.6\)\. Bring wheels .*'scikit-build-core>=1\.0'.*\n"
+
+
+def test_an_old_package_that_builds_is_named_in_one_line_before_anything_is_built(tmp_path: Path) -> None:
+    """In a checkout where nothing is built, without a network, as on a machine that is lent."""
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "bench", clone / "bench")
+    shutil.copy(ROOT / "pyproject.toml", clone)
+    installed(tmp_path, "scikit-build-core", "0.11.6")
+    installed(tmp_path, "pybind11", "3.0")
+    nowhere = {"PIP_NO_INDEX": "1", "https_proxy": "http://localhost:9"}
+    for arguments in (["--dry-run"], ["build"], []):
+        environment = {
+            **os.environ,
+            **nowhere,
+            "PYTHON": sys.executable,
+            "PYTHONPATH": str(tmp_path),
+            "PATH": pretended(tmp_path),
+        }
+        command = [str(clone / "bench" / "gpu_check.sh"), *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert re.fullmatch(OLD, done.stderr), done.stderr
+    assert not (clone / "build" / "gpu_check" / "site").exists()
+
+
+def test_what_the_build_needs_is_read_from_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    wanted = ["present>=2", "old>=2", "absent==1", "elsewhere; python_version < '3'"]
+    (tmp_path / "pyproject.toml").write_text(f"[build-system]\nrequires = {wanted}\n", encoding="utf-8")
+    installed(tmp_path, "present", "2.1", "of-present>3", "of-an-extra; extra == 'more'")
+    installed(tmp_path, "old", "1.9.post1")
+    assert building.lacking(tmp_path) == {"old>=2": "1.9.post1", "absent==1": "", "of-present>3": ""}
+    line = building.refusal(tmp_path)
+    assert "old>=2 (1.9.post1), absent==1 (not found), of-present>3 (not found)" in line
+    assert "\n" not in line
+    assert building.refusal(tmp_path, ["nvcc"]).startswith("gpu_check: the build needs nvcc (not found), old>=2 (1.9")
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    assert building.refusal(tmp_path) == ""
+    assert building.refusal(tmp_path, ["nvcc"]) == "gpu_check: the build needs nvcc (not found). Nothing was built."
+
+
+def test_a_machine_without_packaging_has_the_copy_of_pip_or_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "packaging.requirements", None)
+    assert building.lacking(ROOT) in ({}, {"scikit-build-core>=1.0": "", "pybind11>=3": ""})
+    monkeypatch.setitem(sys.modules, "pip._vendor.packaging.requirements", None)
+    assert building.lacking(ROOT) == {"pip": ""}
 
 
 def test_without_a_gpu_nothing_is_built(tmp_path: Path, no_gpu: None) -> None:
@@ -133,21 +192,20 @@ def every(stage: str) -> list[Part]:
     return [part for part in stages.parts(Place(ROOT, ROOT / "work", sys.executable)) if part.stage == stage]
 
 
-def test_kernels_whose_races_are_meant_are_there() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "csrc" / "kernels" / "pairs").glob("*.*"))
-    assert all(f" {name}(" in sources for name in stages.INTENDED_RACES)
-
-
-def test_marks_come_from_where_the_stage_of_tests_looks() -> None:
-    chosen = {part.words[1] for part in every("test")}
-    files = [path for path in (ROOT / "tests").rglob("*.py") if MARKED in path.read_text(encoding="utf-8")]
-    givers = {path.stem for path in files if not path.name.startswith("test_")}
-    assert givers == {"backends", "pair_counts"}, "name the new one in stages.ON_A_DEVICE"
-    assert {str(path.relative_to(ROOT)) for path in files if path.name.startswith("test_")} <= chosen
+def test_the_stage_of_tests_has_the_files_with_tests_for_a_device_and_no_others() -> None:
+    parts = every("test")
+    command = [
+        *parts[0].rehearsal,
+        *(str(path) for path in (ROOT / "tests").rglob("test_*.py") if "cuda" in path.read_text()),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    collected = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
+    assert {part.file for part in parts} == collected
 
 
 def test_no_test_for_a_device_needs_what_a_lent_machine_lacks() -> None:
     """What they import at the top; the dry run above imports them all."""
     for part in every("test"):
-        text = (ROOT / part.words[1]).read_text(encoding="utf-8")
-        assert not re.search(r"^\s*(import|from) (jsonschema|ensurepip)", text, re.MULTILINE), part.words[1]
+        text = (ROOT / part.file).read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(import|from) (jsonschema|ensurepip)", text, re.MULTILINE), part.file

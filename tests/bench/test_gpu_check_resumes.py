@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,64 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from device import checking, machine, results
+from device import checking, results
 from device.checking import Check
 from device.machine import Device
 from device.running import Outcome
-from device.stages import Part, Place, parts
+from device.stages import Part, Place
 
-ROOT = Path(__file__).parents[2]
-GPU = Device("Some GPU", "9.0", "580.1")
+from lent.checks import BENCH, BUILD, GPU, counting, parts_of, place, run, scripted, times, verdicts
 
-
-@pytest.fixture(autouse=True)
-def _nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "versions", dict)
-    monkeypatch.setattr(checking, "LEAST_SECONDS", 0.0)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    root = tmp_path / "root"
-    root.mkdir()
-    for name in ("source", "other"):
-        (root / name).write_text("1", encoding="utf-8")
-    (root / "pyproject.toml").write_text("[project]\ndependencies = []\n", encoding="utf-8")
-    place = Place(root, tmp_path / "work", sys.executable)
-    place.results.mkdir(parents=True)
-    return place
-
-
-def scripted(words: str, script: str, limit: int = 30, reads: str = "source", leaves: Path | None = None) -> Part:
-    return Part(tuple(words.split()), (sys.executable, "-c", script), limit, (reads,), leaves=leaves)
-
-
-def counting(name: str) -> str:
-    """Append a letter to a file: how often a part ran."""
-    return f"open('{name}', 'a').write('x')\n"
-
-
-BUILD = "import os\nos.makedirs(os.environ['PYTHONPATH'].split(os.pathsep)[0] + '/pyharness', exist_ok=True)\n"
-
-
-def parts_of(*others: Part) -> list[Part]:
-    return [scripted("build", BUILD + counting("build")), *others]
-
-
-def run(place: Place, every: list[Part], wanted: list[Part] | None = None, again: bool = False, **more: Any) -> int:
-    until = time.monotonic() + more.get("seconds", 600)
-    out = more.get("out", place.work)
-    return Check(place, every, out, GPU, until).run(every if wanted is None else wanted, again)
-
-
-def verdicts(place: Place) -> dict[str, str]:
-    read = (json.loads(path.read_text(encoding="utf-8")) for path in place.results.glob("*.json"))
-    return {" ".join(one["part"]): one["verdict"] for one in read}
-
-
-def times(place: Place, name: str) -> int:
-    path = place.root / name
-    return len(path.read_text(encoding="utf-8")) if path.exists() else 0
+__all__ = ["place"]  # the fixture
 
 
 def test_what_is_done_is_not_run_again_until_its_sources_change(place: Place) -> None:
@@ -151,7 +103,7 @@ sys.exit(checking.Check(place, every, place.work, machine.Device("Some GPU", "9.
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_call_that_is_killed_leaves_a_part_timed_out_and_the_next_goes_on(place: Place, number: int) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bench")}
+    environment = {**os.environ, "PYTHONPATH": str(BENCH)}
     command = [sys.executable, "-c", KILLED, str(place.root), str(place.work), BUILD]
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         until = time.monotonic() + 60
@@ -221,60 +173,97 @@ def a_record(shape: str) -> dict[str, Any]:
     return {"created": "2026-01-01T00:00:00+00:00", "profile": {"kernel": "entropy"}, "results": [result]}
 
 
-TESTS = {  # MARK stands for the mark, which would make tests for a device of this file's
-    "warns": ("import warnings\n@MARK\ndef test_a():\n    warnings.warn('a version')\n", "passed"),
-    "fails": ("@MARK\ndef test_a():\n    assert 0\n", "failed"),
-    "skips": ("@MARK\ndef test_a():\n    pytest.skip('no device')\n", "nothing ran"),
-    "has none": ("# MARK is named only\ndef test_a():\n    assert 0\n", "passed"),
-    "breaks": ("import no_such_module\n@MARK\ndef test_a():\n    pass\n", "failed"),
-}
+def test_the_wheel_of_a_build_is_taken_home_and_a_fresh_machine_goes_on_with_it(place: Place, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    every = [building(), scripted("smoke a", counting("a")), scripted("smoke b", "raise SystemExit(1)")]
+    assert run(place, every, out=out) == 1
+    assert sorted(path.name for path in out.iterdir()) == ["our-1-py3.whl", "results.zip", "summary.json", "summary.md"]
+    fresh = Place(place.root, tmp_path / "fresh", sys.executable)
+    fresh.results.mkdir(parents=True)
+    said = results.bring_back(fresh, (fresh.work, out))
+    assert re.fullmatch(r"6 files of .*results\.zip, and our-1-py3\.whl", said)
+    other = Device(GPU.name, GPU.capability, "590.2")
+    check = Check(fresh, every, fresh.work, other, time.monotonic() + 600)
+    assert not check.builds(every, again=False)
+    assert check.run(every, again=False) == 1
+    assert (times(place, "built"), times(place, "installed"), times(place, "a")) == (1, 2, 1)
+    assert "| smoke a | passed | 0 | (driver 580.1) |" in (fresh.work / "summary.md").read_text(encoding="utf-8")
+    assert results.bring_back(fresh, (out,)) == ""  # what is here is not replaced
 
 
-@pytest.mark.parametrize("name", TESTS)
-def test_a_file_of_tests_is_judged_by_those_that_ran_and_a_warning_is_no_failure(name: str, place: Place) -> None:
-    text, verdict = TESTS[name]
-    settings = "[tool.pytest.ini_options]\nmarkers = ['cuda: device']\nfilterwarnings = ['error']\n"
-    (place.root / "pyproject.toml").write_text(f"[project]\ndependencies = []\n{settings}", encoding="utf-8")
-    (place.root / "tests").mkdir()
-    (place.root / "tests" / "test_a.py").write_text(
-        "import pytest\n" + text.replace("MARK", "pytest.mark" + ".cuda"), encoding="utf-8"
-    )
-    (part,) = (part for part in parts(place) if part.stage == "test")
-    store = results.Store(place, "any")
-    with store.log(part).open("w") as log:
-        status = subprocess.run(part.command, cwd=place.root, stdout=log, stderr=log, check=False).returncode
-    outcome = Outcome(status, 1.0)
-    assert checking.judged(part, outcome, store.log(part))[0] == verdict
-
-
-REPORT = """========= Error: Race reported between Read access at void {}<bool=0>(int)+0x2b0 in exec.hpp:80
-=========     and Write access at void {}<bool=0>(int)+0x230 in file.hpp:13 [28 hazards]
-=========
+def building() -> Part:
+    """A build that installs the wheel that is here, and makes one only where none is."""
+    script = """import os
+from pathlib import Path
+site = Path(os.environ["PYTHONPATH"].split(os.pathsep)[0])
+wheel = site.parent / "wheels" / "our-1-py3.whl"
+if not wheel.exists():
+    wheel.parent.mkdir(parents=True)
+    wheel.write_text("a wheel")
+    open("built", "a").write("x")
+(site / "pyharness").mkdir(parents=True, exist_ok=True)
+open("installed", "a").write("x")
 """
+    return scripted("build", script)
+
+
+@pytest.mark.parametrize("change", ["sources", "device", "force"])
+def test_a_wheel_of_other_sources_or_of_another_device_is_not_used(change: str, place: Place) -> None:
+    every = [building()]
+    run(place, every)
+    if change == "sources":
+        (place.root / "source").write_text("2", encoding="utf-8")
+    device = Device("Other GPU", "10.0", "580.1") if change == "device" else GPU
+    check = Check(place, every, place.work, device, time.monotonic() + 600)
+    assert check.builds(every, again=change == "force")
+    assert check.run(every, again=change == "force") == 0
+    assert times(place, "built") == 2
+
+
+def test_a_wheel_that_is_not_the_one_named_stays_where_it_is(place: Place, tmp_path: Path) -> None:
+    run(place, [building()], out=tmp_path / "out")
+    (tmp_path / "out" / "our-1-py3.whl").write_text("another", encoding="utf-8")
+    fresh = Place(place.root, tmp_path / "fresh", sys.executable)
+    assert results.bring_back(fresh, (tmp_path / "out",)).endswith("results.zip")
+    assert not fresh.wheels.exists()
 
 
 @pytest.mark.parametrize(
-    ("kernels", "status", "verdict"),
+    ("name", "reason"),
     [
-        (("count_dense", "count_parts"), 9, "passed"),
-        (("count_dense", "entropy_rows"), 9, "failed"),
-        ((), 9, "failed"),  # something, but no race
-        (("count_dense",), 1, "failed"),  # it broke down besides
+        ("../evil.json", "it has a file '../evil.json'"),
+        ("/tmp/evil.json", "it has a file"),  # noqa: S108 -- a name in an archive
+        ("folder/evil.json", "it has a file"),
+        (".hidden", "it has a file"),
+        ("..", "it has a file"),
+        ("a" * 300, "it has a file"),
     ],
 )
-def test_races_that_are_meant_are_counted_and_others_fail(
-    kernels: tuple[str, ...], status: int, verdict: str, place: Place
-) -> None:
-    log = place.results / "log"
-    log.write_text("".join(REPORT.format(name, name) for name in kernels), encoding="utf-8")
-    said = checking.judged(scripted("racecheck pairs", ""), Outcome(status, 1.0), log)
-    assert said[0] == verdict
-    if verdict == "passed":
-        assert said[1] == "2 races, 2 of them intended"
+def test_an_archive_with_names_of_other_places_is_refused_whole(name: str, reason: str, place: Place) -> None:
+    with zipfile.ZipFile(place.work / "results.zip", "w") as packed:
+        packed.writestr("smoke.json", "{}")
+        packed.writestr(name, "{}")
+    assert f"is not used: {reason}" in results.bring_back(place, (place.work,))
+    assert list(place.results.iterdir()) == []
+
+
+def test_an_archive_that_is_too_large_or_broken_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place.work / "results.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("smoke.log", "x" * 100_000)
+    monkeypatch.setattr(results, "MOST_BYTES", 99_999)
+    assert "too large" in results.bring_back(place, (place.work,))
+    monkeypatch.setattr(results, "MOST_BYTES", 100_000)
+    whole = path.read_bytes()
+    for broken in (b"", whole[:50], whole[:60] + bytes(9) + whole[69:]):
+        path.write_bytes(broken)
+        assert "is not used" in results.bring_back(place, (place.work,))
+        assert list(place.results.iterdir()) == []
+    path.write_bytes(whole)
+    assert results.bring_back(place, (place.work,)).startswith("1 files")
+    assert len((place.results / "smoke.log").read_bytes()) == 100_000
 
 
 def test_a_profiler_that_saw_no_kernel_has_failed(place: Place) -> None:
-    part = scripted("ncu", "")
-    log = place.results / "log"
-    log.write_text("==WARNING== No kernels were profiled.\n", encoding="utf-8")
-    assert checking.judged(part, Outcome(0, 1.0), log)[0] == "failed"
+    said = "==WARNING== No kernels were profiled.\n"
+    assert checking.judged(scripted("ncu", ""), Outcome(0, 1.0), said, place.root)[0] == "failed"

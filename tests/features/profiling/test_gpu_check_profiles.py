@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from device.stages import Part, Place
 
 from pyharness.features.profiling.kernels.entropy import torch_peers
 from pyharness.features.profiling.plan import parse_shape
-from pyharness.features.profiling.types import Problem, profiles
+from pyharness.features.profiling.types import Problem, Profile, Shape, profiles
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +28,7 @@ def test_every_kernel_is_checked_and_profiled() -> None:
     exec(compile(text, "cases", "exec"), {"__name__": "cases"}, cases)  # noqa: S102 -- ours
     assert set(stages.KERNELS) == set(cases["CASES"]) == set(profiles()) == set(stages.ONCE)
     wanted = {(name, dtype) for name, profile in profiles().items() for dtype in profile.default_dtypes}
-    assert set(stages.PROFILES) == wanted
+    assert {(kernel, dtype) for kernel, dtype, *_ in stages.PROFILES} == wanted
     for kernel, (dtype, shape) in stages.ONCE.items():
         assert dtype in profiles()[kernel].dtypes
         parse_shape(profiles()[kernel], shape)
@@ -39,8 +40,30 @@ def test_profiles_have_the_shapes_that_are_promised_something() -> None:
     assert {(16384, 32000), (16384, 128256), (16384, 256000), (64, 128256), (1 << 20, 260)} <= set(shapes["entropy"])
     assert (16384, 4096, 128256) in shapes["linear_entropy"]
     assert (10**9, 131072) in shapes["pair_histogram"]
-    for part in every("profile")[: len(stages.PROFILES)]:
-        assert "--shape" not in part.command, part.words
+    for name, profile in profiles().items():
+        for dtype in profile.default_dtypes:
+            asked = [
+                shapes_of(options, profile)
+                for kernel, of, _, options in stages.PROFILES
+                if (kernel, of) == (name, dtype)
+            ]
+            assert set().union(*asked) == set(profile.shapes["cuda"]), (name, dtype)
+
+
+def shapes_of(options: tuple[str, ...], profile: Profile) -> set[Shape]:
+    """The shapes of a call: all defaults unless some are named."""
+    named = {parse_shape(profile, shape) for option, shape in pairwise(options) if option == "--shape"}
+    return named or set(profile.shapes["cuda"])
+
+
+def test_slow_peers_are_left_out_of_the_largest_text_and_measured_at_another() -> None:
+    """They would leave ours fewer samples than its ten."""
+    large, small = (options for kernel, _, _, options in stages.PROFILES if kernel == "pair_histogram")
+    slow = {"cupy.unique", "our sort"}
+    assert slow <= set(profiles()["pair_histogram"].peers)
+    assert "1e9x131072" in large
+    assert slow <= set(large)
+    assert not slow & set(small)
 
 
 def test_torch_compile_is_measured_at_one_shape_alone() -> None:

@@ -1,0 +1,1 @@
+"""Checks of ``bench/gpu_check.sh`` on made-up machines."""
