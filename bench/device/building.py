@@ -47,7 +47,10 @@ def refusal(root: Path, programs: Sequence[str] = ()) -> str:
     lacks = lacking(root)
     if not lacks and not programs:
         return ""
-    named = [f"{one} ({found or 'not found'})" for one, found in {**dict.fromkeys(programs, ""), **lacks}.items()]
+    named = [
+        f"{one} ({f'{found} is installed' if found else 'not found'})"
+        for one, found in {**dict.fromkeys(programs, ""), **lacks}.items()
+    ]
     bring = BRING.format(wanted=" ".join(f"'{one}'" for one in lacks)) if lacks else ""
     return f"gpu_check: the build needs {', '.join(named)}.{bring} Nothing was built."
 

@@ -92,10 +92,31 @@ def count_pairs(count: int, vocab_size: int, segments: bool, cupy: Any) -> None:
             np.testing.assert_array_equal(getattr(histogram, name).get(), getattr(wanted, name), err_msg=method)
 
 
+def yardstick_cases(cupy: Any) -> None:
+    """The kernels that profiles hold ours against."""
+    from pyharness import _cuda
+
+    random = np.random.default_rng(3)
+    for loads in (0, 1, 513, 40_000):
+        words = random.integers(0, 1 << 32, 4 * loads, np.uint32)
+        total = cupy.zeros(1, np.uint64)
+        _cuda.add_words(cupy.asarray(words), total)
+        assert int(total[0]) == int(words.sum(dtype=np.uint64)), loads
+    for count, id_bits in ((2, 1), (50_000, 17), (50_000, 32)):
+        tokens = (random.zipf(1.3, count) % (1 << id_bits)).astype(np.uint32)
+        runs = _cuda.PairRuns(cupy.asarray(tokens), id_bits, lambda size, _purpose: cupy.empty(size, np.uint8))
+        keys, counts = cupy.empty(len(runs), np.uint64), cupy.empty(len(runs), np.uint32)
+        runs.write(keys, counts)
+        packed = tokens[:-1].astype(np.uint64) << np.uint64(id_bits) | tokens[1:]
+        for found, wanted in zip((keys, counts), np.unique(packed, return_counts=True), strict=True):
+            np.testing.assert_array_equal(found.get(), wanted, err_msg=f"{count} tokens")
+
+
 CASES = {
     "entropy": entropy_cases,
     "linear_entropy": linear_entropy_cases,
     "pair_histogram": pair_histogram_cases,
+    "yardsticks": yardstick_cases,
 }
 
 

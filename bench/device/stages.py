@@ -13,7 +13,8 @@ BUILD = "build"
 # What kernels and package are made of: a change there makes every result stale.
 PACKAGE = ("CMakeLists.txt", "pyproject.toml", "cmake", "csrc", "pyharness", "bench/suites")
 CASES = "bench/device/sanitizer_cases.py"
-KERNELS = ("pair_histogram", "linear_entropy", "entropy")  # of sanitizer_cases.py too
+KERNELS = ("pair_histogram", "linear_entropy", "entropy")
+CHECKED = (*KERNELS, "yardsticks")  # by sanitizer_cases.py
 COMPILED = "torch compiled"  # a cold compile costs what a shape costs: it is measured at one, after all others
 COMPILED_SHAPE = "16384x128256"
 
@@ -23,15 +24,22 @@ def without(*peers: str) -> tuple[str, ...]:
     return tuple(word for peer in peers for word in ("--without", peer))
 
 
-PROFILES = (  # kernel, dtype, which of its shapes, options; bf16 first: it is what models give
-    # Two peers that take a second a round are measured at the smaller shape alone: at the other one ours would get
-    # fewer than its ten samples.
-    ("pair_histogram", "uint32", "1e9", ("--shape", "1e9x131072", *without("cupy.unique", "our sort"))),
+FEW_ROWS = ("--shape", "1x128256", "--shape", "8x128256", "--shape", "256x128256")
+SEGMENTED = ("--variant", "segments", "--variant", "weights")
+PROFILES = (  # kernel, dtype, which of its problems, options; bf16 first: it is what models give
+    # Peers that take tenths of a second a call are measured at the smaller shape alone: at the other one they would
+    # leave ours fewer than its ten samples.
+    ("pair_histogram", "uint32", "1e9", ("--shape", "1e9x131072", *without("cupy.unique", "cupy sort", "our sort"))),
     ("pair_histogram", "uint32", "1e8", ("--shape", "1e8x131072")),
     ("linear_entropy", "bf16", "", without(COMPILED)),
     ("entropy", "bf16", "", without(COMPILED)),
     ("linear_entropy", "fp32", "", without(COMPILED)),
     ("entropy", "fp32", "", without(COMPILED)),
+    # What no goal is about.
+    ("entropy", "bf16", "few-rows", (*FEW_ROWS, *without(COMPILED))),
+    ("linear_entropy", "bf16", "chunks", ("--variant", "chunks", *without(COMPILED))),
+    ("pair_histogram", "uint32", "segments", (*SEGMENTED, "--shape", "1e8x131072")),
+    ("pair_histogram", "uint32", "host", ("--variant", "host", "--shape", "1e9x131072")),
 )
 ONCE = {  # for ncu, which runs each launch many times
     "pair_histogram": ("uint32", "1e8x131072"),
@@ -112,12 +120,12 @@ def parts(place: Place) -> list[Part]:
     return [
         _build(place),
         _instructions(place),
-        *(_cases(place, "smoke", kernel, 120) for kernel in KERNELS),
+        *(_cases(place, "smoke", kernel, 120) for kernel in CHECKED),
         *_tests(place),
-        *(_cases(place, "memcheck", kernel, 240) for kernel in KERNELS),
+        *(_cases(place, "memcheck", kernel, 240) for kernel in CHECKED),
         *(_profile(place, *profile) for profile in PROFILES),
         _compiled(place),
-        *(_cases(place, "racecheck", kernel, 300) for kernel in KERNELS),
+        *(_cases(place, "racecheck", kernel, 300) for kernel in CHECKED),
         *(_ncu(place, kernel) for kernel in KERNELS),
     ]
 
@@ -194,7 +202,7 @@ def _compiled(place: Place) -> Part:
 def _timed(place: Place, words: tuple[str, ...], arguments: tuple[str, ...], limit: int) -> Part:
     record = place.results / f"{slug(words)}.record.json"
     command = _profiling(place, *arguments, "--max-seconds", "4", "--force", "--output", str(record))
-    modules = ("cupy",) if arguments[0] == "pair_histogram" else ("cupy", "torch")
+    modules = ("cupy",) if arguments[0] == "pair_histogram" else ("torch",)
     rehearsal = _profiling(place, *arguments)
     return Part(words, command, limit, modules=modules, rehearsal=rehearsal, leaves=record)
 

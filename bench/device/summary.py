@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 OURS = "pyharness"  # as records call it
-COLUMNS = ("problem", "what", "cold ms", "cold copy %", "warm ms", "warm copy %", "GB/s", "times ours", "samples")
+FIGURES = ("call_seconds", "copy_share", "read_share", "times_ours", "floor_bytes_per_second", "host_seconds")
+CASE = ("kernel", "shape", "dtype", "variant", "contender", "phase")
+COLUMNS = (
+    *("problem", "what", "cold ms", "cold copy %", "cold read %", "warm ms", "warm copy %", "warm read %"),
+    *("GB/s", "times ours", "host ms", "samples"),
+)
 
 
 def measured(records: Iterable[Path]) -> list[dict[str, Any]]:
@@ -18,7 +23,7 @@ def measured(records: Iterable[Path]) -> list[dict[str, Any]]:
         record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"results": ()}
         for result in record["results"]:
             row = _row(record, result)
-            key = tuple(str(row[name]) for name in ("kernel", "shape", "dtype", "contender", "phase"))
+            key = tuple(str(row[name]) for name in CASE)
             if row["status"] == "ok" or key not in rows:
                 rows[key] = row
     return list(rows.values())
@@ -31,6 +36,7 @@ def _row(record: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         "kernel": record["profile"]["kernel"],
         "shape": parameters.get("shape"),
         "dtype": parameters.get("dtype"),
+        "variant": parameters.get("variant"),
         "contender": result["tokenizer"],
         "phase": parameters.get("phase"),
         "status": result["status"],
@@ -39,9 +45,6 @@ def _row(record: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         "samples": len(values.get("call_seconds", {}).get("samples", ())),
         **{name: values[name]["value"] if name in values else None for name in FIGURES},
     }
-
-
-FIGURES = ("call_seconds", "copy_share", "times_ours", "floor_bytes_per_second")
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -53,7 +56,7 @@ def markdown(summary: dict[str, Any]) -> str:
     lines += _table(("part", "verdict", "s", "detail"), parts, ranged="llrl")
     for kernel in dict.fromkeys(row["kernel"] for row in summary["measured"]):
         rows = [row for row in summary["measured"] if row["kernel"] == kernel]
-        lines += ["", f"## {kernel}", "", *_table(COLUMNS, _figures(rows), ranged="llrrrrrrr")]
+        lines += ["", f"## {kernel}", "", *_table(COLUMNS, _figures(rows), ranged="ll" + "r" * (len(COLUMNS) - 2))]
     return "\n".join(lines) + "\n"
 
 
@@ -68,21 +71,23 @@ def _seconds(part: dict[str, Any]) -> str:
 
 
 def _figures(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
-    cells = dict.fromkeys((row["shape"], row["dtype"], row["contender"]) for row in rows)
-    for shape, dtype, contender in sorted(cells, key=lambda cell: (cell[:2], cell[2] != OURS)):
-        phases = {row["phase"]: row for row in rows if (row["shape"], row["dtype"], row["contender"])
-                  == (shape, dtype, contender)}  # fmt: skip
+    cells: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        problem = f"{row['shape']} {row['dtype']}" + (f", {row['variant']}" if row["variant"] else "")
+        cells.setdefault((problem, row["contender"]), {})[row["phase"]] = row
+    for (problem, contender), phases in sorted(cells.items(), key=lambda cell: (cell[0][0], cell[0][1] != OURS)):
         cold, warm = phases.get("cold", {}), phases.get("warm", {})
         said = cold or warm or next(iter(phases.values()))
         if said["status"] != "ok":
-            yield f"{shape} {dtype}", contender, f"{said['status']}: {said['reason']}", *[""] * 6
+            yield problem, contender, f"{said['status']}: {said['reason']}", *[""] * (len(COLUMNS) - 3)
             continue
+        shares = ("copy_share", "read_share")
         yield (
-            *(f"{shape} {dtype}", contender),
-            *(_number(cold, "call_seconds", 1e3), _number(cold, "copy_share", 100)),
-            *(_number(warm, "call_seconds", 1e3), _number(warm, "copy_share", 100)),
+            *(problem, contender),
+            *(_number(cold, "call_seconds", 1e3), *(_number(cold, name, 100) for name in shares)),
+            *(_number(warm, "call_seconds", 1e3), *(_number(warm, name, 100) for name in shares)),
             *(_number(said, "floor_bytes_per_second", 1e-9), _number(said, "times_ours", 1)),
-            str(min(row["samples"] for row in (cold, warm, said) if row)),
+            *(_number(warm, "host_seconds", 1e3), str(min(row["samples"] for row in (cold, warm, said) if row))),
         )
 
 

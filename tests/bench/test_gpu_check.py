@@ -67,7 +67,7 @@ def test_a_dry_run_takes_every_stage_up_to_the_missing_device(without: Path, no_
     assert "nothing is started" not in done.stdout  # what is built here was started
 
 
-OLD = r"gpu_check: the build needs scikit-build-core>=1\.0 \(0\.11\.6\)\. Bring wheels .*'scikit-build-core>=1\.0'.*\n"
+OLD = r"gpu_check: the build needs scikit-build-core>=1\.0 \(0\.11\.6 is installed\)\. .* 'scikit-build-core>=1\.0'.*\n"
 
 
 def test_an_old_package_that_builds_is_named_in_one_line_before_anything_is_built(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_what_the_build_needs_is_read_from_the_project(tmp_path: Path, monkeypat
     installed(tmp_path, "old", "1.9.post1")
     assert building.lacking(tmp_path) == {"old>=2": "1.9.post1", "absent==1": "", "of-present>3": ""}
     line = building.refusal(tmp_path)
-    assert "old>=2 (1.9.post1), absent==1 (not found), of-present>3 (not found)" in line
+    assert "old>=2 (1.9.post1 is installed), absent==1 (not found), of-present>3 (not found)" in line
     assert "\n" not in line
     assert building.refusal(tmp_path, ["nvcc"]).startswith("gpu_check: the build needs nvcc (not found), old>=2 (1.9")
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")

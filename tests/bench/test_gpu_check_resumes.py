@@ -152,7 +152,7 @@ def test_of_a_profile_that_was_cut_off_the_finished_shapes_stay(place: Place) ->
     run(place, parts_of(leaving("5x6")))
     assert shapes(place) == ["5x6"]  # the others are of other sources
     page = (place.work / "summary.md").read_text(encoding="utf-8")
-    assert "| 5x6 bf16 | pyharness | 2 | 97.5 |  |  | 4300 | 1 |" in page
+    assert "| 5x6 bf16 | pyharness | 2 | 97.5 |  |  |  |  | 4300 | 1 |  | 0 |" in page
 
 
 def shapes(place: Place) -> list[str]:

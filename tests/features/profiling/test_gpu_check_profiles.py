@@ -12,7 +12,7 @@ from device import stages
 from device.stages import Part, Place
 
 from pyharness.features.profiling.kernels.entropy import torch_peers
-from pyharness.features.profiling.plan import parse_shape
+from pyharness.features.profiling.plan import parse_shape, plan
 from pyharness.features.profiling.types import Problem, Profile, Shape, profiles
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,8 @@ def test_every_kernel_is_checked_and_profiled() -> None:
     cases: dict[str, Any] = {}
     text = (ROOT / stages.CASES).read_text(encoding="utf-8")
     exec(compile(text, "cases", "exec"), {"__name__": "cases"}, cases)  # noqa: S102 -- ours
-    assert set(stages.KERNELS) == set(cases["CASES"]) == set(profiles()) == set(stages.ONCE)
+    assert set(stages.KERNELS) == set(profiles()) == set(stages.ONCE)
+    assert set(stages.CHECKED) == set(cases["CASES"]) == {*profiles(), "yardsticks"}
     wanted = {(name, dtype) for name, profile in profiles().items() for dtype in profile.default_dtypes}
     assert {(kernel, dtype) for kernel, dtype, *_ in stages.PROFILES} == wanted
     for kernel, (dtype, shape) in stages.ONCE.items():
@@ -42,12 +43,12 @@ def test_profiles_have_the_shapes_that_are_promised_something() -> None:
     assert (10**9, 131072) in shapes["pair_histogram"]
     for name, profile in profiles().items():
         for dtype in profile.default_dtypes:
-            asked = [
+            plain = [
                 shapes_of(options, profile)
                 for kernel, of, _, options in stages.PROFILES
-                if (kernel, of) == (name, dtype)
+                if (kernel, of) == (name, dtype) and "--variant" not in options
             ]
-            assert set().union(*asked) == set(profile.shapes["cuda"]), (name, dtype)
+            assert set().union(*plain) >= set(profile.shapes["cuda"]), (name, dtype)
 
 
 def shapes_of(options: tuple[str, ...], profile: Profile) -> set[Shape]:
@@ -58,12 +59,24 @@ def shapes_of(options: tuple[str, ...], profile: Profile) -> set[Shape]:
 
 def test_slow_peers_are_left_out_of_the_largest_text_and_measured_at_another() -> None:
     """They would leave ours fewer samples than its ten."""
-    large, small = (options for kernel, _, _, options in stages.PROFILES if kernel == "pair_histogram")
-    slow = {"cupy.unique", "our sort"}
+    large, small = (options for *_, which, options in stages.PROFILES if which in ("1e9", "1e8"))
+    slow = {"cupy.unique", "cupy sort", "our sort"}
     assert slow <= set(profiles()["pair_histogram"].peers)
     assert "1e9x131072" in large
     assert slow <= set(large)
     assert not slow & set(small)
+
+
+def test_every_variant_and_every_option_is_one_of_its_kernel() -> None:
+    asked: dict[str, set[str]] = {name: set() for name in profiles()}
+    for kernel, dtype, _, options in stages.PROFILES:
+        named = {
+            kind: [value for option, value in pairwise(options) if option == f"--{kind}"]
+            for kind in ("shape", "variant", "without")
+        }
+        plan(kernel, named["shape"], [dtype], "cuda", left_out=named["without"], variants=named["variant"])
+        asked[kernel] |= set(named["variant"])
+    assert asked == {name: set(profile.variants) for name, profile in profiles().items()}
 
 
 def test_torch_compile_is_measured_at_one_shape_alone() -> None:
