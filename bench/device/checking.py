@@ -36,6 +36,7 @@ class Check:
     until: float  # on the monotonic clock
     store: Store = field(init=False)
     logs: set[Path] = field(default_factory=set)  # written to in this call
+    forced: set[Part] = field(default_factory=set)  # asked for again
 
     def __post_init__(self) -> None:
         device, driver = ("none", "") if self.device is None else (self.device.model, self.device.driver)
@@ -44,14 +45,15 @@ class Check:
     def run(self, wanted: Sequence[Part], again: bool) -> int:
         """Run what is not done; returns the exit status."""
         self._bury()
+        self.forced = set(wanted) if again else set()
         wanted = self._with_build(wanted)
-        fresh = {part for part in wanted if again or not self._done(part)}
+        fresh = {part for part in wanted if part in self.forced or not self._done(part)}
         queue = sorted(fresh, key=lambda part: (part.stage != BUILD, self._tried(part), wanted.index(part)))
         try:
             with running.told_to_end():
                 while queue:
                     batch = together(queue)
-                    undone = self._run(batch, again)
+                    undone = self._run(batch)
                     if undone is None:
                         break
                     queue = undone + queue[len(batch) :]
@@ -63,7 +65,7 @@ class Check:
     def builds(self, wanted: Sequence[Part], again: bool) -> bool:
         """Whether a run of these parts begins with a build, rather than with the wheel of one."""
         build = self._with_build(wanted)[0]
-        return again or not (self._done(build) or self._wheel() is not None)
+        return (again and build in wanted) or not (self._done(build) or self._wheel() is not None)
 
     def _with_build(self, wanted: Sequence[Part]) -> list[Part]:
         build = next(part for part in self.parts if part.stage == BUILD)
@@ -93,7 +95,7 @@ class Check:
                 verdict = journal.verdict(part.file, Outcome(None, 0), "") if part.file else killed
                 self._keep(part, verdict, started=result["started"], seconds=journal.seconds(part.file))
 
-    def _run(self, batch: Sequence[Part], again: bool) -> list[Part] | None:
+    def _run(self, batch: Sequence[Part]) -> list[Part] | None:
         """Run parts that share a process; returns those of them that it did not come to, None if nothing can follow."""
         first, left = batch[0], self.until - time.monotonic()
         if left < LEAST_SECONDS:
@@ -105,7 +107,7 @@ class Check:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self.place.journal.unlink(missing_ok=True)
         for part in batch:
-            self._clear(part, again)
+            self._clear(part)
             self.store.write(part, RUNNING, started=started)
         self.deliver()
         outcome = running.run(
@@ -161,12 +163,12 @@ class Check:
         lacks = machine.lacking(part, self.place)
         return f"lacks {', '.join(lacks)}" if lacks else ""
 
-    def _clear(self, part: Part, again: bool) -> None:
+    def _clear(self, part: Part) -> None:
         """Drop what an earlier call has left, but for the wheel of these sources and the shapes that a profile had."""
         if (log := self.store.log(part)) not in self.logs:
             log.unlink(missing_ok=True)
             self.logs.add(log)
-        if part.stage == BUILD and (again or self._wheel() is None):
+        if part.stage == BUILD and (part in self.forced or self._wheel() is None):
             shutil.rmtree(self.place.wheels, ignore_errors=True)
         if part.leaves is None:
             return
@@ -192,6 +194,7 @@ class Check:
             "device": None if self.device is None else str(self.device),
             "date": datetime.now(UTC).date().isoformat(),
             "versions": machine.versions(),
+            "host": machine.host(),
             "sources": self.store.digest(self.parts[0].reads),
             "parts": [{name: result.get(name) for name in KEPT} for result in kept],
             "measured": summary.measured(path for record in records for path in (earlier_of(record), record)),
@@ -222,7 +225,7 @@ def judged(part: Part, outcome: Outcome, log: str, root: Path) -> tuple[str, str
     if part.stage == "racecheck" and outcome.status in (0, hazards.FOUND):
         count, others = hazards.judged(log, root)
         if others:
-            return FAILED, f"{count} races, {len(others)} of them not meant: {last_words(others[0])}"
+            return FAILED, f"{count} races, {len(others)} not meant: {last_words(others[0])}"
         if count:
             return PASSED, f"{count} races, all meant"
     if outcome.status != 0 or NOT_PROFILED in log:

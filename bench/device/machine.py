@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -88,6 +89,12 @@ def lacking(part: Part, place: Place) -> list[str]:
     modules = [*part.modules, *(dependencies(place.root) if part.on_device else ())]
     programs = [name for name in part.programs if shutil.which(name, path=path) is None]
     return [*programs, *(name for name in modules if importlib.util.find_spec(name) is None)]
+
+
+def host() -> str:
+    """Return what Python and the peers on the CPU run on."""
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return f"{len(os.sched_getaffinity(0))} cores, {gigabytes:.0f} GB, Linux {platform.release()}"
 
 
 def versions() -> dict[str, str]:

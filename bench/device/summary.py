@@ -52,7 +52,8 @@ def markdown(summary: dict[str, Any]) -> str:
     device = summary["device"] or "no device: not measured on a GPU"
     libraries = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     parts = [(" ".join(one["part"]), one["verdict"], _seconds(one), _detail(one, device)) for one in summary["parts"]]
-    lines = [f"# GPU check: {device}, {summary['date']}", "", f"{libraries}; sources {summary['sources'][:12]}.", ""]
+    made_of = f"{libraries}; {summary['host']}; sources {summary['sources'][:12]}."
+    lines = [f"# GPU check: {device}, {summary['date']}", "", made_of, ""]
     lines += _table(("part", "verdict", "s", "detail"), parts, ranged="llrl")
     for kernel in dict.fromkeys(row["kernel"] for row in summary["measured"]):
         rows = [row for row in summary["measured"] if row["kernel"] == kernel]
