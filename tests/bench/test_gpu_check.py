@@ -111,6 +111,7 @@ def test_what_the_build_needs_is_read_from_the_project(tmp_path: Path, monkeypat
 
 
 def test_a_machine_without_packaging_has_the_copy_of_pip_or_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pip._vendor.packaging.requirements")
     monkeypatch.setitem(sys.modules, "packaging.requirements", None)
     assert building.lacking(ROOT) in ({}, {"scikit-build-core>=1.0": "", "pybind11>=3": ""})
     monkeypatch.setitem(sys.modules, "pip._vendor.packaging.requirements", None)

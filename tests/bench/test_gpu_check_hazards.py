@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
-from device import checking, hazards
+from device import check_sass, checking, hazards
 from device.hazards import body_of
 from device.running import Outcome
 from device.stages import Part
+
+from backends import module
 
 ROOT = Path(__file__).parents[2]
 LOOK = body_of(ROOT, "csrc/kernels/exec.hpp", "ph_relaxed_load_shared").last - 1
@@ -87,6 +90,34 @@ def test_meant_lines_are_those_of_looks_and_atomic_operations_alone() -> None:
             assert all(re.search(r"(ph_relaxed_load_shared|atomic\w+)\(&\w+_\[at\]", line) for line in accesses)
     with pytest.raises(ValueError, match=r"buckets\.hpp has no BucketTable::remove"):
         body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::remove")
+
+
+def test_the_machine_code_names_those_lines(tmp_path: Path) -> None:
+    """No report has been seen yet: it can name no other line than its debugging information does."""
+    try:
+        tool = Path(check_sass.disassembler())
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    library = Path(module("_cuda").__file__)
+    subprocess.run([str(tool), "-xelf", "by_partition.", str(library)], cwd=tmp_path, capture_output=True, check=True)
+    cubin, *_ = sorted(tmp_path.glob("*.cubin"))
+    command = [str(tool.with_name("nvdisasm")), "-c", "-g", str(cubin)]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    seen = {"LDS": set[tuple[str, int]](), "ATOMS": set[tuple[str, int]]()}
+    line = "", 0
+    for kernel in re.split(r"^\.text\.", listing, flags=re.MULTILINE):
+        if "count_parts" not in kernel.partition(":")[0]:
+            continue
+        for found in re.finditer(r'File "(.*)", line (\d+)|\*/ .*\b(LDS|ATOMS)\b', kernel):
+            if found[3]:
+                seen[found[3]].add(line)
+            else:
+                line = Path(found[1]).name, int(found[2])
+    assert seen["ATOMS"]
+    assert all(hazards.ATOMIC.fullmatch(file) for file, _ in seen["ATOMS"])
+    assert ("exec.hpp", LOOK) in seen["LDS"]
+    add = body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::add")
+    assert not [line for file, line in seen["LDS"] if file == add.file and add.first <= line <= add.last]
 
 
 HELP = "General options:\n  -h [ --help ]   Produce this help message.\n  --print-limit arg (=100)\n"
