@@ -30,11 +30,8 @@ ANSWER_SECONDS = 60.0
 
 # Where threads look at a slot in shared memory while another one's compare-and-swap, which decides, may be taking it.
 # The machine code names the innermost line: that of the look itself, or of an atomic function in CUDA's own headers.
-MEANT = (
-    ("csrc/kernels/exec.hpp", "ph_relaxed_load_shared"),
-    ("csrc/kernels/pairs/buckets.hpp", "BucketTable::add"),
-    ("csrc/kernels/pairs/cache.hpp", "PairCache::add"),
-)
+MEANT = ("ph_relaxed_load_shared", "BucketTable::add", "PairCache::add")
+SOURCES = ("csrc/kernels/exec.hpp", "csrc/kernels/pairs/**/*.hpp")
 ATOMIC = re.compile(r"(device|sm_\d+)_atomic_functions\.hp?p?")
 ACCESS = re.compile(r"^=+ .*?(?P<race>Race reported between|and) (?P<kind>\w+) access at (?P<place>.*)$", re.MULTILINE)
 LINE = re.compile(r" in (?P<file>[^ ]+?):(?P<line>\d+)\b")
@@ -58,7 +55,7 @@ def judged(text: str, root: Path) -> tuple[int, list[str]]:
             races.append([])
         if races:
             races[-1].append(access)
-    lines = [body_of(root, *one) for one in MEANT]
+    lines = meant_lines(root)
     others = [race for race in races if len(race) < 2 or not all(_is_meant(access["place"], lines) for access in race)]
     said = ["; ".join(f"{access['kind']} at {access['place']}" for access in race) for race in others]
     return len(races), said + [TOO_MANY] * (TOO_MANY in text)
@@ -74,20 +71,28 @@ def _is_meant(place: str, lines: Sequence[Lines]) -> bool:
     )
 
 
-def body_of(root: Path, file: str, function: str) -> Lines:
-    """Return the lines of a function, or of a method; raise ``ValueError`` if the file has none of that name."""
-    text = (root / file).read_text(encoding="utf-8")
-    start = 0
-    for name in (*(rf"\bclass {one} {{" for one in function.split("::")[:-1]), rf"\b{function.split('::')[-1]}\("):
-        found = re.compile(name).search(text, start)
+def meant_lines(root: Path) -> list[Lines]:
+    """Return the lines of the functions in which a race is meant."""
+    files = [path for pattern in SOURCES for path in sorted(root.glob(pattern))]
+    found = (body_of(path, function) for path in files for function in MEANT)
+    return [lines for lines in found if lines is not None]
+
+
+def body_of(file: Path, function: str) -> Lines | None:
+    """Return the lines of a function, or of a method of a class, if a file defines it."""
+    text = file.read_text(encoding="utf-8")
+    start = first = 0
+    *classes, name = function.split("::")
+    for pattern in (*(rf"\bclass {one} {{" for one in classes), rf"^.*\w \b{name}\([^;]*{{$"):
+        found = re.compile(pattern, re.MULTILINE).search(text, start)
         if found is None:
-            raise ValueError(f"{file} has no {function}")
-        start = found.end()
-    depth, at = 1, text.index("{", start) + 1
+            return None
+        first, start = found.span()
+    depth, at = 1, start
     while depth:
         depth += {"{": 1, "}": -1}.get(text[at], 0)
         at += 1
-    return Lines(Path(file).name, text.count("\n", 0, start) + 1, text.count("\n", 0, at) + 1)
+    return Lines(file.name, text.count("\n", 0, first) + 1, text.count("\n", 0, at) + 1)
 
 
 def options() -> list[str]:

@@ -26,6 +26,7 @@ DTYPES = ("float32", "float16", "bfloat16")
 METHODS: tuple[Any, ...] = ("sort", "partition", "dense")
 OUTPUTS: tuple[Any, ...] = ("entropy", "log_sum_exp", "nll", "max_probability", "argmax", "margin")
 TOLERANCE = 1e-5
+HOT = {"threads": 32, "hot_slots": 256, "sampled_part": 2}
 
 
 def entropy_cases(cupy: Any) -> None:
@@ -65,10 +66,13 @@ def linear_entropy_cases(cupy: Any) -> None:
 
 
 def pair_histogram_cases(cupy: Any) -> None:
-    """Every method, with and without segments and weights; usual sizes on many tokens, the tests' on few."""
+    """Every method, with and without segments and weights; usual sizes on many tokens, smaller ones on few.
+
+    The first two have enough tiles for a sample of the most frequent pairs.
+    """
     from pair_counts import SMALL
 
-    for tuning, count in (({}, 20_000), (SMALL, 500)):
+    for tuning, count in (({}, 400_000), (HOT, 8_000), (SMALL, 500)):
         device_pairs.TUNING.clear()
         device_pairs.TUNING.update(tuning)
         for vocab_size, segments in product((50, 3000), (False, True)):

@@ -8,16 +8,25 @@ from pathlib import Path
 
 import pytest
 from device import check_sass, checking, hazards
-from device.hazards import body_of
+from device.hazards import Lines, body_of, meant_lines
 from device.running import Outcome
 from device.stages import Part
 
 from backends import module
 
 ROOT = Path(__file__).parents[2]
-LOOK = body_of(ROOT, "csrc/kernels/exec.hpp", "ph_relaxed_load_shared").last - 1
-ADD = body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::add").first + 4
-CLEAR = body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::clear").first + 2
+(BUCKETS,) = (ROOT / "csrc" / "kernels" / "pairs").rglob("buckets.hpp")
+
+
+def lines_of(file: Path, function: str) -> Lines:
+    found = body_of(file, function)
+    assert found is not None
+    return found
+
+
+LOOK = lines_of(ROOT / "csrc" / "kernels" / "exec.hpp", "ph_relaxed_load_shared").last - 1
+ADD = lines_of(BUCKETS, "BucketTable::add").first + 4
+CLEAR = lines_of(BUCKETS, "BucketTable::clear").first + 2
 
 # As compute-sanitizer prints accesses of code with line numbers: the innermost function that was inlined, and its line.
 READ = f"Read access at T1 ph_relaxed_load_shared<unsigned int>(const T1 *)+0x7a0 in exec.hpp:{LOOK}"
@@ -79,17 +88,18 @@ def test_what_is_not_known_to_be_meant_fails(text: str, status: int, verdict: st
 
 def test_meant_lines_are_those_of_looks_and_atomic_operations_alone() -> None:
     """No access of another kind may hide on a line that is allowed."""
-    for file, function in hazards.MEANT:
-        body = body_of(ROOT, file, function)
-        lines = (ROOT / file).read_text(encoding="utf-8").splitlines()[body.first - 1 : body.last]
-        assert function.rpartition(":")[2] in lines[0]
-        assert lines[-1].strip() == "}"
-        if "::" in function:
-            accesses = [line for line in lines if re.search(r"\w+_\[", line)]
-            assert accesses
-            assert all(re.search(r"(ph_relaxed_load_shared|atomic\w+)\(&\w+_\[at\]", line) for line in accesses)
-    with pytest.raises(ValueError, match=r"buckets\.hpp has no BucketTable::remove"):
-        body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::remove")
+    files = [path for pattern in hazards.SOURCES for path in ROOT.glob(pattern)]
+    for function in hazards.MEANT:
+        (path,) = (path for path in files if body_of(path, function) is not None)
+        body = lines_of(path, function)
+        assert body in meant_lines(ROOT)
+        first, *lines, last = path.read_text(encoding="utf-8").splitlines()[body.first - 1 : body.last]
+        assert f" {function.rpartition(':')[2]}(" in first
+        assert last.strip() == "}"
+        accesses = [line for line in lines if re.search(r"\w+_\[", line)]
+        assert all(re.search(r"(ph_relaxed_load_shared|atomic\w+)\(&\w+_\[\w+\]", line) for line in accesses)
+        assert accesses or "::" not in function
+    assert body_of(BUCKETS, "BucketTable::remove") is None
 
 
 def test_the_machine_code_names_those_lines(tmp_path: Path) -> None:
@@ -116,7 +126,7 @@ def test_the_machine_code_names_those_lines(tmp_path: Path) -> None:
     assert seen["ATOMS"]
     assert all(hazards.ATOMIC.fullmatch(file) for file, _ in seen["ATOMS"])
     assert ("exec.hpp", LOOK) in seen["LDS"]
-    add = body_of(ROOT, "csrc/kernels/pairs/buckets.hpp", "BucketTable::add")
+    add = lines_of(BUCKETS, "BucketTable::add")
     assert not [line for file, line in seen["LDS"] if file == add.file and add.first <= line <= add.last]
 
 
