@@ -6,14 +6,18 @@ import re
 from dataclasses import dataclass
 
 REGISTERS = 65_536  # of a multiprocessor
-BLOCK, TILE, MOST_BUCKET_BITS = 512, 4096, 14  # threads of a block, its positions; of the number of buckets
+PER_THREAD, MOST_BUCKET_BITS = 8, 14  # positions of a thread in a tile; of the number of buckets
+BLOCK, FIRST_BLOCK = 512, 1024  # threads of a block; of the first pass over pairs without weights
+BINS, PAGES = 18 * 128, 6 * 128  # bytes of a block: of a tile's bins, and of its pages
 SHARED_BYTES = {"sm_80": 164 * 1024}  # of a multiprocessor; later ones have 228 KiB
 RESERVED_BYTES = 1024  # of a block, by the driver; counted in the listing of sm_90 and later
+HOT_SETS = {"sm_80": 8021}  # of 12 bytes, as many as the rest of 163 KiB holds; later ones have 227 KiB
 KERNEL = re.compile(
-    r"^ *Function (?:void )?((?:measure_buckets|scatter|count_parts)<.*>)\(.*\n +REG:(\d+) STACK:(\d+) SHARED:(\d+) "
-    r"LOCAL:(\d+)",
+    r"^ *Function (?:void )?((?:scatter_to_pages|scatter_by_bucket|count_parts)<.*>)\(.*\n +REG:(\d+) STACK:(\d+) "
+    r"SHARED:(\d+) LOCAL:(\d+)",
     re.MULTILINE,
 )
+FLAG = r"(?:\(bool\))?(?:true|1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,51 +25,66 @@ class PairKernel:
     """A kernel of the partition, and the blocks of it that a multiprocessor holds at once."""
 
     architecture: str
-    name: str  # measure_buckets, scatter or count_parts, with its types
+    name: str  # scatter_to_pages, scatter_by_bucket or count_parts, with its types
     registers: int
     local: int  # bytes of a thread
     shared: int  # bytes of a block, known when it is compiled
 
     @property
+    def is_first(self) -> bool:
+        """Whether it is the first pass, of which one block takes a multiprocessor."""
+        return self.name.startswith("scatter_to_pages")
+
+    @property
     def wide(self) -> bool:
         """Whether what is left of a pair takes 8 bytes."""
-        of_first_pass = self.name.startswith("scatter<First") and self.name.endswith(", unsigned long long> >")
-        return of_first_pass or bool(re.match(r"(count_parts|scatter<SecondPass)<unsigned long long", self.name))
+        return bool(re.search(r"to_pages<.*, unsigned long long,|(by_bucket|parts)<unsigned long long,", self.name))
 
     @property
     def weighted(self) -> bool:
         """Whether pairs have weights."""
-        return bool(re.search(r"RowPairs|\b(true|1)>|<unsigned (int|long long), (true|1)", self.name))
+        return bool(re.search(rf"RowPairs|, {FLAG}>,|(by_bucket|parts)<unsigned \w+(?: long)?, {FLAG}", self.name))
+
+    @property
+    def has_hot_pairs(self) -> bool:
+        """Whether it looks pairs up in the table of hot ones."""
+        return self.is_first and bool(re.search(rf", {FLAG}>$", self.name))
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block at most."""
+        return FIRST_BLOCK if self.is_first and not self.weighted else BLOCK
 
     @property
     def table(self) -> int:
-        """Bytes of shared memory that a launch asks for at most: the numbers of csrc/kernels/pairs."""
+        """Bytes of shared memory that a launch asks for at most: the numbers of csrc/kernels/pairs/partition."""
         rest, weight = 8 if self.wide else 4, 8 if self.weighted else 0
-        if self.name.startswith("measure_buckets"):
-            return 4 << MOST_BUCKET_BITS
-        if self.name.startswith("scatter"):
-            return TILE * (rest + weight + 1)
-        slot = rest + (weight or 4)
-        return slot * (4096 if slot > 12 else 8192)
+        if self.name.startswith("count_parts"):
+            slot = rest + (weight or 4)
+            return slot * (4096 if slot > 12 else 8192)
+        tile = self.threads * PER_THREAD * (rest + weight) + BINS
+        if not self.is_first:
+            return tile
+        return tile + PAGES + (2 << MOST_BUCKET_BITS) + 12 * self.has_hot_pairs * HOT_SETS.get(self.architecture, 13653)
 
     @property
     def blocks(self) -> int:
         """Blocks that a multiprocessor holds at once."""
-        registers = -(-self.registers // 8) * 8 * BLOCK
+        registers = -(-self.registers // 8) * 8 * self.threads
         shared = self.table + max(self.shared, RESERVED_BYTES + self.shared % RESERVED_BYTES)
         return min(REGISTERS // registers, SHARED_BYTES.get(self.architecture, 228 * 1024) // shared)
 
     @property
     def needed_blocks(self) -> int:
-        """The fewest that will do; what takes 12 bytes a slot or 17 a position does with one."""
-        if self.name.startswith("scatter"):
-            return 1 if self.wide and self.weighted else 2
-        return 1 if self.architecture == "sm_80" and self.table > 64 * 1024 else 2
+        """The fewest that will do; what takes 12 bytes a slot or 16 a position does with one."""
+        if self.name.startswith("count_parts"):
+            return 1 if self.architecture == "sm_80" and self.table > 64 * 1024 else 2
+        return 1 if self.is_first or (self.wide and self.weighted) else 2
 
     def __str__(self) -> str:
         """Say all of it in a line."""
         memory = f"{self.table} + {self.shared} bytes of shared memory"
-        takes = f"{self.registers} registers, {memory}, {self.blocks * BLOCK} threads"
+        takes = f"{self.registers} registers, {memory}, {self.blocks * self.threads} threads"
         return f"{self.architecture:8} {self.name}: {takes}: {self.complaint or 'ok'}"
 
     @property

@@ -128,8 +128,8 @@ FAULTS = {
         "pairs/partition/buckets.hpp", "rows += table.taken(at);", "rows += at != 0 && table.taken(at);",
     ),
     "no_barrier_before_a_tile_is_written": Fault(
-        "pairs/partition/tile.hpp", "  __syncthreads();\n  // A warp writes a bin.", "  // A warp writes a bin.", "race",
-        RACE,
+        "pairs/partition/tile.hpp", "  __syncthreads();\n  // A warp writes a bin.", "  // A warp writes a bin.",
+        "race", RACE,
     ),
     "no_barrier_before_a_tile_is_sorted": Fault(
         "pairs/partition/tile.hpp", "  __syncthreads();\n#pragma unroll\n  for (int k = 0;",

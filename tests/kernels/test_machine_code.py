@@ -71,7 +71,7 @@ def test_the_built_kernels_are_within_their_budget(
 
 def resources(name: str, registers: int, architecture: str = "sm_90", local: int = 0) -> str:
     """Of one kernel, as cuobjdump lists them, its name demangled."""
-    shared = {"sm_80": 16}.get(architecture, 1040)
+    shared = (0 if architecture == "sm_80" else 1024) + (0 if name.startswith("scatter") else 16)
     function = f" Function void pyharness::kernels::{name}(pyharness::kernels::BucketPart const*):"
     figures = f"  REG:{registers} STACK:0 SHARED:{shared} LOCAL:{local} CONSTANT[0]:624 TEXTURE:0"
     return f"Fatbin elf code:\n====\narch = {architecture}\nResource usage:\n{function}\n{figures}\n"
@@ -79,8 +79,10 @@ def resources(name: str, registers: int, architecture: str = "sm_90", local: int
 
 NARROW, WIDE = "count_parts<unsigned int, false, unsigned int>", "count_parts<unsigned long long, false, unsigned int>"
 WEIGHTED = "count_parts<unsigned int, true, unsigned long long>"
-FIRST = "scatter<pyharness::kernels::FirstPass<pyharness::kernels::RowPairs, unsigned {}> >"
-MEASURE = "measure_buckets<pyharness::kernels::ChunkPairs<false, true> >"
+FIRST = "scatter_to_pages<pyharness::kernels::{}, unsigned {}, {}>"
+PLAIN = "ChunkPairs<false, false>"
+SECOND = "scatter_by_bucket<unsigned {}, {}>"
+BINS, PAGES, SIZES = 128 * 18, 128 * 6, 2 << 14
 
 
 @pytest.mark.parametrize(
@@ -91,10 +93,12 @@ MEASURE = "measure_buckets<pyharness::kernels::ChunkPairs<false, true> >"
         (WIDE, "sm_80", 8192 * 12, 1),  # two such tables are more than its 164 KiB
         (WEIGHTED, "sm_90", 8192 * 12, 2),
         ("count_parts<unsigned long long, true, unsigned long long>", "sm_80", 4096 * 16, 2),
-        (FIRST.format("int"), "sm_90", 4096 * 13, 2),
-        (FIRST.format("long long"), "sm_90", 4096 * 17, 1),
-        ("scatter<pyharness::kernels::SecondPass<unsigned int, false> >", "sm_90", 4096 * 5, 2),
-        (MEASURE, "sm_80", 4 << 14, 2),
+        (FIRST.format(PLAIN, "int", "true"), "sm_90", BINS + PAGES + SIZES + 8192 * 4 + 13_653 * 12, 1),
+        (FIRST.format(PLAIN, "int", "true"), "sm_80", BINS + PAGES + SIZES + 8192 * 4 + 8021 * 12, 1),
+        (FIRST.format("ChunkPairs<true, true>", "int", "false"), "sm_90", BINS + PAGES + SIZES + 4096 * 12, 1),
+        (FIRST.format("RowPairs", "long long", "false"), "sm_90", BINS + PAGES + SIZES + 4096 * 16, 1),
+        (SECOND.format("int", "false"), "sm_90", BINS + 4096 * 4, 2),
+        (SECOND.format("long long", "true"), "sm_80", BINS + 4096 * 16, 1),
     ],
 )
 def test_what_a_kernel_of_the_partition_needs(name: str, architecture: str, table: int, needed: int) -> None:
@@ -109,7 +113,8 @@ def test_what_a_kernel_of_the_partition_needs(name: str, architecture: str, tabl
     [
         (resources(NARROW, 65), "fewer than 2 blocks"),
         (resources(NARROW, 40, local=8), "local memory"),
-        (resources(FIRST.format("long long"), 129), "fewer than 1 blocks"),
+        (resources(FIRST.format(PLAIN, "int", "true"), 65), "fewer than 1 blocks"),
+        (resources(SECOND.format("int", "false"), 65), "fewer than 2 blocks"),
     ],
 )
 def test_a_kernel_that_takes_too_much_is_a_complaint(text: str, word: str) -> None:
@@ -118,9 +123,9 @@ def test_a_kernel_that_takes_too_much_is_a_complaint(text: str, word: str) -> No
 
 
 def test_tables_are_those_of_the_sources() -> None:
-    """What a launch asks for is not in the machine code; by_partition.cu and its headers say it."""
-    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "csrc/kernels/pairs").iterdir()}
-    assert "Table::bytes(1) > 12 ? 4096 : 8192" in sources["by_partition.cu"]
-    assert "kMostPartitionThreads = 512" in sources["partition.hpp"]
+    """What a launch asks for is not in the machine code; the sources say it."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "csrc/kernels/pairs").rglob("*.*")}
+    assert "slot_bytes > 12 ? 4096 : 8192" in sources["by_partition.cu"]
+    assert "kMostPartitionThreads = 512" in sources["passes.hpp"]
     assert "kMostBucketBits = 14" in sources["pair_histogram.hpp"]
     assert "kPositionsPerThread = 8" in sources["positions.hpp"]
