@@ -26,9 +26,9 @@ OUT_OF_MEMORY = (
     "count parts of the corpus, or use device='cpu'"
 )
 # Bytes per position of a round. "sort": two arrays of keys, two of weights, and the workspace of CUB. "partition": the
-# remainder of a pair, and a place for a row; with weights those too, and rows of two words. Rounds halve where ids are
+# remainder of a pair, and nine eighths of a row; with weights those too, and rows of two words. Rounds halve where ids are
 # too large for it.
-SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 28
+SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 13, 30
 
 
 def count_on_device(
@@ -36,7 +36,7 @@ def count_on_device(
 ) -> tuple[Any, Any, Any]:
     """Return left ids, right ids and counts, like :func:`pyharness.kernels.pair_histogram`, or in any order."""
     place = replace(_place(tokens, kernels, stream), out_of_memory=OUT_OF_MEMORY)
-    place.refuse_capture("pair_histogram waits for the sizes of buckets: call it outside of the capture")
+    place.refuse_capture("pair_histogram waits for the number of its rows: call it outside of the capture")
     streamed = isinstance(tokens, np.ndarray)
     with place.using():
         free = place.library.free_bytes(place.device)
@@ -268,10 +268,8 @@ class HostSegments:
 
 def chunk_positions(free: int, size: int, segments: HostSegments | None) -> int:
     """Return the positions per chunk: two chunks take at most a quarter of the free memory, or one position each."""
-    segments_per_token = 0.0
-    if segments is not None and segments.offsets is not None and size:
-        segments_per_token = len(segments.offsets) / size
-    bytes_per_position = 2 * (4 + 16 * segments_per_token)
+    ends = 0 if segments is None or segments.offsets is None else len(segments.offsets)
+    bytes_per_position = 2 * (4 + 16 * ends / max(1, size))
     return max(1, min(MOST_POSITIONS, int(free / 4 / bytes_per_position)))
 
 

@@ -2,7 +2,7 @@
 // pass reads the corpus; the others are brought together by bucket in two passes, and counted exactly in
 // shared memory, a bucket at a time. Bytes per token with ids below 2^18, where the hot pairs take a share h:
 // 4 to read, and for the others 4 to write, 4 + 4 for the second pass and 4 to count: 4 + 16 (1 - h); for
-// each distinct pair 8 where ids and count fit one word, else 16. Workspace: 12 bytes a position of a round
+// each distinct pair 8 where ids and count fit one word, else 16. Workspace: 13 bytes a position of a round
 // (docs/gpu.md), which PairTuning::positions_per_round bounds; rounds halve where memory is short. Rows of
 // earlier rounds take 16 bytes each, and are counted again, as pairs with weights, once they are twice as
 // many as there were.
