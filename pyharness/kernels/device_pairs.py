@@ -26,8 +26,8 @@ OUT_OF_MEMORY = (
     "count parts of the corpus, or use device='cpu'"
 )
 # Bytes per position of a round. "sort": two arrays of keys, two of weights, and the workspace of CUB. "partition": the
-# remainder of a pair, and nine eighths of a row; with weights those too, and rows of two words. Rounds halve where ids are
-# too large for it.
+# remainder of a pair, and nine eighths of a row; with weights those too, and rows of two words. Rounds halve where ids
+# are too large for it.
 SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 13, 30
 
 
