@@ -138,9 +138,9 @@ _COUNTED = (NOT_SIGNIFICANT, DEPENDS_ON_SIZE, EQUAL)  # shown with --all; the su
 RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a difference, in the order of display
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
-    "differs": "significant, without a better direction", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
+    "differs": "significant, and neither is better", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
-    OTHER: "metrics that are not primary and have no CI or test, and metrics with no better direction",
+    OTHER: "metrics that are not primary and have no CI or test, and metrics of which neither more nor less is better",
     DEPENDS_ON_SIZE: "the change has another sign on 1/8, 1/4 or 1/2 of the text",
 }  # fmt: skip
 

@@ -37,7 +37,7 @@ TEXTS = 3  # of one sheet: more do not fit a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # the weight of groups of documents
 NOTES = (
-    "#: rank. Rows share one if none is significantly worse than its best (tests over documents, family-wise 95 %).",
+    "#: rank. Tied: no row is significantly worse than the best of the tie (tests over documents, family-wise 95 %).",
     "Sorted by the ratio to the best (geometric mean over texts).",
 )
 # Reasons why a competing row has no rank.
