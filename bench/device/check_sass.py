@@ -1,14 +1,14 @@
-"""Count the instructions per element of the entropy kernels' inner loops, and what a thread and a block of them take.
+"""Count the instructions per element of the entropy kernels, and what a thread and a block of them take.
 
 Of the kernels that count pairs by partition, what a thread and a block take.
 
 usage: PYTHONPATH=bench python -m device.check_sass LIBRARY
 
 LIBRARY is the built ``_cuda`` module (or any object that ``cuobjdump`` reads). The disassemblers come with the CUDA
-toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop is over its limit of
-instructions or has fewer than four loads in flight, or a kernel touches local memory (registers that are spilled), or
-takes so many registers or so much shared memory that a multiprocessor holds fewer threads than docs/gpu.md says; 2:
-nothing could be counted.
+toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop, or all that a short
+row takes, is over its limit of instructions; a loop has fewer than four loads in flight; a kernel touches local memory
+(registers that are spilled), or takes so many registers or so much shared memory that a multiprocessor holds fewer
+threads than docs/gpu.md says. 2: nothing could be counted.
 """
 
 from __future__ import annotations
@@ -19,60 +19,56 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from device.pair_kernels import pair_kernels
+from device.sass import EXPONENTIAL, LOAD, LOCAL, Block, Instruction, Ways, Work, count, functions
 
 BYTES_PER_LOAD = 16
 ELEMENT_BYTES = {"__nv_bfloat16": 2, "__half": 2, "float": 4}
 LOADS_IN_FLIGHT = 4
 # Instructions per element by its bytes and the outputs; at the copy rate of an H200 there is room for about 15 per
-# element of 2 bytes, and 30 per one of 4: docs/gpu.md.
-LIMITS = {(2, "entropy"): 9.0, (2, "all"): 10.0, (4, "entropy"): 9.0, (4, "all"): 11.0}
+# element of 2 bytes, and 30 per one of 4: docs/gpu.md. In the loop, and of rows of 260 logits all that is executed.
+LIMITS = {(2, "entropy"): 8.0, (2, "all"): 9.0, (4, "entropy"): 9.5, (4, "all"): 11.0}
+SHORT_ROW = 260
+SHORT_LIMITS = {(2, "entropy"): 11.0, (2, "all"): 13.0, (4, "entropy"): 16.0, (4, "all"): 19.0}
+LANES = {2: 4, 4: 8}  # that share such a row: csrc/kernels/entropy/layout.hpp
+ROWS_OF_LANES = 4  # that they take one after the other, in blocks of 256 threads and rows
 BLOCK = 256  # threads
 REGISTERS, SHARED_BYTES = 65_536, 100 * 1024  # of a multiprocessor; of shared memory the least since sm_80
-# Threads that a multiprocessor holds at once, by kernel and outputs. On other architectures the compiler pairs
-# registers, and long rows get 1,280.
+# Threads that a multiprocessor holds at once, by kernel and outputs.
 THREADS = {
-    ("entropy_rows", "entropy"): 2048,
-    ("entropy_rows", "all"): 1536,
-    ("entropy_short_rows", "entropy"): 1280,
+    ("entropy_rows", "entropy"): 1536,
+    ("entropy_rows", "all"): 1280,
+    ("entropy_short_rows", "entropy"): 1024,
     ("entropy_short_rows", "all"): 1024,
 }
-MOST_THREADS = {"sm_80": 2048, "sm_90": 2048}
-KERNEL = re.compile(r"(?P<name>entropy_(?:short_)?rows)<(?P<type>\w+), \(?(?:bool\))?(?P<top>true|false|1|0)>")
+KERNEL = re.compile(
+    r"(?P<name>entropy_(?:short_)?rows)<(?P<type>\w+), "
+    r"\(?(?:bool\))?(?P<top>true|false|1|0)(?:, (?:\(int\))?(?P<lanes>\d+))?>"
+)
 RESOURCES = re.compile(r"^ *Function (\S+):\s+REG:(\d+) STACK:\d+ SHARED:(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
-    """One line of ``cuobjdump -sass``."""
-
-    address: int
-    text: str
-
-    @property
-    def branch_target(self) -> int | None:
-        """Address that a branch goes to."""
-        match = re.search(r"\bBRA\b.*?(0x[0-9a-f]+)", self.text)
-        return int(match[1], 16) if match else None
-
-
-@dataclass(frozen=True, slots=True)
 class Loop:
-    """The loop of a kernel that loads most: instructions from its first to its branch back."""
+    """The loop of a kernel that adds four loads of logits: the longest way round it."""
 
     architecture: str
     kernel: str  # entropy_rows or entropy_short_rows
+    lanes: int  # of a short row; else 0
     element: str
     outputs: str  # "entropy" or "all"
     instructions: int
     elements: int
     bytes: int  # of an element
     in_flight: int  # 16-byte loads under way at once
+    short_row: (
+        float | None
+    )  # instructions per element of rows of 260 logits, all told; None where other lanes take them
     local: int  # instructions that touch local memory, in the whole kernel
     registers: int | None  # of a thread; None where the listing has no resources
     shared: int  # bytes of a block
@@ -93,72 +89,101 @@ class Loop:
     @property
     def needed_threads(self) -> int:
         """The fewest threads that will do."""
-        return min(THREADS[self.kernel, self.outputs], MOST_THREADS.get(self.architecture, 1280))
+        return THREADS[self.kernel, self.outputs]
+
+    @property
+    def complaint(self) -> str | None:
+        """The fault of the loop or its kernel; None without one."""
+        if self.local:
+            return "uses local memory"
+        if self.in_flight < LOADS_IN_FLIGHT:
+            return f"has fewer than {LOADS_IN_FLIGHT} loads in flight"
+        if self.per_element > (most := LIMITS[self.bytes, self.outputs]):
+            return f"is over {most:g}"
+        if self.short_row is not None and self.short_row > (most := SHORT_LIMITS[self.bytes, self.outputs]):
+            return f"takes over {most:g} for rows of {SHORT_ROW}"
+        if self.threads is not None and self.threads < self.needed_threads:
+            return f"leaves room for fewer than {self.needed_threads} threads"
+        return None
+
+    def __str__(self) -> str:
+        rows = "" if self.short_row is None else f", {self.short_row:5.2f} for rows of {SHORT_ROW}"
+        return (
+            f"{self.architecture:8} {self.kernel:18} {self.lanes or '':2} {self.element:9} {self.outputs:8} "
+            f"{self.instructions:4} instructions for {self.elements:3} elements: {self.per_element:5.2f} each{rows}, "
+            f"{self.in_flight} loads in flight, {self.registers} registers, {self.threads} threads: "
+            f"{self.complaint or 'ok'}"
+        )
 
 
-def functions(sass: str) -> Iterator[tuple[str, str, list[Instruction]]]:
-    """Split a disassembly into (architecture, mangled name, instructions)."""
-    architecture = ""
-    for section in re.split(r"^\s*Function : ", sass, flags=re.MULTILINE):
-        name, _, text = section.partition("\n")
-        if architecture:
-            lines = re.findall(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?);", text, flags=re.MULTILINE)
-            yield architecture, name.strip(), [Instruction(int(address, 16), line) for address, line in lines]
-        if architectures := re.findall(r"code for (sm_\w+)", section):  # of the functions that follow
-            architecture = architectures[-1]
+def loads_in_flight(blocks: Sequence[Block]) -> int:
+    """Count the loads that no exponential comes between, which needs what is loaded."""
+    most = loads = 0
+    for one in (instruction for block in blocks for instruction in block.instructions):
+        loads = 0 if EXPONENTIAL.search(one.text) else loads + (LOAD.search(one.text) is not None)
+        most = max(most, loads)
+    return most
 
 
-def inner_loop(body: list[Instruction]) -> list[Instruction]:
-    """Return the instructions of the shortest backward branch over four streamed loads, else over most of them."""
-    best: list[Instruction] = []
-    for branch in body:
-        target = branch.branch_target
-        if target is None or target >= branch.address:
-            continue
-        loop = [one for one in body if target <= one.address <= branch.address]
-        counts = [min(loads(one), LOADS_IN_FLIGHT) for one in (loop, best)]
-        if counts[0] and (counts[0], -len(loop)) > (counts[1], -len(best)):
-            best = loop
-    return best
+def exponentials_of(turns: int, size: int) -> int:
+    """Count the exponentials of the block that adds so many loads of elements of this size: one is of the rescale."""
+    return turns * BYTES_PER_LOAD // size + 1
 
 
-def loads(instructions: list[Instruction]) -> int:
-    """Count global loads of 16 bytes that leave the cache first (``__ldcs``): the others are of states."""
-    return sum(bool(re.search(r"\bLDG\.\S*EF\.\S*128", one.text)) for one in instructions)
+def batch_loop(ways: Ways, size: int) -> tuple[int, tuple[int, int]]:
+    """Return the instructions of the longest way round a loop that adds four loads, and where the loop is."""
+    work = Work((exponentials_of(LOADS_IN_FLIGHT, size),), masks=4, stores=0)
+    loops = [(ways.round(loop, work), loop) for loop in ways.loops()]
+    # The loop over rows has such a way too, and further blocks.
+    return min((loop for loop in loops if loop[0]), default=(0, (0, 0)))
 
 
-def loads_in_flight(loop: list[Instruction]) -> int:
-    """Count the loads before the first exponential, which needs what they load."""
-    first = next((index for index, one in enumerate(loop) if "MUFU.EX2" in one.text), len(loop))
-    return loads(loop[:first])
+def short_row(ways: Ways, size: int) -> float:
+    """Return the instructions of a lane per element of a row of 260 logits: all that is executed, for rows in a row.
+
+    Such a row is 33 or 34 words. Its lanes take nine turns, a batch of four and the last five; of their first word and
+    of the last they mask what is not the row's. The kernel's begin and the last step are shared by the rows of a lane.
+    """
+    loop = max(ways.loops(), key=lambda loop: loop[1] - loop[0])
+    row = ways.round(loop, Work((exponentials_of(4, size), exponentials_of(5, size)), masks=8, stores=0))
+    begin = ways.longest(0, loop[0], Work((), masks=0, stores=0))
+    finish = min(filter(None, (ways.shortest(after, stores=1) for after in ways.leave(loop))), default=0)
+    return (row + (begin + finish) / ROWS_OF_LANES) * LANES[size] / SHORT_ROW
 
 
 def entropy_loops(sass: str) -> list[Loop]:
     """Find the inner loop of every kernel that reads rows, in a disassembly and its list of resources."""
-    loops = []
     resources = {name: (int(registers), int(shared)) for name, registers, shared in RESOURCES.findall(sass)}
-    for architecture, mangled, body in functions(sass):
-        match = KERNEL.search(demangled(mangled))
-        if not match:
-            continue
-        loop = inner_loop(body)
-        registers, shared = resources.get(mangled, (None, 0))
-        loops.append(
-            Loop(
-                architecture=architecture,
-                kernel=match["name"],
-                element=match["type"].removeprefix("__nv_").removeprefix("__"),
-                outputs="all" if match["top"] in ("true", "1") else "entropy",
-                instructions=len(loop),
-                elements=loads(loop) * BYTES_PER_LOAD // ELEMENT_BYTES[match["type"]],
-                bytes=ELEMENT_BYTES[match["type"]],
-                in_flight=loads_in_flight(loop),
-                local=sum(bool(re.search(r"\b(LDL|STL)\b", one.text)) for one in body),
-                registers=registers,
-                shared=shared,
-            )
-        )
-    return loops
+    found = ((code, name, KERNEL.search(demangled(name)), body) for code, name, body in functions(sass))
+    return [
+        loop_of(architecture, match, body, *resources.get(mangled, (None, 0)))
+        for architecture, mangled, match, body in found
+        if match
+    ]
+
+
+def loop_of(
+    architecture: str, match: re.Match[str], body: list[Instruction], registers: int | None, shared: int
+) -> Loop:
+    """Measure one kernel."""
+    size, lanes = ELEMENT_BYTES[match["type"]], int(match["lanes"] or 0)
+    ways = Ways(body)
+    instructions, (first, last) = batch_loop(ways, size)
+    return Loop(
+        architecture=architecture,
+        kernel=match["name"],
+        lanes=lanes,
+        element=match["type"].removeprefix("__nv_").removeprefix("__"),
+        outputs="all" if match["top"] in ("true", "1") else "entropy",
+        instructions=instructions,
+        elements=LOADS_IN_FLIGHT * BYTES_PER_LOAD // size if instructions else 0,
+        bytes=size,
+        in_flight=loads_in_flight(ways.blocks[first : last + 1]),
+        short_row=short_row(ways, size) if lanes == LANES[size] else None,
+        local=count(LOCAL, body),
+        registers=registers,
+        shared=shared,
+    )
 
 
 def demangled(text: str) -> str:
@@ -202,19 +227,6 @@ def disassemble(library: Path) -> tuple[list[str], str]:
         return listings, run("-res-usage", str(library.resolve()))
 
 
-def complaint(loop: Loop) -> str | None:
-    """Name the fault of a loop or its kernel; None without one."""
-    if loop.local:
-        return "uses local memory"
-    if loop.in_flight < LOADS_IN_FLIGHT:
-        return f"has fewer than {LOADS_IN_FLIGHT} loads in flight"
-    if loop.per_element > (most := LIMITS[loop.bytes, loop.outputs]):
-        return f"is over {most:g}"
-    if loop.threads is not None and loop.threads < loop.needed_threads:
-        return f"leaves room for fewer than {loop.needed_threads} threads"
-    return None
-
-
 def main() -> int:
     """Print one line per kernel and architecture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -230,17 +242,12 @@ def main() -> int:
     if not loops or not all(loop.elements for loop in loops):
         sys.stderr.write(f"{arguments.library} has no kernel of entropy with 16-byte loads in a loop\n")
         return 2
-    for loop in loops:
-        sys.stdout.write(
-            f"{loop.architecture:8} {loop.kernel:18} {loop.element:9} {loop.outputs:8} {loop.instructions:4} "
-            f"instructions for {loop.elements:3} elements: {loop.per_element:5.2f} each, {loop.in_flight} loads in "
-            f"flight, {loop.registers} registers, {loop.threads} threads: {complaint(loop) or 'ok'}\n"
-        )
+    sys.stdout.writelines(f"{loop}\n" for loop in loops)
     if not kernels:
         sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
         return 2
     sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
-    return int(any(complaint(loop) for loop in loops) or any(kernel.complaint for kernel in kernels))
+    return int(any(loop.complaint for loop in loops) or any(kernel.complaint for kernel in kernels))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,33 @@ PH_DEVICE unsigned ph_max2(unsigned a, unsigned b, ph_half) {
   return *reinterpret_cast<const unsigned*>(&largest);
 }
 
+// The larger of each half, NaN where one is NaN.
+PH_DEVICE unsigned ph_max2_nan(unsigned a, unsigned b, ph_bf16) {
+  const __nv_bfloat162 largest =
+      __hmax2_nan(*reinterpret_cast<const __nv_bfloat162*>(&a), *reinterpret_cast<const __nv_bfloat162*>(&b));
+  return *reinterpret_cast<const unsigned*>(&largest);
+}
+PH_DEVICE unsigned ph_max2_nan(unsigned a, unsigned b, ph_half) {
+  const __half2 largest =
+      __hmax2_nan(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));
+  return *reinterpret_cast<const unsigned*>(&largest);
+}
+
+// A value rounded to 16 bits, in both halves.
+PH_DEVICE unsigned ph_pair(float value, ph_bf16) {
+  const __nv_bfloat162 both = __float2bfloat162_rn(value);
+  return *reinterpret_cast<const unsigned*>(&both);
+}
+PH_DEVICE unsigned ph_pair(float value, ph_half) {
+  const __half2 both = __float2half2_rn(value);
+  return *reinterpret_cast<const unsigned*>(&both);
+}
+
+// The bits from `first` on, which may be negative or above 31.
+PH_DEVICE unsigned ph_ones_from(int first) {
+  return __funnelshift_lc(0u, ~0u, static_cast<unsigned>(max(first, 0)));
+}
+
 // 2^x in one instruction, relative error below 2^-22 (PTX ISA, ex2); subnormal results are zero.
 PH_DEVICE float ph_exp2(float exponent) {
   float power;
@@ -72,6 +99,14 @@ PH_DEVICE float ph_log2(float power) {
   float exponent;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(exponent) : "f"(power));
   return exponent;
+}
+
+// a / b for b close to 1, rounded once: exactly 1 for equal numbers.
+PH_DEVICE float ph_divide(float a, float b) {
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  const float quotient = a * inverse;
+  return fmaf(fmaf(-quotient, b, a), inverse, quotient);
 }
 
 // Values that other threads change by atomics meanwhile. volatile would be of system scope in global memory,

@@ -84,8 +84,30 @@ FAULTS = {
         "entropy/joining.hpp", "splits.launch + static_cast<unsigned>(splits.count);",
         "splits.launch + static_cast<unsigned>(splits.count) - 1;",
     ),
-    "lost_tail": Fault("entropy/row.hpp", "add_edge(running, row, tail, columns - tail, lane, scale);", ";"),
-    "lost_row": Fault("entropy/entropy.cu", "slot += static_cast<int>(blockDim.x) / lanes", "slot += rows_per_block"),
+    "lost_turn": Fault("entropy/row.hpp", "if (turns <= kLoadsInFlight) return 0;", "if (turns <= 5) return 0;"),
+    "lost_last_word": Fault("entropy/row.hpp", "last < end ? __ldcs", "last + 1 < end ? __ldcs"),
+    "neighbours_before_a_row": Fault("entropy/words.hpp", "if (word == 0 && words.head() != 0)", "if (false)"),
+    "neighbours_after_a_row": Fault(
+        "entropy/words.hpp", "if (word == words.count - 1 && words.tail()", "if (false && words.tail()",
+    ),
+    "a_neighbour_after_a_row": Fault(
+        "entropy/words.hpp", "masked = ph_ones_from(first - from);", "masked = ph_ones_from(first + 32 - from);",
+    ),
+    "another_row_s_place": Fault("entropy/entropy.cu", "states[done] = state;", "states[done ^ 1] = state;"),
+    "lost_row": Fault("entropy/entropy.cu", "left > 0; left -= groups", "left > groups; left -= groups"),
+    "lost_row_at_the_end_of_memory": Fault("entropy/entropy.cu", "if (thread < kWarp && end != rows)", "if (false)"),
+    "long_row_read_past_the_memory": Fault(
+        "entropy/row.hpp", "whole_words<Logit>(words_of(row, columns), memory)", "words_of(row, columns)", "address",
+        "heap-buffer-overflow|use-after-poison",
+    ),
+    "short_row_read_before_the_memory": Fault(
+        "entropy/entropy.cu", "if (!lies_within(words_at(0), call.memory)) begin = 1;", "", "address",
+        "use-after-poison",
+    ),
+    "short_row_read_past_the_memory": Fault(
+        "entropy/entropy.cu", "call.memory)) end = rows - 1;", "call.memory)) end = rows;", "address",
+        "heap-buffer-overflow",
+    ),
     "off_by_one_bucket": Fault(
         "pairs/partition/passes.hpp", "atomicAdd(&plan.ends[first_bucket + bin], count)",
         "atomicAdd(&plan.ends[first_bucket + (bin ^ 1)], count)",

@@ -228,6 +228,35 @@ unsigned ph_max2(unsigned a, unsigned b, Half half) {
   return ph_larger(a, b, half) | ph_larger(a >> 16, b >> 16, half) << 16;
 }
 
+template <class Half>
+unsigned ph_larger_or_nan(unsigned a, unsigned b, Half) {  // of the low halves
+  const float x = ph_float(Half{static_cast<std::uint16_t>(a)});
+  const float y = ph_float(Half{static_cast<std::uint16_t>(b)});
+  return (std::isnan(x) || x >= y ? a : b) & 0xffffu;
+}
+template <class Half>
+unsigned ph_max2_nan(unsigned a, unsigned b, Half half) {
+  return ph_larger_or_nan(a, b, half) | ph_larger_or_nan(a >> 16, b >> 16, half) << 16;
+}
+
+// Rounded to nearest, ties to even.
+inline unsigned ph_pair(float value, ph_bf16) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t half = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  return half | half << 16;
+}
+inline unsigned ph_pair(float value, ph_half) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  exponent = std::max(exponent - 1, -14);  // of the subnormals, which have the same spacing as 2^-14
+  const float units = std::nearbyint(std::ldexp(std::fabs(value), 10 - exponent));
+  const float bits = units + 1024.0f * static_cast<float>(exponent + 14);
+  const unsigned half = (value < 0.0f ? 0x8000u : 0u) | static_cast<unsigned>(std::fmin(bits, 0x7c00));
+  return half | half << 16;
+}
+
+inline unsigned ph_ones_from(int first) { return first >= 32 ? 0u : ~0u << std::max(first, 0); }
+
 // As coarse as the device's instruction: the last two of 24 bits are cut off, and subnormals are zero.
 inline float ph_exp2(float exponent) {
   const float power = std::exp2(exponent);
@@ -239,6 +268,8 @@ inline float ph_log2(float power) {
   constexpr float kCoarse = 1 << 22;
   return std::floor(std::log2(power) * kCoarse) / kCoarse;
 }
+
+inline float ph_divide(float a, float b) { return a / b; }
 
 // ---- the host side of launches
 

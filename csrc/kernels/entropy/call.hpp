@@ -13,7 +13,8 @@ struct RowsCall {
   Logits logits;
   Targets targets;
   std::int64_t first_column;
-  float scale;           // log2(e) / temperature
+  Extent memory;  // of the logits
+  Scaling scaling;
   EntropyState* states;  // [rows], or null to finish at once
   Finish finish;
 };

@@ -1,5 +1,5 @@
 // One read of each logit. A block takes a row; where rows are few, several share one and the last joins them;
-// where rows are short, a block takes several.
+// where rows are short, a block takes several, and so does each lane.
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
@@ -8,28 +8,24 @@
 #include "kernels/entropy/call.hpp"
 #include "kernels/entropy/entropy.hpp"
 #include "kernels/entropy/joining.hpp"
+#include "kernels/entropy/layout.hpp"
 #include "kernels/exec.hpp"
 #include "shared/entropy_checks.hpp"
 
 namespace pyharness::kernels {
 namespace {
 
-// From counting instructions and multiprocessors; not yet measured on a GPU. A thread's reduction is about
-// two loads' worth of instructions, so that 32 loads hide it. 8192 warps are 64 for each of 128
-// multiprocessors: where rows are few, warps with little to do are better than idle schedulers.
-constexpr int kLoadsPerThread = 32;
-constexpr std::int64_t kWarpsToFill = 8192;
-
-// Blocks of short rows that a multiprocessor holds at once, so at most 48 or 64 registers a thread. Asked for
-// a number, the compiler takes all that it leaves; without one, long rows get by with fewer
-// (bench/device/check_sass.py).
+// Blocks that a multiprocessor holds at once, so at most 40, 48 or 64 registers a thread: the fewest that
+// none is spilled with (bench/device/check_sass.py).
 template <bool kTop>
-constexpr int kShortBlocks = kTop ? 4 : 5;
+constexpr int kBlocks = kTop ? 5 : 6;
+constexpr int kShortBlocks = 4;
 
 // ---- kernels
 
 template <class Logit, bool kTop>
-PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call, const Splits splits) {
+PH_GLOBAL void __launch_bounds__(kMostThreads, kBlocks<kTop>)
+    entropy_rows(const RowsCall call, const Splits splits) {
   const std::int64_t at = blockIdx.x;
   const int part_index = static_cast<int>(blockIdx.y);
   const Logit* const row = row_of<Logit>(call, at);
@@ -41,37 +37,83 @@ PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call,
 
   Running<kTop> running;
   const Lane lane{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-  add_part(running, row, static_cast<int>(call.logits.columns), part_index, splits.count, lane, call.scale);
+  add_part(running, row, call.logits.columns, call.memory, part_index, splits.count, lane, call.scaling);
   Arrivals seen = 0;  // under way while the block merges
   if (threadIdx.x == 0 && splits.count > 1) seen = ph_relaxed_load(splits.arrivals + at);
-  EntropyState state = merge_block(running, call.scale);
+  EntropyState state = merge_block(running, call.scaling);
   if (threadIdx.x >= kWarp) return;
   if (threadIdx.x == 0) {
     settle<Logit, kTop>(state, row, call);
     state.target = target;
   }
-  if (splits.count > 1 && !join_parts(state, at, part_index, seen, splits, call.scale)) return;
+  if (splits.count > 1 && !join_parts(state, at, part_index, seen, splits, call.scaling.scale)) return;
   if (threadIdx.x == 0) hand_out(state, at, call);
 }
 
-// 8, 16 or 32 lanes per row, and one finish for all rows of the block: 32 at most, whole warps of them.
+// Rows at the ends of the memory, of which not all words can be read whole: logit by logit, by one warp.
 template <class Logit, bool kTop>
-PH_GLOBAL void __launch_bounds__(kMostThreads, kShortBlocks<kTop>)
-    entropy_short_rows(const RowsCall call, int lanes, int rows_per_block) {
-  PH_SHARED(EntropyState, states, kWarp);
+PH_DEVICE void read_apart(EntropyState& state, const Words& words, const Scaling& scaling) {
+  Running<kTop> running;
+  for (int word = static_cast<int>(threadIdx.x); word < words.count; word += kWarp)
+    add_singly<Logit>(running, words, word, scaling);
+  const EntropyState merged = merge_lanes<kTop, kWarp>(state_of(running, scaling), scaling.scale);
+  if (threadIdx.x == 0) state = merged;
+}
+
+// kLanes lanes per row, several rows for each, and one finish for all rows of the block.
+template <class Logit, bool kTop, int kLanes>
+PH_GLOBAL void __launch_bounds__(kMostThreads, kShortBlocks)
+    entropy_short_rows(const RowsCall call, int rows_per_block) {
+  PH_SHARED(EntropyState, states, kMostThreads);
   const int thread = static_cast<int>(threadIdx.x);
-  const Lane lane{thread % lanes, lanes};
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
+  const Logit* const block = row_of<Logit>(call, first);
+  const auto words_at = [&](int slot) {
+    return words_of(block + slot * call.logits.row_stride, call.logits.columns);
+  };
   const int rows =
       static_cast<int>(call.logits.rows - first < rows_per_block ? call.logits.rows - first : rows_per_block);
-  for (int slot = thread / lanes; slot < rows_per_block; slot += static_cast<int>(blockDim.x) / lanes) {
-    Running<kTop> running;
-    if (slot < rows)
-      add_part(running, row_of<Logit>(call, first + slot), static_cast<int>(call.logits.columns), 0, 1, lane,
-               call.scale);
-    const EntropyState state = merge_lanes<kTop>(state_of(running), lanes, call.scale);
-    if (lane.index == 0) states[slot] = state;
+  int begin = 0;  // slots of rows that are read in whole words: [begin, end)
+  int end = rows;
+  if (blockIdx.x == 0 || blockIdx.x == gridDim.x - 1) {
+    if (!lies_within(words_at(0), call.memory)) begin = 1;
+    if (rows > 1 && !lies_within(words_at(rows - 1), call.memory)) end = rows - 1;
   }
+
+  const Lane lane{thread % kLanes, kLanes};
+  const int groups = static_cast<int>(blockDim.x) / kLanes;
+  int slot = begin + thread / kLanes;
+  Words words;
+  int turns = 0;
+  Batch bits;
+  const auto begin_row = [&] {
+    // Where rows have run out, lanes read the last one again: all lanes of a warp merge together.
+    words = words_at(slot < end ? slot : end - 1);
+    turns = static_cast<int>(static_cast<unsigned>(words.count + kLanes - 1) / kLanes);
+    if (turns > kLoadsInFlight) load_batch(bits, words, lane.index, lane);
+  };
+  if (begin < end) begin_row();
+  for (int left = end - begin; left > 0; left -= groups) {
+    Running<kTop> running;
+    int word = lane.index;
+    const int batches = batches_of<5>(turns);
+    for (int batch = 0; batch < batches; ++batch) {
+      add_batch<Logit>(running, bits, words, word, lane, call.scaling);
+      word += kLoadsInFlight * kLanes;
+      if (batch + 1 < batches) load_batch(bits, words, word, lane);
+    }
+    add_last<5, Logit>(running, words, word, words.count, turns - kLoadsInFlight * batches, lane,
+                       call.scaling);
+    EntropyState state = state_of(running, call.scaling);
+    const int done = slot;
+    slot += groups;
+    if (left > groups) begin_row();  // its loads are under way while this row is merged
+    state = merge_lanes<kTop, kLanes>(state, call.scaling.scale);
+    if (lane.index == 0 && done < end) states[done] = state;
+  }
+  if (thread < kWarp && begin != 0) read_apart<Logit, kTop>(states[0], words_at(0), call.scaling);
+  if (thread < kWarp && end != rows)
+    read_apart<Logit, kTop>(states[rows - 1], words_at(rows - 1), call.scaling);
   __syncthreads();
   if (thread >= rows) return;
   const std::int64_t at = first + thread;
@@ -103,8 +145,6 @@ PH_GLOBAL void find_bad_target(const Targets targets, std::int64_t rows, std::in
 
 // ---- launches
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 unsigned blocks_for(std::int64_t items, int per_block) {
   const std::int64_t blocks = divide_up(items, per_block);
   if (blocks > INT_MAX)
@@ -115,6 +155,41 @@ unsigned blocks_for(std::int64_t items, int per_block) {
 float scale_of(double temperature) {
   check_temperature(temperature);
   return static_cast<float>(kLog2E / temperature);
+}
+
+std::int64_t size_of(LogitType type) { return type == LogitType::kFloat32 ? 4 : 2; }
+
+// An exponent 2^20 has an error of 1/32 at most; the rounding of an exponent less -below is below / 2.
+Scaling scaling_of(LogitType type, double temperature) {
+  Scaling scaling{scale_of(temperature), 0.0f, 0.0f};
+  double most = 0x1p20;
+  double below = 0.0;
+  if (type == LogitType::kBfloat16) below = 0x1p13;
+  if (type == LogitType::kFloat16) {
+    most = 0x1p18;
+    below = 0x1p9;
+  }
+  most = most * temperature / kLog2E;
+  below = below * temperature / kLog2E;
+  constexpr double kLargestHalf = 65504.0;
+  if (type == LogitType::kFloat16) most = std::min(most, kLargestHalf - below);  // none, if negative
+  scaling.most = static_cast<float>(most);
+  scaling.below = static_cast<float>(below);
+  return scaling;
+}
+
+Extent extent_of(const Logits& logits) {
+  const std::int64_t size = size_of(logits.type);
+  const std::int64_t last_row = (logits.rows - 1) * logits.row_stride;
+  const auto* const data = static_cast<const char*>(logits.data);
+  return {data + std::min<std::int64_t>(0, last_row) * size,
+          data + (std::max<std::int64_t>(0, last_row) + logits.columns) * size};
+}
+
+RowsCall call_of(const Logits& logits, const Targets& targets, std::int64_t first_column,
+                 double temperature) {
+  return {logits,  targets, first_column, extent_of(logits), scaling_of(logits.type, temperature),
+          nullptr, {}};
 }
 
 Finish finish_of(const EntropyScale& scale, const EntropyOutputs<float>& outputs) {
@@ -132,61 +207,31 @@ std::int64_t read_target(const Targets& targets, std::int64_t row, Stream stream
   return targets.wide ? wide : narrow;
 }
 
-// How rows are laid over blocks. The same on every device, so that results are.
-struct Layout {
-  int splits = 1;
-  int lanes = 0;  // 0: whole blocks
-  int rows_per_block = 1;
-  int threads = kWarp;
-};
-
-// For the widest logits: half of them load twice as many at once.
-int splits_of(std::int64_t rows, std::int64_t columns) {
-  const EntropyTuning& tuning = entropy_tuning();
-  const std::int64_t most = std::min(columns / kPerLoad<float> / tuning.loads_per_part, kMostSplits);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min(divide_up(tuning.blocks, rows), most)));
-}
-
-// So many lanes that none has more than two batches of loads: one would leave half of them without work.
-Layout short_layout(std::int64_t rows, std::int64_t loads) {
-  Layout layout;
-  layout.lanes = 8;
-  while (layout.lanes < kWarp && loads > 2 * kLoadsInFlight * layout.lanes) layout.lanes *= 2;
-  const int per_warp = kWarp / layout.lanes;
-  const auto wanted = std::clamp<std::int64_t>(divide_up(rows, entropy_tuning().blocks), 1, kWarp);
-  layout.rows_per_block = static_cast<int>(divide_up(wanted, per_warp)) * per_warp;
-  layout.threads = std::min(layout.rows_per_block * layout.lanes, entropy_tuning().threads);
-  return layout;
-}
-
-Layout layout_of(std::int64_t rows, std::int64_t columns, int per_load) {
-  const EntropyTuning& tuning = entropy_tuning();
-  if (columns / per_load <= tuning.loads_of_short_rows) return short_layout(rows, columns / per_load);
-  Layout layout;
-  layout.splits = splits_of(rows, columns);
-  const std::int64_t loads = columns / per_load / layout.splits;
-  const std::int64_t enough = divide_up(loads, kLoadsPerThread * kWarp);
-  const std::int64_t useful = divide_up(loads, kLoadsInFlight * kWarp);
-  const std::int64_t to_fill = divide_up(kWarpsToFill, rows * layout.splits);
-  const std::int64_t warps = std::max(enough, std::min(to_fill, useful));
-  layout.threads = static_cast<int>(std::clamp<std::int64_t>(warps, 1, tuning.threads / kWarp)) * kWarp;
-  return layout;
-}
-
 // Never the same twice, and scattered, so that no memory names one by chance.
 Arrivals next_launch() {
   static std::atomic<Arrivals> launches{0};
   return (launches.fetch_add(1) + 1) * 0x9E3779B97F4A7C15u << kArrivalBits;
 }
 
+template <class Logit, bool kTop, int kLanes>
+void launch_short_rows(const RowsCall& call, const Layout& layout, Stream stream) {
+  PH_LAUNCH((entropy_short_rows<Logit, kTop, kLanes>), blocks_for(call.logits.rows, layout.rows_per_block),
+            layout.threads, 0, stream, call, layout.rows_per_block);
+}
+
 template <class Logit, bool kTop>
 void launch_rows(const RowsCall& call, void* workspace, Stream stream) {
   const std::int64_t rows = call.logits.rows;
-  const Layout layout = layout_of(rows, call.logits.columns, kPerLoad<Logit>);
-  if (layout.lanes != 0) {
-    PH_LAUNCH((entropy_short_rows<Logit, kTop>), blocks_for(rows, layout.rows_per_block), layout.threads, 0,
-              stream, call, layout.lanes, layout.rows_per_block);
-    return;
+  const Layout layout = layout_of(call.logits, kPerLoad<Logit>);
+  switch (layout.lanes) {
+    case 4:
+      return launch_short_rows<Logit, kTop, 4>(call, layout, stream);
+    case 8:
+      return launch_short_rows<Logit, kTop, 8>(call, layout, stream);
+    case 16:
+      return launch_short_rows<Logit, kTop, 16>(call, layout, stream);
+    case 32:
+      return launch_short_rows<Logit, kTop, 32>(call, layout, stream);
   }
   Splits splits;
   splits.count = layout.splits;
@@ -231,14 +276,16 @@ void entropy(const Logits& logits, const Targets& targets, const EntropyScale& s
              const EntropyOutputs<float>& outputs, void* workspace, Stream stream) {
   check_columns(0, logits.columns);
   check_outputs(outputs, targets, logits.rows);
-  const RowsCall call{logits, targets, 0, scale_of(scale.temperature), nullptr, finish_of(scale, outputs)};
+  RowsCall call = call_of(logits, targets, 0, scale.temperature);
+  call.finish = finish_of(scale, outputs);
   run_rows(call, outputs.argmax || outputs.margin, workspace, stream);
 }
 
 void entropy_states(const Logits& logits, const Targets& targets, std::int64_t first_column,
                     double temperature, EntropyState* states, void* workspace, Stream stream) {
   check_columns(first_column, logits.columns);
-  const RowsCall call{logits, targets, first_column, scale_of(temperature), states, {}};
+  RowsCall call = call_of(logits, targets, first_column, temperature);
+  call.states = states;
   run_rows(call, true, workspace, stream);
 }
 

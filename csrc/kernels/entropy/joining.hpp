@@ -57,7 +57,7 @@ PH_DEVICE bool join_parts(EntropyState& state, std::int64_t at, int part_index, 
   __syncwarp();  // the fence was the first lane's
   state = empty_state();
   for (int part = lane; part < splits.count; part += kWarp) state = merge(state, parts[part], scale);
-  state = merge_lanes<true>(state, kWarp, scale);
+  state = merge_lanes<true, kWarp>(state, scale);
   if (lane != 0) return true;
   state.target = parts[0].target;
   atomicExch(splits.arrivals + at, 0);  // a captured launch is repeated under the same name

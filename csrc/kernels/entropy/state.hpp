@@ -44,15 +44,15 @@ PH_DEVICE EntropyState merge(const EntropyState& a, const EntropyState& b, float
   return merged;
 }
 
-// The merge of the states of `lanes` neighbours (8, 16 or 32) in each of them; all lanes of a warp call. The
-// maximum first, then one rescale and plain sums: the error of 2^z enters once, not at each level. kTop:
+// The merge of the states of kLanes neighbours (4, 8, 16 or 32) in each of them; all lanes of a warp call.
+// The maximum first, then one rescale and plain sums: the error of 2^z enters once, not at each level. kTop:
 // `second` and `argmax` too. `target` is left alone.
-template <bool kTop>
-PH_DEVICE EntropyState merge_lanes(EntropyState state, int lanes, float scale) {
+template <bool kTop, int kLanes>
+PH_DEVICE EntropyState merge_lanes(EntropyState state, float scale) {
   constexpr unsigned kAll = 0xffffffffu;
   float m = state.max;
 #pragma unroll
-  for (int flip = lanes / 2; flip > 0; flip /= 2) {
+  for (int flip = kLanes / 2; flip > 0; flip /= 2) {
     const float other = __shfl_xor_sync(kAll, m, flip);
     if (kTop) {
       const float other_second = __shfl_xor_sync(kAll, state.second, flip);
@@ -69,7 +69,7 @@ PH_DEVICE EntropyState merge_lanes(EntropyState state, int lanes, float scale) {
   state.sum *= factor;
   state.max = m;
 #pragma unroll
-  for (int flip = lanes / 2; flip > 0; flip /= 2) {
+  for (int flip = kLanes / 2; flip > 0; flip /= 2) {
     state.sum += __shfl_xor_sync(kAll, state.sum, flip);
     state.weighted += __shfl_xor_sync(kAll, state.weighted, flip);
   }
