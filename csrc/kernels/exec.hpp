@@ -109,6 +109,11 @@ PH_DEVICE float ph_divide(float a, float b) {
   return fmaf(fmaf(-quotient, b, a), inverse, quotient);
 }
 
+// Orders what this thread wrote before what it writes next, and what it read before what it reads next, for
+// all threads of the device. __threadfence() is sequentially consistent too, which takes longer and is for no
+// order of two places.
+PH_DEVICE void ph_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
 // Values that other threads change by atomics meanwhile. volatile would be of system scope in global memory,
 // and asm that takes any address would hide from the compiler that one is shared.
 PH_DEVICE unsigned long long ph_relaxed_load(const unsigned long long* global) {

@@ -74,11 +74,11 @@ class Fault:
 RACE = "data race|SEGV"
 FAULTS = {
     "dropped_fence": Fault(
-        "entropy/joining.hpp", "    __threadfence();  // the part is there", "    // the part is there", "race",
+        "entropy/joining.hpp", "    ph_fence();  // the part is there", "    // the part is there", "race",
         "data race",
     ),
     "dropped_second_fence": Fault(
-        "entropy/joining.hpp", "    if (last) __threadfence();", "", "race", "data race",
+        "entropy/joining.hpp", "    if (last) ph_fence();", "", "race", "data race",
     ),
     "joined_too_early": Fault(
         "entropy/joining.hpp", "splits.launch + static_cast<unsigned>(splits.count);",

@@ -69,6 +69,7 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, ph_place place = ph_place::c
   ::pyharness::emulator::warp_barrier(mask, place);
 }
 inline void __threadfence() { ::pyharness::emulator::fence(); }
+inline void ph_fence() { ::pyharness::emulator::fence(); }
 
 template <class Value>
 Value __shfl_sync(unsigned mask, Value value, int source, ph_place place = ph_place::current()) {

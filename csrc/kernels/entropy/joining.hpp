@@ -49,9 +49,9 @@ PH_DEVICE bool join_parts(EntropyState& state, std::int64_t at, int part_index, 
   bool last = false;
   if (lane == 0) {
     parts[part_index] = state;
-    __threadfence();  // the part is there before the block has arrived
+    ph_fence();  // the part is there before the block has arrived
     last = arrives_last(splits.arrivals + at, seen, splits);
-    if (last) __threadfence();  // all have arrived before their parts are read
+    if (last) ph_fence();  // all have arrived before their parts are read
   }
   if (!__shfl_sync(0xffffffffu, last, 0)) return false;
   __syncwarp();  // the fence was the first lane's
