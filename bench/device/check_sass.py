@@ -1,6 +1,6 @@
 """Count the instructions per element of the entropy kernels, and what a thread and a block of them take.
 
-Of the kernels that count pairs by partition, what a thread and a block take.
+Of the kernels that count pairs by partition, the instructions per position and what a thread and a block take.
 
 usage: PYTHONPATH=bench python -m device.check_sass LIBRARY
 
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from device.pair_kernels import pair_kernels
+from device.pair_kernels import pair_kernels, pair_loops
 from device.sass import EXPONENTIAL, LOAD, LOCAL, Block, Instruction, Ways, Work, count, functions
 
 BYTES_PER_LOAD = 16
@@ -221,7 +221,8 @@ def disassemble(library: Path) -> tuple[list[str], str]:
             return done.stdout
 
         # Alone, where the build has kept the source's name: a whole library takes 12 s, most of them for CUB's kernels.
-        run("-xelf", "entropy.", str(library.resolve()))
+        for name in ("entropy.", "by_partition."):
+            run("-xelf", name, str(library.resolve()))
         cubins = sorted(Path(folder).glob("*.cubin"))
         listings = [run("-sass", str(path)) + run("-res-usage", str(path)) for path in cubins or [library.resolve()]]
         return listings, run("-res-usage", str(library.resolve()))
@@ -235,6 +236,7 @@ def main() -> int:
     try:
         listings, resources = disassemble(arguments.library)
         loops = [loop for listing in listings for loop in entropy_loops(listing)]
+        tiles = [loop for listing in listings for loop in pair_loops(listing, demangled)]
         kernels = pair_kernels(demangled(resources))
     except (FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
@@ -242,12 +244,12 @@ def main() -> int:
     if not loops or not all(loop.elements for loop in loops):
         sys.stderr.write(f"{arguments.library} has no kernel of entropy with 16-byte loads in a loop\n")
         return 2
-    sys.stdout.writelines(f"{loop}\n" for loop in loops)
-    if not kernels:
+    sys.stdout.writelines(f"{one}\n" for one in (*loops, *tiles))
+    if not kernels or not tiles:
         sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
         return 2
     sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
-    return int(any(loop.complaint for loop in loops) or any(kernel.complaint for kernel in kernels))
+    return int(any(one.complaint for one in (*loops, *tiles, *kernels)))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
-"""What a thread and a block of the kernels take that count pairs by partition, in a compiled library."""
+"""What a thread and a block of the kernels take that count pairs by partition, in a compiled library.
+
+And the instructions of their loops, those included that only a few warps or positions execute.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from device.sass import Instruction, count, functions
 
 REGISTERS = 65_536  # of a multiprocessor
 PER_THREAD, MOST_BUCKET_BITS = 8, 14  # positions of a thread in a tile; of the number of buckets
@@ -102,3 +108,60 @@ def pair_kernels(resources: str) -> list[PairKernel]:
         for name, registers, stack, shared, local in KERNEL.findall(section.replace("pyharness::kernels::", "")):
             found.append(PairKernel(section.split()[0], name, int(registers), int(stack) + int(local), int(shared)))
     return found
+
+
+# Of 4-byte rests without weights: instructions a position at most, with hot pairs; the last one with segments, too.
+LIMITS = {"scatter_to_pages": 145.0, "scatter_by_bucket": 70.0, "count_parts": 85.0, "by segment": 185.0}
+MAIN = re.compile(
+    rf"(?P<name>scatter_to_pages)<ChunkPairs<(?P<segments>{FLAG}|\S+), \S+>, unsigned int, {FLAG}>"
+    r"|(?P<other>scatter_by_bucket|count_parts)<unsigned int, (?:\(bool\))?(?:false|0)"
+)
+GLOBAL_LOAD, SHARED_ADD, BARRIER = re.compile(r"\bLDG\b"), re.compile(r"\bATOMS\b"), re.compile(r"\bBAR\.SYNC\b")
+READ_AHEAD = 4  # rests that a thread of count_parts reads at once
+
+
+@dataclass(frozen=True, slots=True)
+class PairLoop:
+    """A kernel's loop over tiles, or over the rests of a bucket."""
+
+    architecture: str
+    name: str
+    instructions: int
+    positions: int  # of a thread
+
+    @property
+    def each(self) -> float:
+        """Instructions a position."""
+        return self.instructions / self.positions
+
+    def __str__(self) -> str:
+        """Say all of it in a line."""
+        return f"{self.architecture:8} {self.name}: {self.each:.1f} instructions a position: {self.complaint or 'ok'}"
+
+    @property
+    def complaint(self) -> str | None:
+        """Name its fault; None without one."""
+        if not self.instructions:
+            return "has no such loop"
+        return f"is over {LIMITS[self.name]:g}" if self.each > LIMITS[self.name] else None
+
+
+def pair_loops(sass: str, names: Callable[[str], str]) -> list[PairLoop]:
+    """Find the loops of the main kernels in a disassembly; ``names`` gives a mangled name as in C++."""
+    found = []
+    for architecture, mangled, body in functions(sass):
+        if not (match := MAIN.search(names(mangled).replace("pyharness::kernels::", ""))):
+            continue
+        name = match["other"] or ("by segment" if re.fullmatch(FLAG, match["segments"]) else match["name"])
+        if name == "count_parts":
+            parts = [one for one in _loops(body) if min(count(GLOBAL_LOAD, one), count(SHARED_ADD, one)) >= READ_AHEAD]
+            found.append(PairLoop(architecture, name, min(map(len, parts), default=0), READ_AHEAD))
+        else:
+            tiles = [one for one in _loops(body) if count(BARRIER, one)]
+            found.append(PairLoop(architecture, name, max(map(len, tiles), default=0), PER_THREAD))
+    return found
+
+
+def _loops(body: Sequence[Instruction]) -> list[list[Instruction]]:
+    backward = [(one.branch_target, one.address) for one in body if (one.branch_target or 1 << 62) < one.address]
+    return [[one for one in body if first <= one.address <= last] for first, last in backward if first is not None]

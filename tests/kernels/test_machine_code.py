@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from device import check_sass
-from device.pair_kernels import pair_kernels
+from device.pair_kernels import pair_kernels, pair_loops
 
 from backends import module
 
@@ -167,3 +167,37 @@ def test_tables_are_those_of_the_sources() -> None:
     assert "kMostPartitionThreads = 512" in sources["passes.hpp"]
     assert "kMostBucketBits = 14" in sources["pair_histogram.hpp"]
     assert "kPositionsPerThread = 8" in sources["positions.hpp"]
+
+
+def tiles(name: str, instructions: int, inside: str) -> str:
+    """Disassemble an imaginary kernel: a loop of so many instructions, four of each kind that it must have."""
+    loop = [line for line in inside.split("; ") for _ in range(4)]
+    body = [*loop, *["IADD3 R1, R1, R2"] * (instructions - len(loop) - 1), "@P0 BRA 0x0", "EXIT"]
+    lines = [f"        /*{16 * index:04x}*/                   {text} ;" for index, text in enumerate(body)]
+    return "\n".join(["\tcode for sm_90", f"\t\tFunction : {name}", *lines])
+
+
+TILE, BUCKET = "BAR.SYNC.DEFER_BLOCKING 0x0", "LDG.E R1, desc[UR8][R4.64]; ATOMS.ADD R1, [R2], R3"
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "instructions", "each", "complaint"),
+    [
+        (FIRST.format(PLAIN, "int", "true"), TILE, 1160, 145.0, None),
+        (FIRST.format(PLAIN, "int", "true"), TILE, 1161, 145.125, "is over 145"),
+        (FIRST.format("ChunkPairs<true, false>", "int", "true"), TILE, 1480, 185.0, None),
+        (SECOND.format("int", "false"), TILE, 568, 71.0, "is over 70"),
+        (NARROW, BUCKET, 200, 50.0, None),
+        (NARROW, TILE, 200, 0.0, "has no such loop"),
+    ],
+)
+def test_instructions_of_a_position(
+    name: str, inside: str, instructions: int, each: float, complaint: str | None
+) -> None:
+    (loop,) = pair_loops(tiles(name, instructions, inside), str)
+    assert (loop.each, loop.complaint) == (each, complaint)
+
+
+def test_other_kernels_have_no_limit_of_instructions() -> None:
+    names = (FIRST.format("RowPairs", "int", "false"), SECOND.format("long long", "false"), WEIGHTED, WIDE)
+    assert [pair_loops(tiles(name, 9999, TILE), str) for name in names] == [[]] * 4
