@@ -163,5 +163,5 @@ def pair_loops(sass: str, names: Callable[[str], str]) -> list[PairLoop]:
 
 
 def _loops(body: Sequence[Instruction]) -> list[list[Instruction]]:
-    backward = [(one.branch_target, one.address) for one in body if (one.branch_target or 1 << 62) < one.address]
-    return [[one for one in body if first <= one.address <= last] for first, last in backward if first is not None]
+    targets = [(one.branch_target, one.address) for one in body if one.branch_target is not None]
+    return [[one for one in body if first <= one.address <= last] for first, last in targets if first < last]

@@ -140,7 +140,7 @@ _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJ
 _MEANINGS = {
     "differs": "significant, and neither is better", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
     INCONCLUSIVE: "primary metrics (those of a benchmark's tables) without a CI or test",
-    OTHER: "metrics with no verdict: neither higher nor lower is better, or not primary and without a CI or test",
+    OTHER: "all remaining metrics, which get no verdict",
     DEPENDS_ON_SIZE: "the change has another sign on 1/8, 1/4 or 1/2 of the text",
 }  # fmt: skip
 
