@@ -164,6 +164,10 @@ class Library:
         """Make the library allocate and compute on this CUDA stream, after the work of its current one."""
         return nullcontext()
 
+    def side_stream(self, device: Device) -> tuple[Any, int]:
+        """Make another stream on a CUDA device; return its owner and its handle."""
+        return None, 0
+
     def keep(self, array: Any, device: Device, handle: int) -> None:
         """Keep the memory of ``array`` from reuse until this stream has passed the present point.
 
@@ -217,6 +221,10 @@ class _Torch(Library):
             return cuda.default_stream(device.number)
         return cuda.ExternalStream(handle, device=device.number)
 
+    def side_stream(self, device: Device) -> tuple[Any, int]:
+        stream = self._torch.cuda.Stream(device.number)
+        return stream, int(stream.cuda_stream)
+
     def keep(self, array: Any, device: Device, handle: int) -> None:
         if device.is_cuda and isinstance(array, self._torch.Tensor) and handle != self.stream_handle(device):
             array.record_stream(self._stream(device, handle))
@@ -269,6 +277,11 @@ class _Cupy(Library):
             stream.wait_event(current.record())
             within.enter_context(stream)
         return within
+
+    def side_stream(self, device: Device) -> tuple[Any, int]:
+        with self._cupy.cuda.Device(device.number):
+            stream = self._cupy.cuda.Stream(non_blocking=True)
+        return stream, int(stream.ptr)
 
     def free_bytes(self, device: Device) -> int:
         with self._cupy.cuda.Device(device.number):

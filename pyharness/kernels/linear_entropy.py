@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -74,11 +75,16 @@ class ChunkMemory:
     place: Place
     dtype: str  # of hidden and weight
     width: int
+    overlaps: bool = False  # a chunk is read while the next is computed
+
+    def buffers(self, chunks: Chunks) -> int:
+        """Return how many chunks exist at a time."""
+        return 2 if self.overlaps and chunks.row_step * chunks.column_step < chunks.rows * chunks.columns else 1
 
     def of(self, chunks: Chunks) -> int:
         """Return all bytes, for the largest chunk."""
         library, rows, columns = self.place.library, chunks.row_step, chunks.column_step
-        logits = rows * aligned(columns) * ITEM_BYTES[library.product_dtype(self.dtype)]
+        logits = self.buffers(chunks) * rows * aligned(columns) * ITEM_BYTES[library.product_dtype(self.dtype)]
         states = 2 * rows * STATE_WORDS * 4
         return logits + states + self.workspace(chunks) + library.product_bytes(rows, columns, self.width, self.dtype)
 
@@ -94,37 +100,64 @@ def aligned(columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LinearLogits:
-    """The product, chunk by chunk, in one buffer, and the scratch memory of the kernels that read it."""
+    """The product, chunk by chunk, in one buffer or in two by turns, and the scratch memory of the kernels."""
 
     place: Place
     hidden: Any
     weight: Any
     bias: Any
-    buffer: Any
+    buffers: Any  # [1 or 2, logits of the largest chunk]
     scratch: Any
+    side: tuple[Any, int]  # with two buffers, a second stream and its handle
 
     @classmethod
     def of_chunks(cls, chunks: Chunks, memory: ChunkMemory, hidden: Any, weight: Any, bias: Any) -> LinearLogits:
-        """Allocate memory for the largest chunk."""
-        place, own = memory.place, memory.place.library.own
+        """Allocate memory for the largest chunk, or for two of it."""
+        place, own, count = memory.place, memory.place.library.own, memory.buffers(chunks)
         size, dtype = chunks.row_step * aligned(chunks.column_step), place.library.product_dtype(memory.dtype)
-        buffer = place.empty((size,), dtype, "a chunk of logits")
+        buffers = place.empty((count, size), dtype, "a chunk of logits")
         needed = memory.workspace(chunks)
         scratch = place.allocate(needed, "the workspace of entropy") if needed else None
-        return cls(place, own(hidden), own(weight), None if bias is None else own(bias), buffer, scratch)
+        side = place.library.side_stream(place.device) if count == 2 else (None, 0)
+        return cls(place, own(hidden), own(weight), None if bias is None else own(bias), buffers, scratch, side)
 
     def options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options of the native functions, with the scratch memory that they share in turn."""
-        return options if self.scratch is None else {**options, "allocate": lambda *_: self.scratch}
+        """Return options of the native functions, with their stream and the scratch memory that they share in turn."""
+        shared = {} if self.scratch is None else {"allocate": lambda *_: self.scratch}
+        return options | shared | ({} if len(self.buffers) == 1 else {"stream": self.side[1]})
 
-    def of(self, rows: slice, columns: slice) -> Any:
-        """Compute the logits of these rows and columns; they last until the next call."""
+    def of(self, rows: slice, columns: slice, turn: int) -> Any:
+        """Compute the logits of these rows and columns; they last until the buffer's next turn."""
         height, width = rows.stop - rows.start, columns.stop - columns.start
         stride = aligned(width)
-        logits = self.buffer[: height * stride].reshape(height, stride)[:, :width]
+        logits = self.buffers[turn % len(self.buffers)][: height * stride].reshape(height, stride)[:, :width]
         bias = None if self.bias is None else self.bias[columns]
         self.place.library.linear(self.hidden[rows], self.weight[columns], bias, logits)
         return logits
+
+    def by_turns(self, chunks: Chunks) -> Generator[tuple[slice, slice, Any]]:
+        """Yield rows, columns and logits of each chunk; with two buffers on the second stream, during the next product.
+
+        Closed, it makes the first stream wait for the second.
+        """
+        pieces = list(product(chunks.row_slices(), chunks.column_slices()))
+        if len(self.buffers) == 1:
+            yield from ((*piece, self.of(*piece, 0)) for piece in pieces)
+            return
+        on_stream, device = self.place.library.on_stream, self.place.device
+        first, second = self.place.stream or 0, self.side[1]
+        following = self.of(*pieces[0], 0)
+        try:
+            for turn, piece in enumerate(pieces, 1):
+                logits = following
+                with on_stream(device, second):  # after this product
+                    if turn < len(pieces):
+                        with on_stream(device, first):  # after what was read before, in the buffer that is free then
+                            following = self.of(*pieces[turn], turn)
+                    yield *piece, logits
+        finally:
+            with on_stream(device, second), on_stream(device, first):
+                pass
 
 
 def check_shapes(hidden: ArrayInfo, weight: ArrayInfo, bias: ArrayInfo | None, vocab_size: int | None) -> int:
@@ -179,10 +212,10 @@ def linear_entropy(
         outputs: as for ``entropy``.
         unit: as for ``entropy``.
         vocab_size: number of rows of ``weight`` that are tokens; padding after them never counts. All by default.
-        max_bytes: bound of the memory in addition to inputs and outputs: a chunk of logits, two states per row of it,
-            the workspace of the kernels, converted factors; without the internal memory of a library's product. By
-            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU. Required where the call
-            is captured into a CUDA graph.
+        max_bytes: bound of the memory in addition to inputs and outputs: a chunk of logits (on a GPU two, one of which
+            is read while the other is computed), two states per row of it, the workspace of the kernels, converted
+            factors; without the internal memory of a library's product. By default a quarter of the free memory, at
+            most 64 MiB on the CPU and 2 GiB on a GPU. Required where the call is captured into a CUDA graph.
         out: as for ``entropy``.
         stream: as for ``entropy``; the product runs on it too.
         threads: native threads of the entropy on the CPU; the product uses its library's own.
@@ -214,7 +247,9 @@ def linear_entropy(
     with place.using(*inputs.values(), *as_arguments(out).values()) as options:
         results = make_outputs(names, out, place, rows, inputs)
         if rows:
-            memory = ChunkMemory(place, info.dtype, info.shape[1])
+            # What is captured into a graph keeps to its one stream.
+            overlaps = place.stream is not None and not place.is_captured
+            memory = ChunkMemory(place, info.dtype, info.shape[1], overlaps)
             chunks = Chunks.within(rows, columns, default_bytes(place) if max_bytes is None else max_bytes, memory)
             logits = LinearLogits.of_chunks(chunks, memory, hidden, weight, bias)
             finish = {"temperature": temperature, "unit_scale": scale}
@@ -240,18 +275,17 @@ def add_chunks(
     """Merge the states of all chunks of columns, and write the outputs, for one chunk of rows after the other."""
     place, temperature = logits.place, finish["temperature"]
     both = place.empty((2, chunks.row_step, STATE_WORDS), "float32", "the states of entropy")
-    for rows in chunks.row_slices():
-        states, part = both[0, : rows.stop - rows.start], both[1, : rows.stop - rows.start]
-        row_targets = None if targets is None else place.library.own(targets)[rows]
-        for columns in chunks.column_slices():
+    with closing(logits.by_turns(chunks)) as turns:
+        for rows, columns, chunk in turns:
+            states, part = both[0, : rows.stop - rows.start], both[1, : rows.stop - rows.start]
             into = part if columns.start else states
-            chunk = logits.of(rows, columns)
-            place.module.entropy_states(
-                chunk, row_targets, into, first_column=columns.start, temperature=temperature, **options
-            )
+            row_targets = None if targets is None else place.library.own(targets)[rows]
+            given = {"first_column": columns.start, "temperature": temperature, **options}
+            place.module.entropy_states(chunk, row_targets, into, **given)
             if columns.start:
                 place.module.entropy_merge(states, part, temperature=temperature, **options)
-        place.module.entropy_finish(states, **finish, **of_rows(results, rows, place), **options)
+            if columns.stop == chunks.columns:
+                place.module.entropy_finish(states, **finish, **of_rows(results, rows, place), **options)
 
 
 def of_rows(results: EntropyOutputs, rows: slice, place: Place) -> dict[str, Any]:

@@ -93,9 +93,14 @@ class Place:
             place.refuse_capture("only torch keeps the memory that a graph works in: pass torch tensors")
         return place
 
+    @property
+    def is_captured(self) -> bool:
+        """Whether the stream is being captured into a graph."""
+        return self.module is not _core and bool(self.module.is_capturing(self.stream))
+
     def refuse_capture(self, why: str) -> None:
         """Raise InputError if the stream is being captured into a graph; ``why`` also gives the remedy."""
-        if self.module is not _core and self.module.is_capturing(self.stream):
+        if self.is_captured:
             raise InputError(f"this call is being captured into a CUDA graph, and {why}")
 
     @property
