@@ -249,7 +249,7 @@ TABLE = Table(
     ),
     notes=(
         "graph: tokens that no order of merges builds.",
-        "model: those of graph, plus tokens whose text gives other ids even without a pre-tokenizer.",
+        "model: as graph, plus tokens whose text the merges alone, with no pre-tokenizer, turn into other ids.",
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
         "tested: tokens checked for graph and model. -: no access to merges and model.",
         "unused: not in this text.",
