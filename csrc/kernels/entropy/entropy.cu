@@ -15,8 +15,8 @@
 namespace pyharness::kernels {
 namespace {
 
-// Blocks that a multiprocessor holds at once, so at most 40, 48 or 64 registers a thread: the fewest that
-// none is spilled with (bench/device/check_sass.py).
+// Blocks that a multiprocessor holds at once, so that a thread has at most 48, 40 or 64 registers: as many as
+// leave enough of them that none is spilled (bench/device/check_sass.py).
 template <bool kTop>
 constexpr int kBlocks = kTop ? 5 : 6;
 constexpr int kShortBlocks = 4;
@@ -159,7 +159,8 @@ float scale_of(double temperature) {
 
 std::int64_t size_of(LogitType type) { return type == LogitType::kFloat32 ? 4 : 2; }
 
-// An exponent 2^20 has an error of 1/32 at most; the rounding of an exponent less -below is below / 2.
+// Up to 2^20, max * scale is off by 1/32 at most. Rounded to 16 bits, max - below moves by 2^-8 of its size,
+// in float16 by 2^-11: its exponent stays far below those whose power is a float, and finite.
 Scaling scaling_of(LogitType type, double temperature) {
   Scaling scaling{scale_of(temperature), 0.0f, 0.0f};
   double most = 0x1p20;
