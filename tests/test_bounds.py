@@ -10,9 +10,10 @@ from layout.bounds import LEAST_LINES, code_lines, crumbs, size_of
 
 ROOT = Path(__file__).parents[1]
 # Later work may not exceed these; a new feature raises those of all by its own size. The trunk has at most 24,000 lines
-# and 260 modules. Raised last: profiles on a GPU (all, by 276 lines).
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_812, 205
-MOST_LINES, MOST_MODULES = 57_606, 469
+# and 260 modules. Raised last: profiles on a GPU (all, by 276 lines), two
+# streams of linear_entropy (both, by 52).
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 23_850, 205
+MOST_LINES, MOST_MODULES = 57_658, 469
 MOST_SHARED_CLASSES = 0
 
 

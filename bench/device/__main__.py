@@ -39,7 +39,7 @@ NO_DEVICE = """\
 gpu_check: no GPU here: nvidia-smi is missing or lists none. Nothing was built.
 Not checked: the tests marked `cuda`, compute-sanitizer (memcheck, racecheck), every rate in `pyharness profile`.
 Checked without a GPU by `python -m pytest`: the same kernels on the emulator, under AddressSanitizer and
-ThreadSanitizer; that they compile without spills; instructions per element (bench/device/check_sass.py).
+ThreadSanitizer; that they compile without spills; instructions per element (bench/device/check_sass).
 How far each stage would come: bench/gpu_check.sh --dry-run"""
 
 

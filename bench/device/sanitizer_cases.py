@@ -26,7 +26,7 @@ DTYPES = ("float32", "float16", "bfloat16")
 METHODS: tuple[Any, ...] = ("sort", "partition", "dense")
 OUTPUTS: tuple[Any, ...] = ("entropy", "log_sum_exp", "nll", "max_probability", "argmax", "margin")
 TOLERANCE = 1e-5
-HOT = {"threads": 32, "hot_slots": 256, "sampled_part": 2}
+HOT = {"threads": 32, "hot_slots": 512, "sampled_part": 2}
 
 
 def entropy_cases(cupy: Any) -> None:

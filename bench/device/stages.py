@@ -140,7 +140,7 @@ def _build(place: Place) -> Part:
 def _instructions(place: Place) -> Part:
     library = place.site / "pyharness" / f"_cuda{sysconfig.get_config_var('EXT_SUFFIX')}"
     command = (place.python, "-P", "-m", "device.check_sass", str(library))
-    reads = (*PACKAGE, "bench/device/check_sass.py", "bench/device/pair_kernels.py", "bench/device/sass.py")
+    reads = (*PACKAGE, "bench/device/check_sass")
     return Part(("instructions",), command, 60, reads, programs=("c++filt",), on_device=False)
 
 

@@ -249,7 +249,7 @@ TABLE = Table(
     ),
     notes=(
         "graph: tokens that no order of merges builds.",
-        "model: as graph, plus tokens whose text the merges alone, with no pre-tokenizer, turn into other ids.",
+        "model: tokens that do not come back when their text is encoded without a pre-tokenizer (includes graph).",
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
         "tested: tokens checked for graph and model. -: no access to merges and model.",
         "unused: not in this text.",

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from device import check_sass, checking, hazards
+from device import checking, hazards
+from device.check_sass.listing import disassembler
 from device.hazards import Lines, body_of, meant_lines
 from device.running import Outcome
 from device.stages import Part
@@ -105,7 +106,7 @@ def test_meant_lines_are_those_of_looks_and_atomic_operations_alone() -> None:
 def test_the_machine_code_names_those_lines(tmp_path: Path) -> None:
     """No report has been seen yet: it can name no other line than its debugging information does."""
     try:
-        tool = Path(check_sass.disassembler())
+        tool = Path(disassembler())
     except FileNotFoundError as error:
         pytest.skip(str(error))
     library = Path(module("_cuda").__file__)

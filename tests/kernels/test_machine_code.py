@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from device import check_sass
-from device.pair_kernels import pair_kernels, pair_loops
+from device.check_sass.__main__ import main
+from device.check_sass.entropy import entropy_loops
+from device.check_sass.listing import disassembler
+from device.check_sass.pairs import pair_kernels, pair_loops
 
 from backends import module
 
@@ -39,7 +41,7 @@ def listing(loads: int, arithmetic: int, early: int, registers: int = 32) -> str
 
 
 def test_instructions_are_counted_from_the_loop_only() -> None:
-    (loop,) = check_sass.entropy_loops(listing(loads=4, arithmetic=251, early=4))
+    (loop,) = entropy_loops(listing(loads=4, arithmetic=251, early=4))
     assert (loop.architecture, loop.element, loop.outputs) == ("sm_90", "bfloat16", "entropy")
     assert (loop.instructions, loop.elements, loop.per_element) == (256, 32, 8.0)
     assert (loop.registers, loop.shared, loop.threads) == (32, 1280, 2048)
@@ -51,7 +53,7 @@ def test_loads_of_states_are_no_loads_of_logits() -> None:
     joining = ["LDG.E.128 R4, desc[UR8][R4.64]"] * 4 + ["@P0 BRA 0x2000"]
     lines = [f"        /*{0x2000 + 16 * index:04x}*/                   {text} ;" for index, text in enumerate(joining)]
     text = listing(loads=4, arithmetic=251, early=4).replace("\n Function", "\n" + "\n".join(lines) + "\n Function")
-    (loop,) = check_sass.entropy_loops(text)
+    (loop,) = entropy_loops(text)
     assert (loop.instructions, loop.in_flight) == (256, 4)
 
 
@@ -62,7 +64,7 @@ def test_rare_branches_are_not_counted_and_others_are() -> None:
     single = ["@P0 BRA >END", "LDG.E.U16.CONSTANT R1, [R2.64]", *[SUM] * 99]
     either = ["END: @P2 BRA >LEFT", *[SUM] * 5, "BRA >LAST", "LEFT: FADD R1, R1, R2", *[SUM] * 8]
     loop = [f"LOOP: {LOAD}", *[LOAD] * 3, "@P1 BRA >EXTREME", *usual, *extreme, *single, *either, "LAST: @P0 BRA >LOOP"]
-    (found,) = check_sass.entropy_loops(listed(["MOV R1, R2", *loop, "EXIT"]))
+    (found,) = entropy_loops(listed(["MOV R1, R2", *loop, "EXIT"]))
     assert found.instructions == 5 + len(usual) + 1 + 9 + 1  # what lies in both: the longer side
 
 
@@ -77,7 +79,7 @@ def test_rare_branches_are_not_counted_and_others_are() -> None:
     ],
 )
 def test_a_slow_loop_is_a_complaint(text: str, word: str) -> None:
-    (loop,) = check_sass.entropy_loops(text)
+    (loop,) = entropy_loops(text)
     assert word in (loop.complaint or "")
 
 
@@ -90,7 +92,7 @@ def test_a_short_row_is_all_that_its_lanes_execute() -> None:
     finish = [*[SUM] * 20, "@P3 EXIT", "STG.E [R2.64], R1", "@P4 EXIT", *[SUM] * 50, "STG.E [R2.64], R1", "EXIT"]
     code = listed([*[SUM] * 40, "ROW: MOV R1, R2", *batch, *last, *four, *merge, *finish])
     code = code.replace("12entropy_rowsI13__nv_bfloat16Lb0E", "18entropy_short_rowsI13__nv_bfloat16Lb0ELi4E")
-    (loop,) = check_sass.entropy_loops(code)
+    (loop,) = entropy_loops(code)
     row = 1 + len(batch) + len(last) + len(merge)
     assert loop.short_row == (row + (40 + 23) / 4) * 4 / 260
 
@@ -100,11 +102,11 @@ def test_the_built_kernels_are_within_their_budget(
 ) -> None:
     path = module("_cuda").__file__
     try:
-        check_sass.disassembler()
+        disassembler()
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(sys, "argv", ["check_check_sass.py", str(path)])
-    assert check_sass.main() == 0, capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", ["check_sass", str(path)])
+    assert main() == 0, capsys.readouterr()
 
 
 def resources(name: str, registers: int, architecture: str = "sm_90", local: int = 0) -> str:

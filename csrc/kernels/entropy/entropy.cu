@@ -16,7 +16,7 @@ namespace pyharness::kernels {
 namespace {
 
 // Blocks that a multiprocessor holds at once, so that a thread has at most 48, 40 or 64 registers: as many as
-// leave enough of them that none is spilled (bench/device/check_sass.py).
+// leave enough of them that none is spilled (bench/device/check_sass).
 template <bool kTop>
 constexpr int kBlocks = kTop ? 5 : 6;
 constexpr int kShortBlocks = 4;

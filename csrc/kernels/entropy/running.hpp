@@ -1,6 +1,6 @@
 // What one thread keeps of the logits that it has read, and how it adds more. The budget at 4.3 TB/s is about
 // 15 instructions per bf16 element, and the unit of exponentials takes as long as 8 others for each;
-// bench/device/check_sass.py counts them.
+// bench/device/check_sass counts them.
 #pragma once
 
 #include <cfloat>

@@ -1,31 +1,13 @@
-"""Count the instructions per element of the entropy kernels, and what a thread and a block of them take.
-
-Of the kernels that count pairs by partition, the instructions per position and what a thread and a block take.
-
-usage: PYTHONPATH=bench python -m device.check_sass LIBRARY
-
-LIBRARY is the built ``_cuda`` module (or any object that ``cuobjdump`` reads). The disassemblers come with the CUDA
-toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop, or all that a short
-row takes, is over its limit of instructions; a loop has fewer than four loads in flight; a kernel touches local memory
-(registers that are spilled), or takes so many registers or so much shared memory that a multiprocessor holds fewer
-threads than docs/gpu.md says. 2: nothing could be counted.
-"""
+"""Instructions per element of the entropy kernels, and what a thread and a block of them take."""
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from device.pair_kernels import pair_kernels, pair_loops
-from device.sass import EXPONENTIAL, LOAD, LOCAL, Block, Instruction, Ways, Work, count, functions
+from device.check_sass.listing import demangled
+from device.check_sass.ways import EXPONENTIAL, LOAD, LOCAL, Block, Instruction, Ways, Work, count, functions
 
 BYTES_PER_LOAD = 16
 ELEMENT_BYTES = {"__nv_bfloat16": 2, "__half": 2, "float": 4}
@@ -184,73 +166,3 @@ def loop_of(
         registers=registers,
         shared=shared,
     )
-
-
-def demangled(text: str) -> str:
-    """Return a text with the C++ names; cuobjdump prints mangled ones."""
-    return subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607
-
-
-def disassembler() -> str:
-    """Find cuobjdump, on the PATH or in the wheel of that name, with the nvdisasm that it runs beside it."""
-    wheels = (str(folder) for entry in sys.path for folder in Path(entry).glob("nvidia/*/bin"))
-    for folder in (None, *wheels):
-        program = shutil.which("cuobjdump", path=folder)
-        if program and shutil.which("nvdisasm", path=folder):
-            return program
-    raise FileNotFoundError("no cuobjdump with nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
-
-
-def disassemble(library: Path) -> tuple[list[str], str]:
-    """Return the machine code of the entropy kernels and what they take, by architecture; and what all kernels take."""
-    tool = Path(disassembler())
-    path = os.pathsep.join((str(tool.parent), os.environ.get("PATH", "")))
-    with TemporaryDirectory() as folder:
-
-        def run(*arguments: str) -> str:
-            done = subprocess.run(
-                [str(tool), *arguments],
-                capture_output=True,
-                text=True,
-                check=False,
-                cwd=folder,
-                env={**os.environ, "PATH": path},
-            )
-            if done.returncode:
-                raise ValueError(f"cuobjdump cannot read {library}: {done.stderr.strip()}")
-            return done.stdout
-
-        # Alone, where the build has kept the source's name: a whole library takes 12 s, most of them for CUB's kernels.
-        for name in ("entropy.", "by_partition."):
-            run("-xelf", name, str(library.resolve()))
-        cubins = sorted(Path(folder).glob("*.cubin"))
-        listings = [run("-sass", str(path)) + run("-res-usage", str(path)) for path in cubins or [library.resolve()]]
-        return listings, run("-res-usage", str(library.resolve()))
-
-
-def main() -> int:
-    """Print one line per kernel and architecture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", type=Path)
-    arguments = parser.parse_args()
-    try:
-        listings, resources = disassemble(arguments.library)
-        loops = [loop for listing in listings for loop in entropy_loops(listing)]
-        tiles = [loop for listing in listings for loop in pair_loops(listing, demangled)]
-        kernels = pair_kernels(demangled(resources))
-    except (FileNotFoundError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    if not loops or not all(loop.elements for loop in loops):
-        sys.stderr.write(f"{arguments.library} has no kernel of entropy with 16-byte loads in a loop\n")
-        return 2
-    sys.stdout.writelines(f"{one}\n" for one in (*loops, *tiles))
-    if not kernels or not tiles:
-        sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
-        return 2
-    sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
-    return int(any(one.complaint for one in (*loops, *tiles, *kernels)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

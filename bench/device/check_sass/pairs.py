@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from device.sass import Instruction, count, functions
+from device.check_sass.ways import Instruction, count, functions
 
 REGISTERS = 65_536  # of a multiprocessor
 PER_THREAD, MOST_BUCKET_BITS = 8, 14  # positions of a thread in a tile; of the number of buckets

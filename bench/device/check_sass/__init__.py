@@ -1,0 +1,1 @@
+"""What the machine code of the kernels is held to."""
