@@ -52,13 +52,13 @@ def row_bytes(ids: Ids) -> int:
 
 
 def reads_of(distinct: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How often a bucket is read: once, or by shares, after attempts at half as many that ended with a full table."""
+    """How often a bucket is read: once, or by shares, after attempts at larger ones that ended with a full table."""
     room = KEPT * TABLE_SLOTS
     reads: NDArray[np.float64] = 2.0 ** np.ceil(np.log2(np.maximum(distinct / room, 1)))
-    attempt = reads / 2
-    while (failing := attempt >= 1).any():
-        reads = reads + np.where(failing, np.minimum(1.0, attempt * room / np.maximum(distinct, 1)), 0.0)
-        attempt = attempt / 2
+    shares = reads / 2
+    while (failing := shares >= 1).any():
+        reads = reads + np.where(failing, shares * np.minimum(1.0, shares * room / np.maximum(distinct, 1)), 0.0)
+        shares = shares / 2
     return reads
 
 

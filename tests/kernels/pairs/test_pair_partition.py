@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,34 @@ def test_hot_pairs_of_a_sample(backend: Backend, monkeypatch: pytest.MonkeyPatch
     for ids in (np.concatenate(tiles), np.concatenate([*tiles, frequent, [2**17 - 1, 2**18 - 1, 2**18, WIDE, 0]])):
         tokens = ids.astype(np.uint32)
         assert rows(pair_histogram(tokens, device=backend.kind)) == reference([tokens.tolist()])
+
+
+def pairs_of_like_hashes(size: int) -> NDArray[np.uint32]:
+    """Pairs of one bucket whose shares agree in all but the lowest bits: inverse of buckets.hpp and codes.hpp."""
+    scale = pow(0x86659FD93 & WIDE, -1, 1 << 32)
+    pairs = []
+    for number in count():
+        rest = number * scale & WIDE
+        if rest >> 26 != 3:  # the bucket within its coarse one, 5
+            continue
+        hash_bits, above, right = 5 << 9 | rest >> 22, rest >> 18 & 15, rest & 2**18 - 1
+        mixed = right * 0x9E3779B1 + above * 0x85EBCA77 & WIDE
+        mixed = (mixed ^ mixed >> 15) * 0x2C1B3C6D & WIDE
+        pairs.append((above << 14 | hash_bits ^ (mixed >> 16 ^ mixed >> 8) & 2**14 - 1, right))
+        if len(pairs) == size:
+            return np.array(pairs, np.uint32)
+    raise AssertionError
+
+
+def test_pairs_of_like_hashes_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share of them is halved a dozen times; what follows is taken at once, not in as many shares."""
+    module("_emulated").set_seed(0)
+    monkeypatch.setitem(device_pairs.TUNING, "bucket_slots", 16)
+    ids = pairs_of_like_hashes(60).ravel()
+    offsets = np.arange(0, len(ids) + 1, 2)
+    histogram = pair_histogram(ids, offsets, device="emulated")
+    assert rows(histogram) == rows(pair_histogram(ids, offsets))
+    assert len(histogram) == 60
 
 
 class SmallMemory:

@@ -74,7 +74,8 @@ class BucketTable {
 };
 
 // Which rests a table takes at a time: all of them, or one of 2^bits shares, by a hash that loses nothing, so
-// that a share halves until it fits, at last to one rest.
+// that a share halves until it fits, at last to one rest. What comes behind it is taken in shares as large as
+// possible again: rests whose hashes are alike cost one share of each size, and not 2^bits.
 struct Share {
   int bits = 0;
   Word number = 0;
@@ -90,7 +91,10 @@ struct Share {
     number *= 2;
   }
   // Whether there is a next one.
-  PH_DEVICE bool advance() { return ++number >> bits == 0; }
+  PH_DEVICE bool advance() {
+    for (++number; bits > 0 && number % 2 == 0; --bits) number /= 2;
+    return bits > 0;
+  }
 };
 
 // What a block shares beside the table.

@@ -121,16 +121,15 @@ class Partition {
     const std::size_t sets = hot_sets();
     hot_tags_ = DeviceArray<HotTags>(memory_, sets, "the most frequent pairs");
     hot_counts_ = DeviceArray<unsigned>(memory_, kHotWays * sets, "the most frequent pairs");
-    hot_ = {hot_tags_.data(), hot_counts_.data(), static_cast<unsigned>(sets)};
+    const HotPairs hot{hot_tags_.data(), hot_counts_.data(), static_cast<unsigned>(sets)};
     const DeviceArray<Word> ranked(memory_, kHotWays * sets + 1, "the most frequent pairs");
     Word* const covered = ranked.data() + kHotWays * sets;
     fill(ranked.data(), 0, ranked.size() * sizeof(Word), stream);
     PH_LAUNCH(rank_hot_pairs, row_blocks(rows.size, tuning_), kRowThreads, 0, stream, view(rows), rows.size,
-              hot_, ranked.data());
-    PH_LAUNCH(fill_hot_pairs, row_blocks(sets, tuning_), kRowThreads, 0, stream, ranked.data(), hot_,
-              covered);
-    if (static_cast<double>(read_back(covered, stream)) < kFewestCovered * static_cast<double>(positions))
-      hot_ = {};
+              hot, ranked.data());
+    PH_LAUNCH(fill_hot_pairs, row_blocks(sets, tuning_), kRowThreads, 0, stream, ranked.data(), hot, covered);
+    if (static_cast<double>(read_back(covered, stream)) >= kFewestCovered * static_cast<double>(positions))
+      hot_ = hot;
   }
 
   template <bool kWeighted>
@@ -275,8 +274,9 @@ class Partition {
     const std::size_t tile = tile_bytes<std::uint32_t, false>(tile_positions(first_tuning_));
     const std::size_t others = first_pass_bytes(tile, 1u << kMostBucketBits, 0);
     const std::size_t room = tuning_.shared_bytes - std::min(others, tuning_.shared_bytes);
-    return std::clamp<std::size_t>(room / BlockHotPairs::bytes(1), kFewestHotSlots / kHotWays,
-                                   static_cast<std::size_t>(tuning_.hot_slots / kHotWays));
+    return std::max(
+        std::min(room / BlockHotPairs::bytes(1), static_cast<std::size_t>(tuning_.hot_slots / kHotWays)),
+        std::size_t{kFewestHotSlots} / kHotWays);
   }
 
   std::int64_t first_pass_blocks(std::int64_t tiles) const {
@@ -358,8 +358,8 @@ class PartitionPairCounter final : public PairCounter {
         std::max(tuning_.sampled_part,
                  (pairs.chunk.last - pairs.chunk.first + tuning_.most_sampled - 1) / tuning_.most_sampled);
     if (sampled_ || tuning_.hot_slots == 0 || pairs.tiles < stride) return;
-    sampled_ = true;
     partition_.take_sample(pairs, stride, stream);
+    sampled_ = true;
   }
 
   // Rows of a round, behind the earlier ones. A pair may then have several.

@@ -281,7 +281,7 @@ PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, (kScatterBlocks<Rest, kW
     const unsigned first_bucket = plan.bin_of_tile[tile] * buckets.fine_size();
     const PageSpan span = plan.spans[tile * plan.tile_pages + (index >> page_bits)];
     const unsigned begin = span.begin + within_page;
-    const int ahead = static_cast<int>(span.end) - static_cast<int>(begin);
+    const int ahead = static_cast<int>(span.end - begin);
     scatter_tile<kWeighted>(
         bins, buckets.fine_size(), rests, weights, to,
         [&](auto&& put) {
