@@ -43,7 +43,8 @@ def main() -> int:
         sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
         return 2
     sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
-    return int(any(one.complaint for one in (*loops, *tiles, *kernels)))
+    complaints = (*(one.complaint for one in loops), *(one.complaint for one in tiles), *(one.complaint for one in kernels))
+    return int(any(complaints))
 
 
 if __name__ == "__main__":
