@@ -17,9 +17,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from device.check_sass.entropy import entropy_loops
+from device.check_sass.entropy import Loop, entropy_loops
 from device.check_sass.listing import demangled, disassemble
-from device.check_sass.pairs import pair_kernels, pair_loops
+from device.check_sass.pairs import PairKernel, PairLoop, pair_kernels, pair_loops
 
 
 def main() -> int:
@@ -43,8 +43,8 @@ def main() -> int:
         sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
         return 2
     sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
-    complaints = (*(one.complaint for one in loops), *(one.complaint for one in tiles), *(one.complaint for one in kernels))
-    return int(any(complaints))
+    found: tuple[Loop | PairLoop | PairKernel, ...] = (*loops, *tiles, *kernels)
+    return int(any(one.complaint for one in found))
 
 
 if __name__ == "__main__":
