@@ -231,7 +231,7 @@ def _summary(groups: Mapping[str, Sequence[Difference]], every: bool) -> list[Sh
     headings = (Heading(name, "prose"), *map(Heading, [*([" / ".join(sorted(first))] if first else ()), *columns]))
     meanings = tuple(f"{one}: {_MEANINGS[one]}." for one in columns if one in _MEANINGS)
     if INCONCLUSIVE in columns and NOT_SIGNIFICANT not in columns:
-        meanings += ("not significant: none here, as every CI of a change excludes 0.",)
+        meanings += ("Every change that has a CI is significant here.",)
     title = f"Summary{about}: {''.join(f'change of {one}; ' for one in sorted(first))}number of metrics by verdict"
     return [Sheet(title, headings, tuple(rows), meanings)]
 
