@@ -31,7 +31,7 @@ TEXTS = {
 
 TILE, TABLE_SLOTS = 1024 * 8, 8192  # positions of a tile of the first pass; slots of a bucket's table
 DISTINCT_PER_BUCKET, POSITIONS_PER_BUCKET, FEWEST_BITS, HASH_BITS = 4096, 24_576, 10, 14
-SHARED_BYTES, HOT_WAYS, SAMPLED_PART, MOST_SAMPLED, FEWEST_COVERED = 227 * 1024, 2, 32, 1 << 22, 0.15
+SHARED_BYTES, HOT_WAYS, SAMPLED_PART, MOST_SAMPLED, FEWEST_COVERED = 227 * 1024, 2, 32, 1 << 21, 0.15
 # What a block of the first pass has room for beside its tile, the sizes of 2^14 buckets, and its bins and pages.
 HOT_SETS = (SHARED_BYTES - 4 * TILE - (2 << HASH_BITS) - 128 * (18 + 6)) // (8 + 4)
 KEPT = 0.8  # of a table's slots, beyond which probes end and a bucket is read again by shares

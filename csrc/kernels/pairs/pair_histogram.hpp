@@ -45,7 +45,7 @@ struct PairTuning {
   int part_positions = 1 << 17;  // partition: of a bucket, beyond which several blocks count it
   int hot_slots = kMostHotSlots;   // partition: of the table of frequent pairs, as far as it fits; 0: none
   std::int64_t sampled_part = 32;  // partition: one tile in so many, or in more, is the sample of these
-  std::int64_t most_sampled = 1 << 22;  // partition: positions of the sample
+  std::int64_t most_sampled = 1 << 21;  // partition: positions of the sample
   int cache_slots = 0;             // dense: of a block's shared memory, a power of two; 0: what fits best
   std::uint32_t dense_ids = 2048;  // dense: ids must be below
 };
