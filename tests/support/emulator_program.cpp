@@ -209,7 +209,7 @@ bool counts_pairs(bool weighted, int hot_slots) {
   tuning.multiprocessors = 2;
   tuning.threads = 32;
   tuning.bucket_bits = hot_slots != 0 ? 10 : 13;
-  tuning.bucket_slots = 1;
+  tuning.bucket_slots = 2;
   tuning.part_positions = 20;
   tuning.hot_slots = hot_slots;
   tuning.sampled_part = 3;

@@ -23,7 +23,7 @@ SMALL = {
     "threads": 32,
     "cache_slots": 8,
     "bucket_bits": 10,
-    "bucket_slots": 1,
+    "bucket_slots": 2,
     "part_positions": 3,
     "positions_per_round": 7,
     "dense_ids": 64,

@@ -54,7 +54,8 @@ PairTuning tuning_of(const py::dict& values, int device) {
   const bool fits =
       tuning.threads >= 32 && tuning.threads <= kernels::kMostPairThreads && tuning.threads % 32 == 0 &&
       (tuning.cache_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.cache_slots))) &&
-      (tuning.bucket_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.bucket_slots))) &&
+      (tuning.bucket_slots == 0 ||
+       (tuning.bucket_slots > 1 && std::has_single_bit(static_cast<unsigned>(tuning.bucket_slots)))) &&
       (tuning.bucket_bits == 0 || (tuning.bucket_bits >= kernels::kFewestBucketBits &&
                                    tuning.bucket_bits <= kernels::kMostBucketBits)) &&
       (tuning.hot_slots == 0 ||

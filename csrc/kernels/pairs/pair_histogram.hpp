@@ -41,7 +41,7 @@ struct PairTuning {
   // sort, partition: bounds their memory, which the heads of their files give.
   std::int64_t positions_per_round = std::int64_t{1} << 27;
   int bucket_bits = 0;           // partition: of the number of buckets, 10 to 14; 0: by the size of the round
-  int bucket_slots = 0;          // partition: of a block's table, a power of two; 0: what fits best
+  int bucket_slots = 0;          // partition: of a block's table, a power of two from 2 on; 0: what fits best
   int part_positions = 1 << 17;  // partition: of a bucket, beyond which several blocks count it
   int hot_slots = kMostHotSlots;   // partition: of the table of frequent pairs, as far as it fits; 0: none
   std::int64_t sampled_part = 32;  // partition: one tile in so many, or in more, is the sample of these
