@@ -14,8 +14,11 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #define PH_GLOBAL __global__
 #define PH_DEVICE __device__ __forceinline__
@@ -30,6 +33,16 @@
     (kernel)<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__);          \
     ::pyharness::kernels::check(cudaGetLastError(), "launch of " #kernel); \
   } while (false)
+// Whether the code that is compiled now may run in clusters: the host asks takes_clusters().
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define PH_CLUSTERS 1
+#else
+#define PH_CLUSTERS 0
+#endif
+#define PH_LAUNCH_CLUSTERS(kernel, cluster, grid, block, stream, ...)                             \
+  ::pyharness::kernels::check(                                                                    \
+      ::pyharness::kernels::launch_clusters((kernel), cluster, grid, block, stream, __VA_ARGS__), \
+      "launch of " #kernel)
 #define PH_CHECK(call) ::pyharness::kernels::check((call), #call)
 
 using ph_bf16 = __nv_bfloat16;
@@ -126,6 +139,20 @@ PH_DEVICE Value ph_relaxed_load_shared(const Value* shared) {
   return *static_cast<const volatile Value*>(shared);
 }
 
+#if PH_CLUSTERS
+// Waits for all threads of the cluster that have not exited (PTX ISA, barrier.cluster), and orders what they
+// wrote before it before what they read after it. Not .aligned: lanes may come apart.
+PH_DEVICE void ph_cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+// Where another block of the cluster has what this one has at `own`, in its shared memory: to be read between
+// two barriers, when all blocks have begun and before one leaves.
+template <class Value>
+PH_DEVICE Value* ph_shared_of(Value* own, int rank) {
+  return static_cast<Value*>(__cluster_map_shared_rank(own, static_cast<unsigned>(rank)));
+}
+#endif
+
 namespace pyharness::kernels {
 
 inline void check(cudaError_t status, const char* call) {
@@ -143,6 +170,53 @@ void allow_shared(Kernel* kernel, std::size_t bytes) {
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   PH_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                 cudaSharedmemCarveoutMaxShared));
+}
+
+struct ClusterLaunch {
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+
+  ClusterLaunch(dim3 cluster, dim3 grid, dim3 block, Stream stream) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {cluster.x, cluster.y, cluster.z};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+};
+
+// Whether the current device runs such clusters of the kernel. Above 8 blocks, which is not portable, that
+// depends on the device, so the driver is asked; once, because that takes as long as a launch.
+template <class Kernel>
+bool takes_clusters(Kernel* kernel, dim3 cluster, dim3 grid, dim3 block) {
+  constexpr unsigned kMost = 16;
+  const unsigned size = cluster.x * cluster.y * cluster.z;
+  if (size > kMost) return false;
+  int device = 0;
+  PH_CHECK(cudaGetDevice(&device));
+  static std::mutex mutex;
+  static std::map<std::tuple<Kernel*, int, unsigned, unsigned>, bool> answers;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [answer, is_new] = answers.try_emplace({kernel, device, size, block.x}, false);
+  if (!is_new) return answer->second;
+  const ClusterLaunch launch(cluster, grid, block, nullptr);
+  int clusters = 0;
+  const bool taken =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) == cudaSuccess &&
+      cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) == cudaSuccess;
+  if (!taken) cudaGetLastError();  // a device without clusters; else the next launch would report it
+  return answer->second = taken && clusters > 0;
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch_clusters(void (*kernel)(Parameters...), dim3 cluster, dim3 grid, dim3 block, Stream stream,
+                            const Arguments&... arguments) {
+  ClusterLaunch launch(cluster, grid, block, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, static_cast<Parameters>(arguments)...);
 }
 
 inline void copy(void* to, const void* from, std::size_t bytes, Stream stream) {

@@ -84,6 +84,21 @@ FAULTS = {
         "entropy/joining.hpp", "splits.launch + static_cast<unsigned>(splits.count);",
         "splits.launch + static_cast<unsigned>(splits.count) - 1;",
     ),
+    "no_barrier_before_parts_are_read": Fault(
+        "entropy/joining.hpp", "  ph_cluster_barrier();  // all parts are there", "  // all parts are there", "race",
+        "data race",
+    ),
+    "blocks_that_leave_before_they_are_read": Fault(
+        "entropy/joining.hpp", "  ph_cluster_barrier();  // no block leaves", "  // no block leaves",
+        shown="after it has left",
+    ),
+    "parts_of_another_rank": Fault(
+        "entropy/joining.hpp", "*ph_shared_of(part, rank)", "*ph_shared_of(part, rank / 2)",
+    ),
+    "parts_of_a_rank_that_is_not": Fault(
+        "entropy/joining.hpp", "*ph_shared_of(part, rank)", "*ph_shared_of(part, rank + 1)",
+        shown="which its cluster does not have",
+    ),
     "lost_turn": Fault("entropy/row.hpp", "if (turns <= kLoadsInFlight) return 0;", "if (turns <= 5) return 0;"),
     "lost_last_word": Fault("entropy/row.hpp", "last < end ? __ldcs", "last + 1 < end ? __ldcs"),
     "neighbours_before_a_row": Fault("entropy/words.hpp", "if (word == 0 && words.head() != 0)", "if (false)"),
@@ -247,7 +262,7 @@ def place(marker: str) -> str:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("case", ["correct", "entropy", "pairs"])
+@pytest.mark.parametrize("case", ["correct", "cluster", "entropy", "pairs"])
 @pytest.mark.parametrize("build", BUILDS)
 def test_correct_kernels_pass(run: Run, build: str, case: str, seed: int) -> None:
     done = run(build, case, seed)
@@ -314,9 +329,44 @@ def test_a_barrier_that_some_threads_never_reach_is_named(run: Run, seed: int) -
     assert f"64 threads at __syncthreads ({place('barrier')}), 32 threads exited" in done.stderr
 
 
+def test_a_removed_barrier_of_a_cluster_is_a_race_with_both_lines(run: Run) -> None:
+    """In some orders a block has not begun when it is read, which no device allows either."""
+    reports = [run("race", "removed_cluster_barrier", seed).stderr for seed in range(8)]
+    races = [report for report in reports if f"({place('part read')}) before it has begun" not in report]
+    assert 0 < len(races) < len(reports)
+    for report in races:
+        assert "data race" in report
+        assert place("part read") in report
+        assert place("part written") in report
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_divergent_barrier_of_a_cluster_names_the_places(run: Run, seed: int) -> None:
+    done = run("address", "divergent_cluster_barrier", seed)
+    assert done.returncode == REFUSED
+    assert "different barriers of the cluster" in done.stderr
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_barriers_of_a_block_and_of_its_cluster_are_not_the_same(run: Run, seed: int) -> None:
+    done = run("address", "mixed_barriers", seed)
+    assert done.returncode == REFUSED
+    assert "no thread can go on" in done.stderr
+    assert "at the cluster's barrier (" in done.stderr
+
+
+def test_a_block_that_has_left_its_cluster_cannot_be_read(run: Run) -> None:
+    """Some orders let it be read before; where it is not, that is an error, whatever the result."""
+    runs = [run("address", "block_that_leaves_early", seed) for seed in range(8)]
+    assert all(done.returncode == RIGHT or f"({place('part read')}) after it has left" in done.stderr for done in runs)
+    assert any(done.returncode == REFUSED for done in runs)
+
+
 @pytest.mark.parametrize(
     ("case", "message"),
     [
+        ("wrong_rank", "reads rank 5 "),
+        ("half_a_cluster", "no device takes"),
         ("missing_lane", "lane 31 "),
         ("foreign_lane", "not in the mask"),
         ("too_many_threads", "no device takes"),

@@ -35,14 +35,15 @@ def drawn(seed: int, rows: int, columns: int) -> NDArray[np.float32]:
     return np.random.default_rng(seed).normal(0, 3, (rows, columns)).astype(np.float32)
 
 
-@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("split", [None, "counted", "in a cluster"])
 @pytest.mark.parametrize(("rows", "columns"), [(3, 700), (70, 7)])
 def test_a_graph_does_it_again_with_what_the_memory_then_holds(
-    capture: Any, rows: int, columns: int, split: bool
+    capture: Any, rows: int, columns: int, split: str | None
 ) -> None:
     """Rows that several blocks share, too: a launch that is repeated has the name that it had."""
     if split:
-        capture.set_entropy_tuning(threads=64, blocks=64, loads_per_part=3, loads_of_short_rows=0)
+        most = 0 if split == "counted" else 16
+        capture.set_entropy_tuning(threads=64, blocks=40, loads_per_part=3, loads_of_short_rows=0, most_in_cluster=most)
     memory: list[NDArray[np.uint8]] = []  # that a graph works in is kept
 
     def allocate(size: int, purpose: str) -> NDArray[np.uint8]:
@@ -52,7 +53,7 @@ def test_a_graph_does_it_again_with_what_the_memory_then_holds(
     logits, found = drawn(0, rows, columns), np.full(rows, np.nan, np.float32)
     capture.entropy(logits, entropy=found, allocate=allocate)
     assert np.isnan(found).all()
-    assert bool(memory) == (split and rows * columns > 1000)
+    assert bool(memory) == (split is not None and rows * columns > 1000)
     capture.end_capture()
     for seed in (0, 1, 2):
         logits[...] = drawn(seed, rows, columns)

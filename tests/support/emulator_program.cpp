@@ -37,6 +37,11 @@ enum class Fault {
   kMissingLane,
   kForeignLane,
   kDeepStack,
+  kRemovedClusterBarrier,
+  kDivergentClusterBarrier,
+  kMixedBarriers,
+  kLeavesEarly,
+  kWrongRank,
 };
 
 constexpr int kBlocks = 3;
@@ -89,6 +94,45 @@ bool sums() {
   PH_LAUNCH(sum<kFault>, kBlocks, kThreads, 0, nullptr, input.data(), kSize, &total);
   std::printf("total %d of %d\n", total, kSize);
   return total == kSize;
+}
+
+// totals[cluster] += the sum of its blocks' ranks plus one, each in the shared memory of its block. The
+// second warp has exited.
+constexpr int kCluster = 5;
+template <Fault kFault>
+PH_GLOBAL void cluster_sum(int* totals) {
+  PH_SHARED(int, part, 1);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int rank = static_cast<int>(blockIdx.y);
+  if (thread >= 32) return;
+  if (thread == 0) part[0] = rank + 1;  // marker: part written
+  const bool other = rank == 1 && thread == 7;
+  if (kFault == Fault::kDivergentClusterBarrier && other)
+    ph_cluster_barrier();  // marker: other cluster barrier
+  else if (kFault == Fault::kMixedBarriers && other)
+    __syncthreads();  // marker: mixed barrier
+  else if (kFault != Fault::kRemovedClusterBarrier)
+    ph_cluster_barrier();  // marker: cluster barrier
+  const int read = kFault == Fault::kWrongRank ? thread + 1 : thread;
+  if (rank == 0 && thread < kCluster)
+    atomicAdd(totals + blockIdx.x, *ph_shared_of(part, read));  // marker: part read
+  if (kFault != Fault::kLeavesEarly) ph_cluster_barrier();
+}
+
+template <Fault kFault>
+bool cluster_sums() {
+  constexpr unsigned kClusters = 4;
+  std::vector<int> totals(kClusters, 0);
+  PH_LAUNCH_CLUSTERS(cluster_sum<kFault>, dim3(1, kCluster), dim3(kClusters, kCluster), 64, nullptr,
+                     totals.data());
+  return std::all_of(totals.begin(), totals.end(),
+                     [](int total) { return total == kCluster * (kCluster + 1) / 2; });
+}
+
+bool launches_half_a_cluster() {
+  int total = 0;
+  PH_LAUNCH_CLUSTERS(cluster_sum<Fault::kNone>, dim3(1, 2), dim3(1, kCluster), 64, nullptr, &total);
+  return true;
 }
 
 bool launches_too_many_threads() {
@@ -169,19 +213,22 @@ bool entropy_of(int columns) {
   return right;
 }
 
-// A row of 9001 logits is split already; then rows of any length; then up to 32 short ones for a block.
+// A row of 9001 logits is split already; then rows of any length, whose blocks join in either way; then up to
+// 32 short ones for a block.
 bool entropies() {
   using pyharness::kernels::entropy_tuning;
   bool right = entropy_of(9001) && entropy_of(1100);
   using Tuning = pyharness::kernels::EntropyTuning;
-  for (const Tuning& tuning : {Tuning{64, 64, 3, 0}, Tuning{64, 2, 1024, 256}}) {
+  for (const Tuning& tuning : {Tuning{64, 64, 3, 0, 0}, Tuning{64, 64, 3, 0}, Tuning{64, 2, 1024, 256}}) {
     entropy_tuning() = tuning;
     for (const int columns : {1, 2, 7, 33, 130, 261}) right &= entropy_of(columns);
   }
-  return right;
+  entropy_tuning() = {64, 23, 3, 0};  // 12 blocks for each of two rows
+  return right && entropy_of(1100);
 }
 
-// ---- the counter of pairs, with and without hot pairs, with tables that overflow and buckets of several parts
+// ---- the counter of pairs, with and without hot pairs, with tables that overflow and buckets of several
+// parts
 
 class HostMemory final : public pyharness::kernels::DeviceMemory {
  public:
@@ -248,6 +295,13 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"foreign_lane", sums<Fault::kForeignLane>},
     {"deep_stack", sums<Fault::kDeepStack>},
     {"too_many_threads", launches_too_many_threads},
+    {"cluster", cluster_sums<Fault::kNone>},
+    {"removed_cluster_barrier", cluster_sums<Fault::kRemovedClusterBarrier>},
+    {"divergent_cluster_barrier", cluster_sums<Fault::kDivergentClusterBarrier>},
+    {"mixed_barriers", cluster_sums<Fault::kMixedBarriers>},
+    {"block_that_leaves_early", cluster_sums<Fault::kLeavesEarly>},
+    {"wrong_rank", cluster_sums<Fault::kWrongRank>},
+    {"half_a_cluster", launches_half_a_cluster},
     {"entropy", entropies},
     {"pairs", pairs},
 };

@@ -48,10 +48,10 @@ bool is_capturing(std::optional<std::intptr_t> stream) {
 
 #if defined(PH_EMULATED)
 void set_entropy_tuning(int threads, std::int64_t blocks, std::int64_t loads_per_part,
-                        std::int64_t loads_of_short_rows) {
+                        std::int64_t loads_of_short_rows, int most_in_cluster) {
   if (threads < 32 || threads > 256 || threads % 32 != 0 || blocks < 1 || loads_per_part < 1)
     throw std::invalid_argument("this tuning cannot be launched");
-  kernels::entropy_tuning() = {threads, blocks, loads_per_part, loads_of_short_rows};
+  kernels::entropy_tuning() = {threads, blocks, loads_per_part, loads_of_short_rows, most_in_cluster};
 }
 #endif
 
@@ -68,7 +68,8 @@ void bind_devices(py::module_& module) {
   const kernels::EntropyTuning usual;
   module.def("set_entropy_tuning", &set_entropy_tuning, py::kw_only(), py::arg("threads") = usual.threads,
              py::arg("blocks") = usual.blocks, py::arg("loads_per_part") = usual.loads_per_part,
-             py::arg("loads_of_short_rows") = usual.loads_of_short_rows);
+             py::arg("loads_of_short_rows") = usual.loads_of_short_rows,
+             py::arg("most_in_cluster") = usual.most_in_cluster);
   py::register_exception<emulator::Error>(module, "EmulatorError", PyExc_RuntimeError);
 #endif
 }

@@ -23,10 +23,16 @@
   auto& name = ::pyharness::emulator::shared<Type[count]>(&name##_declaration)
 #define PH_DYNAMIC_SHARED(Type, name) \
   Type* const name = static_cast<Type*>(::pyharness::emulator::dynamic_shared_array())
-#define PH_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                            \
-  do {                                                                                       \
-    static_cast<void>(stream);                                                               \
-    ::pyharness::emulator::launch(#kernel, grid, block, shared_bytes, &kernel, __VA_ARGS__); \
+#define PH_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                \
+  do {                                                                                           \
+    static_cast<void>(stream);                                                                   \
+    ::pyharness::emulator::launch(#kernel, grid, block, {}, shared_bytes, &kernel, __VA_ARGS__); \
+  } while (false)
+#define PH_CLUSTERS 1
+#define PH_LAUNCH_CLUSTERS(kernel, cluster, grid, block, stream, ...)                      \
+  do {                                                                                     \
+    static_cast<void>(stream);                                                             \
+    ::pyharness::emulator::launch(#kernel, grid, block, cluster, 0, &kernel, __VA_ARGS__); \
   } while (false)
 #define __launch_bounds__(...)
 
@@ -67,6 +73,9 @@ using ph_place = ::pyharness::emulator::Place;
 inline void __syncthreads(ph_place place = ph_place::current()) { ::pyharness::emulator::barrier(place); }
 inline void __syncwarp(unsigned mask = 0xffffffffu, ph_place place = ph_place::current()) {
   ::pyharness::emulator::warp_barrier(mask, place);
+}
+inline void ph_cluster_barrier(ph_place place = ph_place::current()) {
+  ::pyharness::emulator::cluster_barrier(place);
 }
 inline void __threadfence() { ::pyharness::emulator::fence(); }
 inline void ph_fence() { ::pyharness::emulator::fence(); }
@@ -117,6 +126,11 @@ unsigned __match_any_sync(unsigned mask, Value value, ph_place place = ph_place:
 }
 
 // ---- memory and atomics: relaxed, as on the device
+
+template <class Value>
+Value* ph_shared_of(Value* own, int rank, ph_place place = ph_place::current()) {
+  return static_cast<Value*>(::pyharness::emulator::shared_array_of(own, static_cast<unsigned>(rank), place));
+}
 
 template <class Value>
 Value __ldg(const Value* address) {
@@ -278,6 +292,10 @@ namespace pyharness::kernels {
 
 template <class Kernel>
 void allow_shared(Kernel*, std::size_t) {}
+template <class Kernel>
+bool takes_clusters(Kernel*, dim3 cluster, dim3, dim3) {
+  return cluster.x * cluster.y * cluster.z <= emulator::kMostBlocksOfCluster;
+}
 inline void copy(void* to, const void* from, std::size_t bytes, Stream) {
   emulator::enqueue([=] { std::memcpy(to, from, bytes); });
 }

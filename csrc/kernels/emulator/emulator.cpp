@@ -20,8 +20,8 @@ namespace pyharness::emulator {
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr unsigned kMostThreads = 1024;     // of a block
-constexpr std::size_t kResidentBlocks = 3;  // under a seed, so that blocks interleave
+constexpr unsigned kMostThreads = 1024;       // of a block
+constexpr std::size_t kResidentClusters = 3;  // under a seed, so that blocks interleave
 
 std::atomic<std::uint64_t> chosen_seed{0};
 constinit thread_local Thread* current = nullptr;
@@ -51,10 +51,31 @@ void make_ready(Thread& thread) {
   thread.block->grid->ready.push_back(&thread);
 }
 
+// Lets the cluster go on if all its threads are at its barrier or have exited.
+void pass_cluster_barrier(Cluster& cluster) {
+  std::vector<Thread*> waiting;
+  for (Block* block = cluster.blocks; block != cluster.blocks + cluster.size; ++block) {
+    for (Thread& thread : block->threads) {
+      if (thread.state == State::kAtClusterBarrier)
+        waiting.push_back(&thread);
+      else if (thread.state != State::kExited)
+        return;
+    }
+  }
+  for (Thread* thread : waiting) {
+    if (thread->place.line() != waiting[0]->place.line())
+      fail(*thread->block, "threads meet at different barriers of the cluster");
+  }
+  cluster.at_barrier = 0;
+  for (Thread* thread : waiting) make_ready(*thread);
+}
+
 void thread_main() {
   Fiber::entered();
-  Grid& grid = *current->block->grid;
+  Block& block = *current->block;
+  Grid& grid = *block.grid;
   observe(&grid.started);
+  ++block.entered;
   try {
     grid.body();
   } catch (...) {
@@ -62,6 +83,7 @@ void thread_main() {
   }
   publish(&grid.left);
   current->state = State::kExited;
+  ++block.exited;
   current->fiber.leave_for_good();
 }
 
@@ -78,11 +100,12 @@ std::byte* stacks_of(std::size_t threads) {
   return memory.get();
 }
 
-void start(Grid& grid, Block& block, std::size_t block_rank, std::byte* stacks) {
+void start(Cluster& cluster, Block& block, Grid& grid, const dim3& index, std::byte* stacks) {
   block.grid = &grid;
-  block.index = unravel(block_rank, grid.shape);
+  block.cluster = &cluster;
+  block.index = index;
   block.arrays.clear();
-  block.at_barrier = 0;
+  block.at_barrier = block.entered = block.exited = 0;
   for (std::size_t rank = 0; rank < block.threads.size(); ++rank) {
     Thread& thread = block.threads[rank];
     thread.block = &block;
@@ -102,6 +125,10 @@ void resume(Thread& thread) {
   if (!thread.fiber.stack_intact())
     fail(*thread.block, "a thread needs more stack than the emulator gives it");
   if (grid.failure) std::rethrow_exception(grid.failure);
+  if (thread.state != State::kExited) return;
+  Block& block = *thread.block;
+  if (block.exited == block.threads.size()) block.arrays.clear();
+  if (block.cluster->at_barrier != 0) pass_cluster_barrier(*block.cluster);
 }
 
 void run_ready_threads(Grid& grid) {
@@ -121,14 +148,17 @@ void expect_all_exited(const Block& block) {
   }
 }
 
-void check_launch(const char* kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes) {
+void check_launch(const char* kernel, const dim3& grid, const dim3& block, const dim3& cluster,
+                  std::size_t shared_bytes) {
   const bool fits = volume(grid) > 0 && grid.x <= 0x7fffffffu && grid.y <= 0xffff && grid.z <= 0xffff &&
                     volume(block) > 0 && volume(block) <= kMostThreads && block.z <= 64 &&
                     shared_bytes <= kMostSharedBytes;
-  if (!fits) {
+  const bool divides = volume(cluster) > 0 && volume(cluster) <= kMostBlocksOfCluster &&
+                       grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  if (!fits || !divides) {
     throw Error(std::string("launch of ") + kernel + ": no device takes a grid of " + text(grid) +
-                ", blocks of " + text(block) + " and " + std::to_string(shared_bytes) +
-                " bytes of shared memory");
+                ", clusters of " + text(cluster) + ", blocks of " + text(block) + " and " +
+                std::to_string(shared_bytes) + " bytes of shared memory");
   }
 }
 
@@ -136,25 +166,37 @@ void check_launch(const char* kernel, const dim3& grid, const dim3& block, std::
 
 void set_seed(std::uint64_t seed) { chosen_seed = seed; }
 
-void run(const char* kernel, dim3 grid_shape, dim3 block_shape, std::size_t shared_bytes,
+void run(const char* kernel, dim3 grid_shape, dim3 block_shape, dim3 cluster_shape, std::size_t shared_bytes,
          const std::function<void()>& body) {
-  check_launch(kernel, grid_shape, block_shape, shared_bytes);
-  Grid grid{kernel, grid_shape, block_shape, shared_bytes, body, chosen_seed};
-  const std::size_t block_count = volume(grid_shape);
+  check_launch(kernel, grid_shape, block_shape, cluster_shape, shared_bytes);
+  Grid grid{kernel, grid_shape, block_shape, cluster_shape, shared_bytes, body, chosen_seed};
+  const dim3 clusters{grid_shape.x / cluster_shape.x, grid_shape.y / cluster_shape.y,
+                      grid_shape.z / cluster_shape.z};
+  const std::size_t cluster_count = volume(clusters);
+  const std::size_t cluster_size = volume(cluster_shape);
   const std::size_t thread_count = volume(block_shape);
-  std::vector<std::size_t> order(block_count);
-  for (std::size_t rank = 0; rank < block_count; ++rank) order[rank] = rank;
+  std::vector<std::size_t> order(cluster_count);
+  for (std::size_t rank = 0; rank < cluster_count; ++rank) order[rank] = rank;
   if (grid.seed != 0) std::shuffle(order.begin(), order.end(), grid.random);
 
-  const std::size_t most = grid.seed == 0 ? 1 : kResidentBlocks;
-  std::vector<Block> resident(std::min(most, block_count));
+  const std::size_t most = grid.seed == 0 ? 1 : kResidentClusters;
+  std::vector<Cluster> together(std::min(most, cluster_count));
+  std::vector<Block> resident(together.size() * cluster_size);
   for (Block& block : resident) block.threads = std::vector<Thread>(thread_count);
   grid.ready.reserve(resident.size() * thread_count);
   std::byte* const stacks = stacks_of(resident.size() * thread_count);
-  for (std::size_t next = 0; next < block_count;) {
-    const std::size_t wave = std::min(resident.size(), block_count - next);
-    for (std::size_t k = 0; k < wave; ++k)
-      start(grid, resident[k], order[next++], stacks + k * thread_count * kStackBytes);
+  for (std::size_t next = 0; next < cluster_count;) {
+    const std::size_t wave = std::min(together.size(), cluster_count - next) * cluster_size;
+    for (std::size_t k = 0; k < wave; ++k) {
+      Cluster& cluster = together[k / cluster_size];
+      cluster = {&resident[k - k % cluster_size], static_cast<unsigned>(cluster_size)};
+      const dim3 at = unravel(order[next + k / cluster_size], clusters);
+      const dim3 in = unravel(k % cluster_size, cluster_shape);
+      const dim3 index{at.x * cluster_shape.x + in.x, at.y * cluster_shape.y + in.y,
+                       at.z * cluster_shape.z + in.z};
+      start(cluster, resident[k], grid, index, stacks + k * thread_count * kStackBytes);
+    }
+    next += wave / cluster_size;
     publish(&grid.started);
     run_ready_threads(grid);
     for (std::size_t k = 0; k < wave; ++k) expect_all_exited(resident[k]);
@@ -183,6 +225,17 @@ void barrier(Place place) {
   }
   wait();
   observe(&block);
+}
+
+void cluster_barrier(Place place) {
+  Cluster& cluster = *current->block->cluster;
+  current->state = State::kAtClusterBarrier;
+  current->place = place;
+  publish(&cluster);
+  ++cluster.at_barrier;
+  pass_cluster_barrier(cluster);
+  wait();
+  observe(&cluster);
 }
 
 const LaneValues& collect(const char* operation, unsigned mask, std::uint64_t value, Place place) {
@@ -248,8 +301,8 @@ void maybe_switch() {
   wait();
 }
 
-void* shared_array(const void* declaration, std::size_t bytes) {
-  auto& arrays = current->block->arrays;
+void* array_of(Block& block, const void* declaration, std::size_t bytes) {
+  auto& arrays = block.arrays;
   observe(&arrays);
   for (const SharedArray& array : arrays) {
     if (array.declaration == declaration) return array.data.get();
@@ -257,8 +310,26 @@ void* shared_array(const void* declaration, std::size_t bytes) {
   std::unique_ptr<std::byte[]> data(new std::byte[bytes]);
   std::memset(data.get(), 0xff, bytes);  // NaN as a float, -1 as an integer
   publish(&arrays);
-  arrays.push_back({declaration, std::move(data)});
+  arrays.push_back({declaration, std::move(data), bytes});
   return arrays.back().data.get();
+}
+
+void* shared_array(const void* declaration, std::size_t bytes) {
+  return array_of(*current->block, declaration, bytes);
+}
+
+void* shared_array_of(const void* own, unsigned rank, Place place) {
+  const Block& here = *current->block;
+  if (rank >= here.cluster->size)
+    fail(here,
+         "reads rank " + std::to_string(rank) + " (" + text(place) + "), which its cluster does not have");
+  const auto is_own = [&](const SharedArray& array) { return array.data.get() == own; };
+  const auto array = std::find_if(here.arrays.begin(), here.arrays.end(), is_own);
+  if (array == here.arrays.end()) fail(here, "none of its arrays begins there (" + text(place) + ")");
+  Block& there = here.cluster->blocks[rank];
+  if (there.entered == 0) fail(there, "is read (" + text(place) + ") before it has begun");
+  if (there.exited == there.threads.size()) fail(there, "is read (" + text(place) + ") after it has left");
+  return array_of(there, array->declaration, array->bytes);
 }
 
 void* dynamic_shared_array() { return shared_array(nullptr, current->block->grid->shared_bytes); }

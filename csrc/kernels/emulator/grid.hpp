@@ -17,7 +17,7 @@
 
 namespace pyharness::emulator {
 
-enum class State : std::uint8_t { kReady, kAtBarrier, kInCollective, kExited };
+enum class State : std::uint8_t { kReady, kAtBarrier, kAtClusterBarrier, kInCollective, kExited };
 
 struct Block;
 
@@ -37,22 +37,33 @@ struct Thread {
 struct SharedArray {
   const void* declaration;
   std::unique_ptr<std::byte[]> data;
+  std::size_t bytes;
 };
 
 struct Grid;
 
+// Blocks that are resident together; of a launch without clusters, each block is one.
+struct Cluster {
+  Block* blocks = nullptr;
+  unsigned size = 1;
+  unsigned at_barrier = 0;  // threads
+};
+
 struct Block {
   Grid* grid = nullptr;
+  Cluster* cluster = nullptr;
   dim3 index;
   std::vector<Thread> threads;
   std::vector<SharedArray> arrays;
   unsigned at_barrier = 0;
+  unsigned entered = 0, exited = 0;  // threads
 };
 
 struct Grid {
   const char* kernel;
   dim3 shape;
   dim3 block_shape;
+  dim3 cluster_shape;
   std::size_t shared_bytes;
   const std::function<void()>& body;
   std::uint64_t seed;
@@ -89,6 +100,8 @@ inline std::string whereabouts(const Thread& thread) {
       return "exited";
     case State::kAtBarrier:
       return "at __syncthreads (" + text(thread.place) + ")";
+    case State::kAtClusterBarrier:
+      return "at the cluster's barrier (" + text(thread.place) + ")";
     case State::kInCollective: {
       char mask[9];
       std::snprintf(mask, sizeof mask, "%08x", thread.mask);

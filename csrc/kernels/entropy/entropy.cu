@@ -241,8 +241,15 @@ void launch_rows(const RowsCall& call, void* workspace, Stream stream) {
     splits.arrivals = reinterpret_cast<Arrivals*>(splits.parts + rows * splits.count);
     splits.launch = next_launch();
   }
-  PH_LAUNCH((entropy_rows<Logit, kTop>), dim3(blocks_for(rows, 1), static_cast<unsigned>(splits.count)),
-            layout.threads, 0, stream, call, splits);
+  const dim3 cluster(1, static_cast<unsigned>(splits.count));
+  const dim3 grid(blocks_for(rows, 1), cluster.y);
+  const dim3 block(static_cast<unsigned>(layout.threads));
+  splits.in_cluster = splits.count > 1 && splits.count <= entropy_tuning().most_in_cluster &&
+                      takes_clusters(entropy_rows<Logit, kTop>, cluster, grid, block);
+  if (splits.in_cluster)
+    PH_LAUNCH_CLUSTERS((entropy_rows<Logit, kTop>), cluster, grid, block, stream, call, splits);
+  else
+    PH_LAUNCH((entropy_rows<Logit, kTop>), grid, block, 0, stream, call, splits);
 }
 
 template <class Logit>

@@ -18,6 +18,7 @@ struct EntropyTuning {
   std::int64_t blocks = 1024;              // that fill a device: of fewer rows, each is split
   std::int64_t loads_per_part = 1024;      // of 16 bytes: the least that is worth a block
   std::int64_t loads_of_short_rows = 256;  // rows of so many at most share a block
+  int most_in_cluster = 16;                // blocks of a row that may join through their shared memory
 };
 
 // What calls from now on use; to be changed by tests alone.

@@ -22,6 +22,8 @@ TUNINGS: dict[str, dict[str, int]] = {
     "usual": {},
     # Rows of 12 logits are worth a second block, and short ones share none.
     "split": {"threads": 64, "blocks": 64, "loads_per_part": 3, "loads_of_short_rows": 0},
+    # As on devices without clusters.
+    "counted": {"threads": 64, "blocks": 64, "loads_per_part": 3, "loads_of_short_rows": 0, "most_in_cluster": 0},
     # Up to 32 rows for a block, which takes them in several rounds.
     "shared": {"threads": 64, "blocks": 2},
 }
@@ -111,7 +113,7 @@ def test_random_cases(emulated: Any, tuning: str) -> None:
 @pytest.mark.parametrize("byte", GARBAGE)
 def test_memory_of_earlier_launches_counts_no_arrivals(emulated: Any, byte: int) -> None:
     """Pools hand the same memory out again, with the counters and parts of other rows in it."""
-    emulated.set_entropy_tuning(**TUNINGS["split"])
+    emulated.set_entropy_tuning(**TUNINGS["counted"])
     memory: dict[int, NDArray[Any]] = {}
 
     def again(size: int, purpose: str) -> NDArray[Any]:
@@ -124,6 +126,28 @@ def test_memory_of_earlier_launches_counts_no_arrivals(emulated: Any, byte: int)
         found = results_of(emulated, case, allocate=again)["entropy"]
         np.testing.assert_allclose(found, results_of(_core, case)["entropy"], atol=2e-6)
     assert len(memory) == 1
+
+
+def test_a_cluster_joins_to_the_same_bits(emulated: Any) -> None:
+    """As the last block to arrive does, for every size of a cluster and any order of threads; memory is left alone."""
+    generator = np.random.default_rng(5)
+    for number in range(examples(150)):
+        case = random_case(number)
+        runs: list[dict[str, NDArray[Any]]] = []
+        blocks = case.rows * int(generator.integers(2, 17))
+        for seed, most in enumerate((0, 16, 16)):
+            memory: list[NDArray[np.uint8]] = []
+
+            def allocate(size: int, purpose: str, memory: list[NDArray[np.uint8]] = memory) -> NDArray[np.uint8]:
+                memory.append(np.full(size, 0xFF, np.uint8))
+                return memory[-1]
+
+            emulated.set_entropy_tuning(**TUNINGS["counted"] | {"blocks": blocks, "most_in_cluster": most})
+            emulated.set_seed(seed)
+            runs.append(results_of(emulated, case, allocate=allocate))
+            assert all((array == 0xFF).all() == (most != 0) for array in memory)
+        for other in runs[1:]:
+            assert_same_bits(other, runs[0])
 
 
 def test_states_of_parts_are_those_of_the_cpu(emulated: Any) -> None:
