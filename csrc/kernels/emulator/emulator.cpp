@@ -169,7 +169,7 @@ void set_seed(std::uint64_t seed) { chosen_seed = seed; }
 void run(const char* kernel, dim3 grid_shape, dim3 block_shape, dim3 cluster_shape, std::size_t shared_bytes,
          const std::function<void()>& body) {
   check_launch(kernel, grid_shape, block_shape, cluster_shape, shared_bytes);
-  Grid grid{kernel, grid_shape, block_shape, cluster_shape, shared_bytes, body, chosen_seed};
+  Grid grid{kernel, grid_shape, block_shape, shared_bytes, body, chosen_seed};
   const dim3 clusters{grid_shape.x / cluster_shape.x, grid_shape.y / cluster_shape.y,
                       grid_shape.z / cluster_shape.z};
   const std::size_t cluster_count = volume(clusters);

@@ -63,7 +63,6 @@ struct Grid {
   const char* kernel;
   dim3 shape;
   dim3 block_shape;
-  dim3 cluster_shape;
   std::size_t shared_bytes;
   const std::function<void()>& body;
   std::uint64_t seed;
