@@ -297,7 +297,7 @@ bool takes_clusters(Kernel*, dim3 cluster, dim3, dim3) {
   return cluster.x * cluster.y * cluster.z <= emulator::kMostBlocksOfCluster;
 }
 inline void copy(void* to, const void* from, std::size_t bytes, Stream) {
-  emulator::enqueue([=] { std::memcpy(to, from, bytes); });
+  if (bytes != 0) emulator::enqueue([=] { std::memcpy(to, from, bytes); });
 }
 inline void fill(void* to, int byte, std::size_t bytes, Stream) {
   emulator::enqueue([=] { std::memset(to, byte, bytes); });
