@@ -236,7 +236,7 @@ TABLE = Table(
         "tested: documents of all texts, plus odd strings (the stress set) once per text.",
         "kept: share of tested that came back as promised.",
         "text exact: share of documents that came back byte for byte.",
-        "stress exact: the same share for the stress set, to which long runs of one character are added here.",
+        "stress exact: share of odd strings, such as long runs of one character, that came back byte for byte.",
         "idempotent: share of tested whose decoded text gives the same ids again.",
         "Shares are taken text by text; the lowest is shown.",
         "same ids: number of documents whose ids equal those of another row with the same vocabulary. -: no such row.",
