@@ -273,17 +273,17 @@ def add_chunks(
     options: dict[str, Any],
 ) -> None:
     """Merge the states of all chunks of columns, and write the outputs, for one chunk of rows after the other."""
-    place, temperature = logits.place, finish["temperature"]
+    place, shared = logits.place, {"temperature": finish["temperature"], **options}
     both = place.empty((2, chunks.row_step, STATE_WORDS), "float32", "the states of entropy")
+    own_targets = None if targets is None else place.library.own(targets)
     with closing(logits.by_turns(chunks)) as turns:
         for rows, columns, chunk in turns:
             states, part = both[0, : rows.stop - rows.start], both[1, : rows.stop - rows.start]
             into = part if columns.start else states
-            row_targets = None if targets is None else place.library.own(targets)[rows]
-            given = {"first_column": columns.start, "temperature": temperature, **options}
-            place.module.entropy_states(chunk, row_targets, into, **given)
+            row_targets = None if own_targets is None else own_targets[rows]
+            place.module.entropy_states(chunk, row_targets, into, first_column=columns.start, **shared)
             if columns.start:
-                place.module.entropy_merge(states, part, temperature=temperature, **options)
+                place.module.entropy_merge(states, part, **shared)
             if columns.stop == chunks.columns:
                 place.module.entropy_finish(states, **finish, **of_rows(results, rows, place), **options)
 

@@ -180,3 +180,23 @@ def test_too_little_memory_is_an_error_with_the_figure() -> None:
     ids = (np.arange(140_001) % 7).astype(np.uint32)
     with pytest.raises(MemoryError, match=r"^\d{6} bytes for the pairs of a round$"):
         counted(ids, SmallMemory(100_000))
+
+
+def test_a_table_of_frequent_pairs_that_does_not_fit_is_tried_again() -> None:
+    """In a smaller round, with another sample; and nothing that was half made is used."""
+    ids = (np.arange(140_001) % 7).astype(np.uint32)
+    asked: list[str] = []
+
+    def allocate(size: int, purpose: str) -> NDArray[np.uint8]:
+        asked.append(purpose)
+        if purpose == "the most frequent pairs" and asked.count(purpose) == 3:  # tags, counts, and how they rank
+            raise MemoryError(f"{size} bytes for {purpose}")
+        return np.full(size, 0xA5, np.uint8)
+
+    counter = module("_emulated").PairCounter("partition", allocate, 0, {"threads": 64, "hot_slots": 512})
+    counter.add(ids)
+    assert asked.count("the most frequent pairs") == 6
+    size = counter.order()
+    columns = [np.empty(size, dtype) for dtype in (np.uint32, np.uint32, np.uint64)]
+    counter.write(*columns)
+    assert rows(PairHistogram(*columns)) == [(a, (a + 1) % 7, 20_000) for a in range(7)]

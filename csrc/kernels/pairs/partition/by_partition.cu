@@ -37,7 +37,7 @@ class Workspace {
   Value* take(std::size_t count) {
     const std::size_t begin = size_;
     size_ += (count * sizeof(Value) + 15) / 16 * 16;
-    return reinterpret_cast<Value*>(memory_ + begin);
+    return memory_ == nullptr ? nullptr : reinterpret_cast<Value*>(memory_ + begin);
   }
   std::size_t size() const { return size_; }
 
@@ -56,12 +56,11 @@ struct Round {
   std::size_t most_parts;
   SecondPlan plan;
   Rests<Rest> rests;
-  unsigned* sizes;
   std::size_t zeroed;  // bytes from the first array on
 
   void lay_out(Workspace& space, std::size_t positions) {
     pages.totals = space.template take<RoundTotals>(1);
-    sizes = space.template take<unsigned>(buckets.size());
+    plan.sizes = space.template take<unsigned>(buckets.size());
     pages.of_bin = space.template take<unsigned>(buckets.coarse_size());
     plan.spans = space.template take<PageSpan>(most_tiles * plan.tile_pages);
     zeroed = space.size();
@@ -72,7 +71,6 @@ struct Round {
     plan.parts = space.template take<BucketPart>(most_parts);
     rests.rest = space.template take<Rest>(positions);
     rests.weight = space.template take<Word>(kWeighted ? positions : 0);
-    plan.sizes = sizes;
     plan.totals = pages.totals;
   }
 };
@@ -162,7 +160,8 @@ class Partition {
   PairRows count_in(const Pairs& pairs, std::int64_t most, unsigned part_positions, RoundTotals* totals,
                     Stream stream) {
     constexpr bool kWeighted = Pairs::kWeighted;
-    const HotPairs hot = kWeighted || sizeof(Rest) == sizeof(Word) ? HotPairs{} : hot_;
+    constexpr bool kMayBeHot = !kWeighted && sizeof(Rest) == sizeof(std::uint32_t);
+    const HotPairs hot = kMayBeHot ? hot_ : HotPairs{};
     Round<Rest, kWeighted> round = round_for<Rest, kWeighted>(pairs.tiles, most, part_positions);
     Workspace sizes(nullptr);
     round.lay_out(sizes, static_cast<std::size_t>(most));
@@ -180,7 +179,7 @@ class Partition {
     const RowPlaces to{rows.key.data(), rows.count.data(), places, rows.bits, round.pages.totals->rows};
 
     fill(round.pages.totals, 0, round.zeroed, stream);
-    if constexpr (!kWeighted && sizeof(Rest) == sizeof(std::uint32_t)) {
+    if constexpr (kMayBeHot) {
       if (hot.size != 0) {
         fill(hot.counts, 0, hot_counts_.size() * sizeof(unsigned), stream);
         run_first_pass<true>(pairs, round, hot, first, stream);
@@ -204,12 +203,11 @@ class Partition {
     const int bits = tuning_.bucket_bits != 0 ? tuning_.bucket_bits : bucket_bits_for(most, kWeighted);
     Round<Rest, kWeighted> round{};
     round.buckets = buckets_for(bits);
-    // Pages that are not full take an eighth of the places, or have as few as a warp of the second pass
-    // reads.
+    // Pages that are not full take an eighth of the places at most, unless they are as small as can be.
     const std::int64_t open_pages = first_pass_blocks(tiles) * round.buckets.coarse_size();
     const std::int64_t tile = tile_positions(tuning_);
-    int page_bits = 10;
-    while (page_bits > 8 &&
+    int page_bits = kMostPageBits;
+    while (page_bits > kFewestPageBits &&
            (open_pages << page_bits > most / 8 || tile % (std::int64_t{1} << page_bits) != 0))
       --page_bits;
     round.pages.bits = page_bits;
@@ -229,7 +227,7 @@ class Partition {
     const std::size_t bytes = first_pass_bytes(tile, round.buckets.size(), hot.size);
     allow_shared(&scatter_to_pages<Pairs, Rest, kHot>, bytes);
     PH_LAUNCH((scatter_to_pages<Pairs, Rest, kHot>), static_cast<unsigned>(first_pass_blocks(pairs.tiles)),
-              tuning.threads, bytes, stream, pairs, round.buckets, hot, round.pages, round.sizes, to);
+              tuning.threads, bytes, stream, pairs, round.buckets, hot, round.pages, round.plan.sizes, to);
   }
 
   template <class Rest, bool kWeighted>

@@ -55,6 +55,11 @@ struct RoundTotals {
 
 // ---- the first pass
 
+inline constexpr unsigned kWarpPositions = 32 * kPositionsPerThread;  // that a warp of the second pass reads
+inline constexpr int kFewestPageBits = 8;
+inline constexpr int kMostPageBits = 10;
+static_assert(1u << kFewestPageBits == kWarpPositions, "a warp reads within one page");
+
 // The memory that the first pass scatters to, in pages of 2^bits places: a block fills pages of its own, one
 // after the other for each coarse bucket, so that no size need be known before.
 struct Pages {
@@ -104,7 +109,7 @@ template <class Rest, bool kWeighted>
 constexpr std::size_t tile_bytes(std::int64_t positions) {
   return static_cast<std::size_t>(positions) * (sizeof(Rest) + (kWeighted ? sizeof(Word) : 0));
 }
-// What the first pass has before the tile. Not of static size alone: a pointer into it is kept in a register.
+// What the first pass has before the tile. The address of a static array would be computed at every use.
 struct alignas(16) FirstPassMemory {
   TileBins bins;
   BlockPages pages;
@@ -113,7 +118,7 @@ constexpr std::size_t first_pass_bytes(std::size_t tile, unsigned buckets, unsig
   return sizeof(FirstPassMemory) + tile + BlockHotPairs::bytes(hot_sets) + BlockCounts::bytes(buckets);
 }
 
-// Threads of a block of the first pass; weights and wide rests leave no registers for more.
+// Threads of a block of the first pass; weights leave no registers for more.
 template <bool kWeighted>
 inline constexpr int kFirstPassThreads = (kWeighted ? 1 : 2) * kMostPartitionThreads;
 
@@ -181,7 +186,7 @@ struct PageSpan {
 struct SecondPlan {
   unsigned part_positions;  // of a bucket, beyond which it has several parts
   unsigned tile_pages;      // a tile of the second pass has so many, all of one coarse bucket
-  const unsigned* sizes;    // [buckets]
+  unsigned* sizes;          // [buckets]
   unsigned* ends;           // [buckets]: where each begins; the second pass moves it to the end
   unsigned* page_ends;      // [coarse buckets], likewise, of spans
   PageSpan* spans;          // pages by coarse bucket, each from a new tile on; zeroed, and so empty, before
@@ -199,11 +204,7 @@ PH_DEVICE unsigned scan(unsigned size, unsigned* warp_sums, Value&& value, Put&&
   const unsigned last = size - first < each ? size : first + each;
   unsigned sum = 0;
   for (unsigned at = first; at < last; ++at) sum += value(at);
-  unsigned up_to = sum;
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned lower = __shfl_up_sync(0xffffffffu, up_to, step);
-    if (threadIdx.x % 32 >= step) up_to += lower;
-  }
+  const unsigned up_to = sum_up_to(sum);
   if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = up_to;
   __syncthreads();
   unsigned before = up_to - sum;
@@ -260,8 +261,6 @@ PH_GLOBAL void sort_pages(Pages pages, SecondPlan plan) {
 }
 
 // ---- the second pass
-
-inline constexpr unsigned kWarpPositions = 32 * kPositionsPerThread;
 
 // Blocks per multiprocessor: two leave a thread 64 registers, which weights and wide rests do not fit.
 template <class Rest, bool kWeighted>

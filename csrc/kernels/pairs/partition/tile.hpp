@@ -32,6 +32,15 @@ struct TileBins {
   std::uint16_t room[kMostBins];
 };
 
+// The sum of the lanes of a warp up to this one. All lanes together.
+PH_DEVICE unsigned sum_up_to(unsigned value) {
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const unsigned lower = __shfl_up_sync(0xffffffffu, value, step);
+    if (threadIdx.x % 32 >= step) value += lower;
+  }
+  return value;
+}
+
 // Ranges from counts. By the first warp; between barriers.
 PH_DEVICE void start_bins(TileBins& tile, unsigned bins) {
   if (threadIdx.x >= 32) return;
@@ -41,12 +50,7 @@ PH_DEVICE void start_bins(TileBins& tile, unsigned bins) {
   unsigned sum = 0;
 #pragma unroll 1
   for (unsigned bin = first; bin < last; ++bin) sum += tile.counts[bin];
-  unsigned up_to = sum;
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned lower = __shfl_up_sync(0xffffffffu, up_to, step);
-    if (threadIdx.x >= step) up_to += lower;
-  }
-  unsigned start = up_to - sum;
+  unsigned start = sum_up_to(sum) - sum;
 #pragma unroll 1
   for (unsigned bin = first; bin < last; ++bin) {
     const unsigned size = tile.counts[bin];
