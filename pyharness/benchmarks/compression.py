@@ -112,13 +112,13 @@ class CorpusPass:
         self.tally.count_all(one.digests, sizes)
         self.state.add_batch(batch, one.sums)
         self.ids.append(one.ids_total, one.ids_kept)
-        for index in self.for_pairs.candidates(one.digests).tolist():  # those for words are among them
-            digest, size = one.digests[index].tobytes(), int(sizes[index])
-            if self.for_pairs.wants(digest) or self.for_words.wants(digest):
-                ids = batch.tokens.document(index).copy()
-                self.for_pairs.add(digest, size, SampledIds(ids, int(batch.groups[index])))
-                if self.for_words.wants(digest):
-                    self.for_words.add(digest, size, SampledWords(batch.texts[index], ids))
+        wanted = self.for_pairs.wanted(one.digests)  # those for words are among them
+        groups, ends = batch.groups.tolist(), batch.tokens.offsets.tolist()
+        for (digest, index), size in zip(wanted.items(), sizes[list(wanted.values())].tolist(), strict=True):
+            ids = batch.tokens.ids[ends[index] : ends[index + 1]].copy()
+            self.for_pairs.add(digest, size, SampledIds(ids, groups[index]))
+            if self.for_words.wants(digest):
+                self.for_words.add(digest, size, SampledWords(batch.texts[index], ids))
 
     def merge(self, other: CorpusPass) -> None:
         """Add the pass over the text behind its own."""
@@ -148,10 +148,8 @@ class CorpusPass:
         """Count the words of the documents of the sample that are not counted yet; return all, int64 [documents, 4]."""
         documents = self.for_words.documents()
         new = [one for one in documents if one.counts is None]
-        texts = [(one.text, one.ids) for one in new]
-        for one, counts in zip(
-            new, continued_words.count(self.tokenizer, texts, self.state.facts.vocabulary), strict=True
-        ):
+        texts, vocabulary = [(one.text, one.ids) for one in new], self.state.facts.vocabulary
+        for one, counts in zip(new, continued_words.count(self.tokenizer, texts, vocabulary), strict=True):
             one.counts = counts
         return np.array([one.counts for one in documents], np.int64).reshape(-1, 4)
 
@@ -199,8 +197,7 @@ class CorpusPass:
         digests = state_arrays.table(arrays, f"{_PAIRS} digests", DIGEST_BYTES).astype(np.uint8)
         self.ids.restore(arrays, self.ids.of_sample(digests, tokens))
         limit = state_arrays.table(arrays, f"{_WORDS} threshold", DIGEST_BYTES).astype(np.uint8).tobytes()
-        every = range(len(digests))
-        number = bisect_left(every, limit, key=lambda at: digests[at].tobytes()) if limit else len(digests)
+        number = bisect_left(range(len(digests)), limit, key=lambda i: digests[i].tobytes()) if limit else len(digests)
         first = {f"{_WORDS} {what}": arrays[f"{_PAIRS} {what}"][:number] for what in ("digests", "sizes")}
         counts = state_arrays.table(arrays, f"{_WORDS} counts", 4).astype(np.int64)
         words = [SampledWords("", np.zeros(0, np.uint32), one) for one in counts]
@@ -212,10 +209,6 @@ class CorpusPass:
         counted = self.counted(self.work.threads, self.work.device)
         state = {**counted.arrays(), **self.ids.arrays()}
         return replace(_findings(counted, self.work.case, state), tally=self.tally, state=state)
-
-    def measurements(self, threads: int = 1, device: str = "cpu") -> list[Measurement]:
-        """Return every metric of the pass."""
-        return self.counted(threads, device).measurements()
 
 
 @dataclass(frozen=True, slots=True)

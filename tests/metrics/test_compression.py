@@ -30,7 +30,7 @@ VALUES = dict[str, Measurement]
 
 def measured(row: str, corpus: str) -> VALUES:
     passed = CorpusPass.start(tokenizers.load(row)).read(corpora.open_corpus(corpus))
-    return {found.metric: found for found in passed.measurements()}
+    return {found.metric: found for found in passed.counted().measurements()}
 
 
 @cache
@@ -80,7 +80,7 @@ def test_shards_merge_to_the_same_bits(shards: int) -> None:
         merged = CorpusPass.start(tokenizer)
         for part in order:
             merged.merge(part)
-        assert merged.measurements() == whole.measurements()
+        assert merged.counted().measurements() == whole.counted().measurements()
         assert merged.counted().details() == whole.counted().details()
         assert merged.tally == whole.tally
         assert merged.ids.total == whole.ids.total != 0
@@ -90,7 +90,7 @@ def test_shards_merge_to_the_same_bits(shards: int) -> None:
 def test_threads_do_not_matter() -> None:
     tokenizer, corpus = tokenizers.load("deepseek"), corpora.open_corpus("sample:numbers")
     one, two = (CorpusPass.start(tokenizer).read(corpus, threads=threads) for threads in (1, 2))
-    assert one.measurements() == two.measurements(threads=2)
+    assert one.counted().measurements() == two.counted(threads=2).measurements()
     assert one.ids.total == two.ids.total
 
 
@@ -168,7 +168,7 @@ def test_texts_of_one_row_fall_in_one_group() -> None:
     parts = [CorpusPass.start(tokenizers.load("raw_bytes")).read(shard(corpus, index, 3)) for index in range(3)]
     for part in parts[1:]:
         parts[0].merge(part)
-    assert parts[0].measurements() == whole.measurements()
+    assert parts[0].counted().measurements() == whole.counted().measurements()
 
 
 @pytest.mark.parametrize("size", [1, (1 << 23) - 1, 1 << 23, 1 << 28])

@@ -54,14 +54,13 @@ def test_is_the_longest_front_by_digest_whatever_the_order(
 
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 300))
-def test_candidates_are_what_may_be_wanted(
+def test_of_a_batch_it_wants_what_it_wants_one_by_one(
     known: list[tuple[int, int]], documents: list[tuple[int, int]], cap: int
 ) -> None:
     sample = sample_of(known, cap)
     digests = [hashlib.blake2b(f"{n}/{k}".encode(), digest_size=16).digest() for n, k in documents]
-    places = sample.candidates(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)).tolist()
-    assert {place for place, digest in enumerate(digests) if sample.wants(digest)} <= set(places)
-    assert all(sample._threshold is None or digests[place][:8] <= sample._threshold[:8] for place in places)
+    wanted = sample.wanted(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16))
+    assert wanted == {digest: digests.index(digest) for digest in digests if sample.wants(digest)}
 
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 300))

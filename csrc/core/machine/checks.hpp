@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -26,11 +27,22 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t tot
     throw offsets_end_elsewhere(who, static_cast<std::int64_t>(total), previous);
 }
 
+// On vectors, as a search that may end at any id is not. No comparison, because SSE2 compares signed integers
+// alone: the highest bit is that of an id that has it, or of a difference below zero.
+template <class Id>
+bool all_below(std::span<const Id> ids, std::size_t limit) {
+  constexpr auto kHighest = static_cast<Id>(~(static_cast<Id>(~Id{0}) >> 1));
+  if (limit > std::numeric_limits<Id>::max()) return true;
+  if (limit > kHighest) return false;  // not known
+  const auto last = static_cast<Id>(limit - 1);
+  Id bits = 0;
+  for (const Id id : ids) bits = static_cast<Id>(bits | id | static_cast<Id>(last - id));
+  return limit > 0 && (bits & kHighest) == 0;
+}
+
 template <class Id>
 void check_all_ids(std::span<const Id> ids, std::size_t limit, const char* name) {
-  Id largest = 0;  // on vectors, as a search that may end at any id is not
-  for (const Id id : ids) largest = std::max(largest, id);
-  if (ids.empty() || largest < limit) return;
+  if (all_below(ids, limit)) return;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= limit) {
       throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +

@@ -1,5 +1,7 @@
 #include "core/pairs/token_frequency.hpp"
 
+#include <algorithm>
+
 #include "core/machine/checks.hpp"
 
 namespace pyharness {
@@ -18,13 +20,20 @@ void check(std::span<const std::uint32_t> ids, std::span<const std::int64_t> off
   check_ids(ids, id_limit, "ids");
 }
 
-// A row is larger than the near caches and ids come in no order: asked for ahead, lines come while others are
-// counted.
+// A row is larger than the near caches and ids come in no order: counts are asked for so far ahead that they
+// come while others are counted.
+constexpr std::size_t kCountsAhead = 128;
+
+void ask_for_first(std::span<const std::uint32_t> ids, const std::uint64_t* row) {
+  for (const std::uint32_t id : ids.first(std::min(kCountsAhead, ids.size())))
+    __builtin_prefetch(row + id, 1);
+}
+
+// The first ids were asked for.
 void add(std::span<const std::uint32_t> ids, std::uint64_t* row) {
-  constexpr std::size_t kAhead = 24;
   std::size_t i = 0;
-  for (; i + kAhead < ids.size(); ++i) {
-    __builtin_prefetch(row + ids[i + kAhead], 1);
+  for (; i + kCountsAhead < ids.size(); ++i) {
+    __builtin_prefetch(row + ids[i + kCountsAhead], 1);
     ++row[ids[i]];
   }
   for (; i < ids.size(); ++i) ++row[ids[i]];
@@ -36,10 +45,14 @@ void token_frequency(std::span<const std::uint32_t> ids, std::span<const std::in
                      std::span<const std::uint8_t> groups, std::size_t id_limit,
                      std::span<std::uint64_t> counts) {
   check(ids, offsets, groups, id_limit, id_limit == 0 ? 0 : counts.size() / id_limit);
-  for (std::size_t d = 0; d < groups.size(); ++d) {
+  const auto document = [&](std::size_t d) {
     const auto begin = static_cast<std::size_t>(offsets[d]);
-    add(ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin),
-        counts.data() + groups[d] * id_limit);
+    return ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin);
+  };
+  const auto row = [&](std::size_t d) { return counts.data() + groups[d] * id_limit; };
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    if (d + 1 < groups.size()) ask_for_first(document(d + 1), row(d + 1));
+    add(document(d), row(d));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/text/documents/json_texts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,14 @@ constexpr std::size_t kLongestNumber = 64;  // Python refuses integers of thousa
 constexpr std::size_t kWindow = 64;         // bytes that are searched, and copied, at once
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// What stands behind a backslash for a character; 0 where nothing is meant.
+constexpr auto kEscapes = [] {
+  std::array<char, 256> meant{};
+  constexpr std::string_view kKinds = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  for (std::size_t i = 0; i < kKinds.size(); ++i) meant[static_cast<unsigned char>(kKinds[i])] = kMeant[i];
+  return meant;
+}();
 
 constexpr std::optional<std::uint32_t> hexadecimal(char c) {
   if (is_digit(c)) return static_cast<std::uint32_t>(c - '0');
@@ -114,12 +123,11 @@ class LineReader {
   void pass_plain() {
 #if defined(__SSE2__)
     while (text_.size() - at_ >= kWindow) {
-      const char* const window = text_.data() + at_;
-      const masks::Bytes64 bytes(window);
-      const masks::Mask special = bytes.equal('"') | bytes.equal('\\') | bytes.between('\0', 0x20);
-      const auto plain = static_cast<std::size_t>(std::countr_zero(special));  // 64 if there is none
+      const std::uint64_t special = special_from(at_);
+      const std::size_t plain =
+          special != 0 ? static_cast<std::size_t>(std::countr_zero(special)) : window_ + kWindow - at_;
       if constexpr (kKeep) {
-        std::memcpy(out_, window, kWindow);
+        std::memcpy(out_, text_.data() + at_, kWindow);
         out_ += plain;
       }
       at_ += plain;
@@ -132,6 +140,19 @@ class LineReader {
       if constexpr (kKeep) *out_++ = c;
     }
   }
+
+#if defined(__SSE2__)
+  // The special characters of the window from `at` on, one bit each. Text has an escape every few words: a
+  // window is searched once for all of them.
+  std::uint64_t special_from(std::size_t at) {
+    if (at - window_ >= kWindow) {
+      const masks::Bytes64 bytes(text_.data() + at);
+      special_ = bytes.equal('"') | bytes.equal('\\') | bytes.between('\0', 0x20);
+      window_ = at;
+    }
+    return special_ >> (at - window_);
+  }
+#endif
 
   // Behind the opening quote, to behind the closing one.
   template <bool kKeep>
@@ -150,11 +171,9 @@ class LineReader {
     if (at_ == text_.size()) return false;
     const char kind = text_[at_++];
     if (kind == 'u') return code_point<kKeep>();
-    constexpr std::string_view kKinds = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-    const std::size_t index = kKinds.find(kind);
-    if (index == std::string_view::npos) return false;
-    if constexpr (kKeep) *out_++ = kMeant[index];
-    return true;
+    const char meant = kEscapes[static_cast<unsigned char>(kind)];
+    if constexpr (kKeep) *out_++ = meant;
+    return meant != '\0';
   }
 
   template <bool kKeep>
@@ -244,6 +263,10 @@ class LineReader {
   std::string_view text_;
   std::size_t at_ = 0;
   char* out_;
+#if defined(__SSE2__)
+  std::size_t window_ = std::size_t{0} - kWindow;  // where it begins: no place lies in the first
+  std::uint64_t special_ = 0;
+#endif
 };
 
 // Without the number of a part of a work: a last # with letters, digits and underscores behind it.

@@ -51,7 +51,7 @@ def test_the_share_of_unknown_tokens_is_measured(name: str, tmp_path: Path) -> N
     for size, unknown in ((2, True), (20_000, False)):
         _, tokenizer = trained(name, size, tmp_path, texts)
         passed = CorpusPass.start(tokenizer).read(corpora.open_corpus("sample:prose"))
-        rate = next(one for one in passed.measurements() if one.metric == "unknown_rate")
+        rate = next(one for one in passed.counted().measurements() if one.metric == "unknown_rate")
         ids = tokenizer.encode_batch(texts).ids
         assert rate.value == (ids == 0).mean()
         assert bool(rate.value) is unknown
