@@ -128,8 +128,9 @@ class Difference:
 
 def said_of(ranks: SignedRanks) -> str:
     """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    left = "" if ranks.differing == ranks.pairs else f"; A and B differ in {ranks.differing:,}"
-    documents = f"{counted(ranks.pairs, 'document')} (copies count once{left})"
+    documents = counted(ranks.pairs, "distinct document")
+    if ranks.differing < ranks.pairs:
+        documents = f"the {ranks.differing:,} of {documents} in which A and B differ"
     return f"signed-rank test over {documents}, p = {ranks.p:.2g}"
 
 

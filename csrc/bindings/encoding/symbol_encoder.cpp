@@ -95,10 +95,11 @@ class SymbolEncoderHandle {
 py::bytes decode(const py::array& data, const py::array& offsets, const py::array& ids) {
   const TokenBytes tokens{view_1d<std::uint8_t>(data, "data"), view_1d<std::int64_t>(offsets, "offsets")};
   const auto numbers = view_1d<std::uint32_t>(ids, "ids");
-  auto text = py::reinterpret_steal<py::bytes>(
-      PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(tokens.decoded_size(numbers))));
+  const std::size_t size = tokens.decoded_size(numbers);
+  auto text =
+      py::reinterpret_steal<py::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(size)));
   if (!text) throw py::error_already_set();
-  tokens.decode(numbers, PyBytes_AS_STRING(text.ptr()));
+  tokens.decode(numbers, {PyBytes_AS_STRING(text.ptr()), size});
   return text;
 }
 

@@ -20,11 +20,19 @@ std::size_t TokenBytes::decoded_size(std::span<const std::uint32_t> ids) const {
   return size;
 }
 
-void TokenBytes::decode(std::span<const std::uint32_t> ids, char* out) const {
+void TokenBytes::decode(std::span<const std::uint32_t> ids, std::span<char> out) const {
+  // Most tokens are short, and a copy of a known size is a load and a store.
+  constexpr std::size_t kShort = 16;
+  std::size_t at = 0;
   for (const std::uint32_t id : ids) {
-    const auto length = static_cast<std::size_t>(offsets[id + 1] - offsets[id]);
-    if (length > 0) std::memcpy(out, data.data() + offsets[id], length);
-    out += length;
+    const auto begin = static_cast<std::size_t>(offsets[id]);
+    const std::size_t length = static_cast<std::size_t>(offsets[id + 1]) - begin;
+    if (length <= kShort && out.size() - at >= kShort && data.size() - begin >= kShort) {
+      std::memcpy(out.data() + at, data.data() + begin, kShort);
+    } else if (length > 0) {
+      std::memcpy(out.data() + at, data.data() + begin, length);
+    }
+    at += length;
   }
 }
 

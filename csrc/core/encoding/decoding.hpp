@@ -13,8 +13,8 @@ struct TokenBytes {
 
   // Length of the tokens of `ids`, laid end to end. Checks the arrays at the ids.
   std::size_t decoded_size(std::span<const std::uint32_t> ids) const;
-  // Writes them to `out`; decoded_size() must have accepted the ids.
-  void decode(std::span<const std::uint32_t> ids, char* out) const;
+  // Fills `out`, which has this length, with them; decoded_size() must have accepted the ids.
+  void decode(std::span<const std::uint32_t> ids, std::span<char> out) const;
 };
 
 }  // namespace pyharness

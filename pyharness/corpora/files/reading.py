@@ -122,12 +122,7 @@ def decoded(data: Iterable[bytes]) -> Iterator[str]:
 
     UTF-8 cannot encode a surrogate, so the mark is unambiguous, and ``streaming`` counts it in its document.
     """
-    decoder: Any = codecs.getincrementaldecoder("utf-8")("pyharness.mark")
-    for block in data:
-        if text := decoder.decode(block):
-            yield text
-    if text := decoder.decode(b"", final=True):
-        yield text
+    return codecs.iterdecode(data, "utf-8", "pyharness.mark")
 
 
 def decode(data: bytes) -> str:
