@@ -253,7 +253,7 @@ TABLE = Table(
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
         "tested: tokens checked for graph and model. -: no access to merges and model.",
         "unused: not in this text.",
-        "not UTF-8: unused tokens that hold a part of a character. They are never counted as pipeline or undecided.",
+        "not UTF-8: unused tokens that hold only part of a character. pipeline and undecided leave them out.",
     ),
     sized=False,
     joined=("witnesses",),

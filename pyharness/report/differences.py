@@ -127,11 +127,8 @@ class Difference:
 
 
 def said_of(ranks: SignedRanks) -> str:
-    """Return a signed-rank test in words: its documents, how many of them differ, and p."""
-    documents = counted(ranks.pairs, "distinct document")
-    if ranks.differing < ranks.pairs:
-        documents = f"the {ranks.differing:,} of {documents} in which A and B differ"
-    return f"signed-rank test over {documents}, p = {ranks.p:.2g}"
+    """Return a signed-rank test in words."""
+    return f"signed-rank test over {counted(ranks.differing, 'document')} in which A and B differ, p = {ranks.p:.2g}"
 
 
 SHOWN = ("worse", "better", INCONCLUSIVE)  # verdicts shown without --all
@@ -171,7 +168,7 @@ _OF_TEXT = "±: half-width of the paired 95 % CI of the change."
 _IN_TURN = "[low, high]: 95 % CI of the median difference over rounds. The difference shown may lie outside."
 _CHANGE = "A: the first of the pair. B: the second. change: (B - A) / A."
 _TRAINED = f"{TRAINED_MARK} was trained on this text. A gain there says nothing about other text."
-_NEITHER = "Without ±: no CI. --format csv gives all reasons. `pyharness list metrics` explains the metrics."
+_NEITHER = "Without ±: no CI. --format csv gives the reason for each. `pyharness list metrics` explains the metrics."
 _OUT_OF_TURN = "Times without a CI have no verdict: two records, or fewer than 6 interleaved rounds (rounds=10)."
 
 

@@ -226,7 +226,7 @@ def _few_carry(squares: Sequence[float]) -> str:
         if carried > 1 / 2:
             break
     share, of_documents = 100 * carried, 100 * count / len(squares)
-    return f"{share:.0f} % of the variance comes from about {of_documents:.0f} % of the documents, too few for a CI"
+    return f"about {of_documents:.0f} % of the documents cause {share:.0f} % of the variance, too few for a reliable CI"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

@@ -26,7 +26,7 @@ from pyharness.types import Case, Tokens, digest_of
 
 OF_TOKENS = {"bytes_per_token", "bytes_per_token_macro", "chars_per_token", "tokens_per_word"}
 OF_TOKENS |= {"tokens_per_whitespace_word"}
-JUDGED = "signed-rank test over {} distinct documents"
+JUDGED = "signed-rank test over {} documents in which A and B differ"
 Longer = Callable[[int], int]  # number of a document -> ids more than it has bytes
 
 

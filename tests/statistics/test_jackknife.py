@@ -66,7 +66,7 @@ def test_what_a_few_groups_carry_has_no_interval_and_says_how_many() -> None:
     assert interval(4.0, replicates) is not None
     few = [one + (0.03, 0.02)[group] if group < 2 else one for group, one in enumerate(replicates)]
     assert interval(4.0, few) is None
-    assert str(lack(few)).startswith("64 % of the variance")
+    assert "64 % of the variance" in str(lack(few))
     assert interval(4.0, few[:20]) is not None, "groups that are works of their own have a rule of their own"
 
 
@@ -77,7 +77,7 @@ def test_two_rows_that_differ_in_a_few_documents_have_intervals_and_no_paired_on
     a, b = (Measurement("m", 4.0, replicates=tuple(replicates)) for replicates in (alike, few))
     assert None not in (interval_of(a), interval_of(b))
     assert paired_interval(a, b) is None
-    assert str(paired_lack(a, b)).startswith("94 % of the variance")
+    assert "94 % of the variance" in str(paired_lack(a, b))
 
 
 def replicates_of_ratio(pairs: list[tuple[float, float]]) -> tuple[float, list[float | None]]:

@@ -84,7 +84,7 @@ class DocumentSample(Generic[T]):
 
     def documents(self) -> list[T]:
         """Return the payloads of the documents of the sample, in the order of their digests."""
-        return [known for _, known in self._fit().values()]
+        return [payload for _, payload in self._fit().values()]
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """Return what ``restore`` needs besides the payloads: digests and sizes of the documents, and the threshold."""
