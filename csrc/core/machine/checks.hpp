@@ -33,7 +33,7 @@ template <class Id>
 bool all_below(std::span<const Id> ids, std::size_t limit) {
   constexpr auto kHighest = static_cast<Id>(~(static_cast<Id>(~Id{0}) >> 1));
   if (limit > std::numeric_limits<Id>::max()) return true;
-  if (limit > kHighest) return false;  // not known
+  if (limit > kHighest) return ids.empty() || std::ranges::max(ids) < limit;
   const auto last = static_cast<Id>(limit - 1);
   Id bits = 0;
   for (const Id id : ids) bits = static_cast<Id>(bits | id | static_cast<Id>(last - id));

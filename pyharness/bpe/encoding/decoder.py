@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from operator import index
 from typing import Any
@@ -141,13 +140,20 @@ class Decoder:
         """
         if self._model.decoder is not None:
             return self._library_text(checked(ids, self._model.id_limit).tolist()).encode()
-        return self._spelled(ids)[self._count_dropped(ids)[0] :]
+        numbers = self._numbers(ids)
+        return self._spelled(numbers)[self._count_dropped(numbers)[0] :]
 
-    def _spelled(self, ids: Ids | Sequence[int]) -> bytes:
-        if isinstance(ids, np.ndarray) and ids.dtype == np.uint32:
-            with suppress(ValueError):  # the core checks ids, too: a text of one line takes a third of the time
-                return _core.decode(*self._bytes, np.ascontiguousarray(ids))
-        return _core.decode(*self._bytes, checked(ids, self._model.id_limit))
+    def _numbers(self, ids: Ids | Sequence[int]) -> Ids:
+        """Return ids as uint32; ids that are so already are checked where they are looked up."""
+        plain = isinstance(ids, np.ndarray) and ids.dtype == np.uint32  # a text of one line takes a third of the time
+        return np.ascontiguousarray(ids) if plain else checked(ids, self._model.id_limit)
+
+    def _spelled(self, numbers: Ids) -> bytes:
+        try:
+            return _core.decode(*self._bytes, numbers)
+        except ValueError:
+            checked(numbers, self._model.id_limit)
+            raise
 
     def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
         """Yield the bytes of one document, whose ids come in parts.
@@ -160,8 +166,9 @@ class Decoder:
             return
         at_start = True
         for part in parts:
-            spelled = self._spelled(part)
-            dropped, at_start = self._count_dropped(part) if at_start else (0, False)
+            numbers = self._numbers(part)
+            spelled = self._spelled(numbers)
+            dropped, at_start = self._count_dropped(numbers) if at_start else (0, False)
             yield spelled[dropped:]
 
     def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
@@ -170,10 +177,10 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
         """
-        numbers = checked(ids, self._model.id_limit)
+        numbers = self._numbers(ids)
         if self._model.decoder is not None:
             raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
-        data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
+        data, lengths = self._spelled(numbers), np.diff(self._bytes[1])[numbers]
         dropped, _ = self._count_dropped(numbers)
         for _ in range(dropped):
             lengths[np.argmax(lengths > 0)] -= 1
