@@ -251,7 +251,7 @@ TABLE = Table(
         "graph: tokens that no order of merges builds.",
         "model: tokens that do not come back when their text is encoded without a pre-tokenizer (includes graph).",
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
-        "tested: tokens checked for graph and model. -: no access to merges and model.",
+        "tested: tokens checked for the columns graph and model. -: none; the tokenizer does not show its rules.",
         "unused: not in this text.",
         "not UTF-8: unused tokens that hold only part of a character. pipeline and undecided leave them out.",
     ),

@@ -225,8 +225,8 @@ def _few_carry(squares: Sequence[float]) -> str:
         carried, count = carried + square / total, count + 1
         if carried > 1 / 2:
             break
-    share, of_documents = 100 * carried, 100 * count / len(squares)
-    return f"about {of_documents:.0f} % of the documents cause {share:.0f} % of the variance, too few for a reliable CI"
+    share, few = 100 * carried, 100 * count / len(squares)
+    return f"about {few:.0f} % of the documents cause {share:.0f} % of the variance: a CI from so few is not reliable"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
