@@ -253,7 +253,7 @@ TABLE = Table(
         "pipeline: tokens proven unreachable: no text gives them. undecided: no proof, and no text found.",
         "tested: tokens checked for the columns graph and model. -: none; the tokenizer does not show its rules.",
         "unused: not in this text.",
-        "not UTF-8: unused tokens that hold only part of a character. pipeline and undecided leave them out.",
+        "not UTF-8: unused tokens that hold part of a character. The columns pipeline and undecided do not cover them.",
     ),
     sized=False,
     joined=("witnesses",),
