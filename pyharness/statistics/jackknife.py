@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "the result does not depend on any one group of documents, so a CI cannot be computed"
+NO_SPREAD = "leaving out any one group of documents does not change the result, so its variance cannot be estimated"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
