@@ -238,7 +238,7 @@ TABLE = Table(
         "text exact: share of documents that came back byte for byte.",
         "stress exact: share of odd strings, such as long runs of one character, that came back byte for byte.",
         "idempotent: share of tested whose decoded text gives the same ids again.",
-        "Shares are taken text by text; the lowest is shown.",
+        "Each share is taken on each text separately; the lowest is shown.",
         "same ids: number of documents whose ids equal those of another row with the same vocabulary. -: no such row.",
         _of_all,
     ),

@@ -137,8 +137,8 @@ RESOLVED = ("worse", "better", "differs")  # verdicts with a direction or a diff
 _ALL = (*RESOLVED, INCONCLUSIVE, NOT_SIGNIFICANT, DEPENDS_ON_SIZE, NO_CURVE, UNJUDGED, EQUAL)
 _MEANINGS = {
     "differs": "significant, and neither is better", NOT_SIGNIFICANT: "the CI includes 0", EQUAL: "equal values",
-    INCONCLUSIVE: "neither a CI nor a test can judge these primary (main) metrics",
-    OTHER: "neither a CI nor a test can judge these metrics, which are not primary",
+    INCONCLUSIVE: "primary (main) metrics that neither a CI nor a test can judge",
+    OTHER: "all remaining metrics; --all shows them",
     DEPENDS_ON_SIZE: "the change has another sign on 1/8, 1/4 or 1/2 of the text",
 }  # fmt: skip
 

@@ -36,7 +36,7 @@ FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. More do not change an interval; with 17, they would be half of a record.
 DIGITS = 9
 
-NO_SPREAD = "leaving out any one group of documents does not change the result, so its variance cannot be estimated"
+NO_SPREAD = "the result is the same whichever group of documents is left out: the variance comes out as 0, no usable CI"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -225,8 +225,8 @@ def _few_carry(squares: Sequence[float]) -> str:
         carried, count = carried + square / total, count + 1
         if carried > 1 / 2:
             break
-    share, few = 100 * carried, 100 * count / len(squares)
-    return f"about {few:.0f} % of the documents cause {share:.0f} % of the variance: a CI from so few is not reliable"
+    share, size = 100 * carried, 100 * count / len(squares)
+    return f"about {size:.0f} % of the documents cause {share:.0f} % of the variance: a CI from so few is not reliable"
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

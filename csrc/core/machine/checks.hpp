@@ -27,11 +27,11 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t tot
     throw offsets_end_elsewhere(who, static_cast<std::int64_t>(total), previous);
 }
 
-// On vectors, as a search that may end at any id is not. No comparison, because SSE2 compares signed integers
-// alone: the highest bit is that of an id that has it, or of a difference below zero.
+// Compilers vectorise this, but not a search that may end early. It compares nothing, because SSE2 cannot
+// compare unsigned integers: the highest bit is set by an id that has it, or by a difference below zero.
 template <class Id>
 bool all_below(std::span<const Id> ids, std::size_t limit) {
-  constexpr auto kHighest = static_cast<Id>(~(static_cast<Id>(~Id{0}) >> 1));
+  constexpr auto kHighest = static_cast<Id>(Id{1} << (std::numeric_limits<Id>::digits - 1));
   if (limit > std::numeric_limits<Id>::max()) return true;
   if (limit > kHighest) return ids.empty() || std::ranges::max(ids) < limit;
   const auto last = static_cast<Id>(limit - 1);

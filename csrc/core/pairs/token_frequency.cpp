@@ -20,20 +20,20 @@ void check(std::span<const std::uint32_t> ids, std::span<const std::int64_t> off
   check_ids(ids, id_limit, "ids");
 }
 
-// A row is larger than the near caches and ids come in no order: counts are asked for so far ahead that they
-// come while others are counted.
-constexpr std::size_t kCountsAhead = 128;
+// A row is larger than the near caches and ids come in no order. Counts are prefetched so many ids ahead,
+// from the next document, too.
+constexpr std::size_t kPrefetchDistance = 128;
 
-void ask_for_first(std::span<const std::uint32_t> ids, const std::uint64_t* row) {
-  for (const std::uint32_t id : ids.first(std::min(kCountsAhead, ids.size())))
+void prefetch_first(std::span<const std::uint32_t> ids, const std::uint64_t* row) {
+  for (const std::uint32_t id : ids.first(std::min(kPrefetchDistance, ids.size())))
     __builtin_prefetch(row + id, 1);
 }
 
-// The first ids were asked for.
+// The counts of the first ids are prefetched.
 void add(std::span<const std::uint32_t> ids, std::uint64_t* row) {
   std::size_t i = 0;
-  for (; i + kCountsAhead < ids.size(); ++i) {
-    __builtin_prefetch(row + ids[i + kCountsAhead], 1);
+  for (; i + kPrefetchDistance < ids.size(); ++i) {
+    __builtin_prefetch(row + ids[i + kPrefetchDistance], 1);
     ++row[ids[i]];
   }
   for (; i < ids.size(); ++i) ++row[ids[i]];
@@ -51,7 +51,7 @@ void token_frequency(std::span<const std::uint32_t> ids, std::span<const std::in
   };
   const auto row = [&](std::size_t d) { return counts.data() + groups[d] * id_limit; };
   for (std::size_t d = 0; d < groups.size(); ++d) {
-    if (d + 1 < groups.size()) ask_for_first(document(d + 1), row(d + 1));
+    if (d + 1 < groups.size()) prefetch_first(document(d + 1), row(d + 1));
     add(document(d), row(d));
   }
 }

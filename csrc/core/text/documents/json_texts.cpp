@@ -123,7 +123,7 @@ class LineReader {
   void pass_plain() {
 #if defined(__SSE2__)
     while (text_.size() - at_ >= kWindow) {
-      const std::uint64_t special = special_from(at_);
+      const std::uint64_t special = next_special();
       const std::size_t plain =
           special != 0 ? static_cast<std::size_t>(std::countr_zero(special)) : window_ + kWindow - at_;
       if constexpr (kKeep) {
@@ -142,15 +142,15 @@ class LineReader {
   }
 
 #if defined(__SSE2__)
-  // The special characters of the window from `at` on, one bit each. Text has an escape every few words: a
+  // A bit for each special character in the rest of the window. Text has an escape every few words, and a
   // window is searched once for all of them.
-  std::uint64_t special_from(std::size_t at) {
-    if (at - window_ >= kWindow) {
-      const masks::Bytes64 bytes(text_.data() + at);
+  std::uint64_t next_special() {
+    if (at_ - window_ >= kWindow) {
+      const masks::Bytes64 bytes(text_.data() + at_);
       special_ = bytes.equal('"') | bytes.equal('\\') | bytes.between('\0', 0x20);
-      window_ = at;
+      window_ = at_;
     }
-    return special_ >> (at - window_);
+    return special_ >> (at_ - window_);
   }
 #endif
 
@@ -264,7 +264,8 @@ class LineReader {
   std::size_t at_ = 0;
   char* out_;
 #if defined(__SSE2__)
-  std::size_t window_ = std::size_t{0} - kWindow;  // where it begins: no place lies in the first
+  std::size_t window_ =
+      std::size_t{0} - kWindow;  // where it begins; at first no place of the text lies in it
   std::uint64_t special_ = 0;
 #endif
 };
